@@ -19,13 +19,11 @@ const shared = [
   'storage',
 ].map((room) => `test/${room}/**/*.test.ts`);
 
-/** Learnings to their end, processes that are killed again and again: `npm run test:slow`. */
-const slow = ['test/**/*.slow.test.ts'];
+/** Files with these endings run in `npm run test:long`, `test:slow` and `test:docs` (vitest.all.config.ts). */
+const otherSuites = ['test/**/*.{long,slow,docs}.test.ts'];
 
-/** Every command of the documents, pasted and run: `npm run test:docs`. */
-const docs = ['test/**/*.docs.test.ts'];
-
-export default defineConfig({
+/** What all suites share. */
+export const common = {
   resolve: {
     alias: [
       {
@@ -40,14 +38,19 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
+  },
+};
+
+export default defineConfig({
+  ...common,
+  test: {
+    ...common.test,
     projects: [
-      { extends: true, test: { name: 'shared', include: shared, exclude: slow, isolate: false } },
+      { extends: true, test: { name: 'shared', include: shared, exclude: otherSuites, isolate: false } },
       {
         extends: true,
-        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...shared, ...slow, ...docs] },
+        test: { name: 'alone', include: ['test/**/*.test.ts'], exclude: [...shared, ...otherSuites] },
       },
-      { extends: true, test: { name: 'slow', include: slow } },
-      { extends: true, test: { name: 'docs', include: docs } },
     ],
   },
 });

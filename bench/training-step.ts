@@ -13,14 +13,14 @@ import { adamWStep, zeroMoments } from '../finetune/engine/optimisers.js';
 import { type Trainable, trainedParameters } from '../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../finetune/engine/training-graph.js';
 import { openTrainingSession } from '../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../finetune/train/objectives/sft.js';
 import { alone } from '../finetune/train/packing.js';
+import { sft, sftInputs } from '../finetune/train/supervised.js';
 import { ort } from '../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { GraphBuilder } from '../src/models/local/graph/graph.js';
 import { packedWeights } from '../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../src/models/local/weights/open-weights.js';
+import { openWeights } from '../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 
 /** What a process answers after each step. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
 import { packageRoot } from '../src/base/package.js';
-import { formatParameters } from '../src/prompting/notation/written.js';
+import { formatParameters } from '../src/prompting/notation/grammar.js';
 import { createGenerator } from '../src/random/generator.js';
 import type { RunEvent } from '../src/runs/events.js';
 import { readManifest, readRun } from '../src/runs/reader.js';

@@ -16,11 +16,11 @@ import { version } from './base/package.js';
 import { forStream } from './base/terminal-text.js';
 import { commands, completions, declaredOptions, greeting, namedCommand, overview } from './commands.js';
 import { EnvironmentError } from './environments/remote/remote-environment.js';
-import { handInLearning } from './experiment/learning/learner.js';
+import { registerLearner } from './experiment/learner.js';
 import { markOutputsUntilExit } from './storage/draft.js';
-import { requireShortNames } from './storage/names.js';
+import { requireShortNames } from './storage/regular-file.js';
 
-handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
+registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 markOutputsUntilExit();
 

@@ -37,7 +37,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         async () =>
           supplied(
             await import('./commands/check.js'),
-            (await import('../finetune/rl/check/check-learning.js')).checkLearning,
+            (await import('../finetune/rl/kinds/check-learning.js')).checkLearning,
           ),
       ],
       [
@@ -77,7 +77,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         async () =>
           supplied(
             await import('./commands/view.js'),
-            (await import('../finetune/rl/pages/shown-training.js')).shownTraining,
+            (await import('../finetune/rl/kinds/shown-training.js')).shownTraining,
           ),
       ],
       [
@@ -289,7 +289,7 @@ export async function completions(words: readonly string[], cwd: string): Promis
   const at = before.filter((word, i) => !word.startsWith('-') && !before[i - 1]?.startsWith('--')).length;
   const place = places[at] ?? (places.at(-1)?.includes('..') ? places.at(-1) : undefined);
   if (/^[<[]runs?\b/.test(place ?? '') || before.at(-1) === '--history-from') {
-    const { runNames } = await import('./archive/names.js');
+    const { runNames } = await import('./runs/listing/names.js');
     const runsDir = words[words.indexOf('--runs-dir') + 1];
     return begun(
       runNames({ cwd, runsDir: words.includes('--runs-dir') && runsDir ? runsDir : common.runsDir.default }),

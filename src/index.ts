@@ -1,10 +1,10 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
 import { type LibraryEnvironment, makeLibraryEnvironment } from './environments/catalogue/library.js';
-import { handInLearning } from './experiment/learning/learner.js';
+import { registerLearner } from './experiment/learner.js';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 
-handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
+registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 /**
  * Plays an experiment to its end, in a run directory that the commands read (`list`, `show`, `evaluate`, `report`).
@@ -90,7 +90,7 @@ export type { UserPolicyFamily } from './policies/module-policy.js';
 export type { ParameterSpec, ParameterVector, Policy, PolicyFamily } from './policies/policy.js';
 export type { ParseFailure } from './prompting/answer/parse.js';
 export { parseParameters } from './prompting/answer/parse.js';
-export { formatParameters } from './prompting/notation/written.js';
+export { formatParameters } from './prompting/notation/grammar.js';
 export { createGenerator, type RandomGenerator } from './random/generator.js';
 export type { Animation } from './render/animation.js';
 export { gifAnimation } from './render/gif-animation.js';

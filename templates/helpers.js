@@ -1,9 +1,9 @@
 /**
- * Helpers: functions and values that the templates of a prompt set of your own may use. A config names this file:
+ * Helpers: functions and values for the templates of your own prompt set. A config names this file:
  *
  *   prompts: { set: ./my-prompts, helpers: ./helpers.js }
  *
- * A template then writes {{laboratory}}, and {{upper environment.id}} with variables, numbers or texts in quotes.
+ * A template then writes {{laboratory}} or {{upper environment.id}}. Arguments are variables, numbers or quoted strings.
  */
 export default {
   create: () => ({

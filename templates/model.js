@@ -1,26 +1,26 @@
 /**
- * A model: whoever answers the prompts. This one keeps the best answer of the history and changes it a little, so that
- * it runs as it is; put a call of your own model in the place of that. A config names this file:
+ * A model: it answers prompts. This one changes the best parameters of the history a little, so it runs as it is.
+ * Replace that with a call to your own model. A config names this file:
  *
  *   model: { provider: ./model.js }                                 or, with options,
  *   model: { provider: ./model.js, options: { step: 0.5 } }
  */
 export default {
-  /** How lists and reports call it, unless the model has an `id` (default: the name of the file). */
+  /** The name in lists and reports, unless the model has an `id` (default: the file name). */
   name: 'small-steps',
 
-  /** Makes the model; `options` are those of the config. It may be async. */
+  /** Creates the model from the config's `options`. May be async. */
   create({ step = 1 } = {}) {
     return {
       /**
        * Answers a prompt: messages of {role: 'system' | 'user' | 'assistant', content}. Return the text, or an object
-       * with `text` and, where they are known, usage: {promptTokens, completionTokens} and reasoning. Throw where there
-       * is no answer: the call then counts as failed. `options.seeds` holds the seed of this answer (the same seed asks
-       * for the same one), `options.signal` tells when the call is no longer wanted.
+       * with `text` and, if known, `usage: {promptTokens, completionTokens}` and `reasoning`. If there is no answer,
+       * throw: the call then counts as failed. `options.seeds` holds the seed of this answer (the same seed should give
+       * the same answer). `options.signal` aborts the call.
        */
       async generate(messages, options) {
-        // The history has an evaluation a line: "params[0]: 1.2; params[1]: -3.0; f(params): 37.50". A request to correct
-        // an answer follows it as a message of its own.
+        // The history has one evaluation per line: "params[0]: 1.2; params[1]: -3.0; f(params): 37.50". A request to
+        // correct an answer follows as a separate message.
         const evaluated = messages
           .flatMap(({ content }) => content.split('\n'))
           .map((line) => line.split('; f(params): '))

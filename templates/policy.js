@@ -1,34 +1,34 @@
 /**
- * A policy: how parameters become actions. This one pushes by one linear score, for discrete actions. A config names
- * this file:
+ * A policy: it turns parameters into actions. This one chooses between the first and the last of the discrete actions by
+ * a linear score. A config names this file:
  *
  *   policy: { kind: ./policy.js }                                   or, with options,
  *   policy: { kind: ./policy.js, options: { range: 3 } }
  */
 export default {
-  /** How reports call it (default: the name of the file). */
+  /** The name in reports (default: the file name). */
   name: 'threshold',
 
-  /** Makes the policies of an environment: {id, observationSpace, actionSpace, maxSteps}. `options` are those of the config. */
+  /** Creates the policies of an environment, {id, observationSpace, actionSpace, maxSteps}, from the config's `options`. */
   create({ range = 1 } = {}, environment) {
     const { observationSpace, actionSpace } = environment;
     if (observationSpace.kind !== 'box' || actionSpace.kind !== 'discrete') {
       throw new Error(
-        `this policy needs a vector to observe and discrete actions, which ${environment.id} has not`,
+        `this policy needs vector observations and discrete actions, which ${environment.id} doesn't have`,
       );
     }
     const count = observationSpace.low.length;
     const first = actionSpace.start ?? 0;
 
     return {
-      /** What is proposed: so many numbers from low to high, with so many decimals (0: whole numbers). */
+      /** The proposed parameters: `count` numbers from low to high, with this many decimals (0: integers). */
       parameters: { count, low: -range, high: range, decimals: 1 },
 
-      /** How the model is told of it. */
+      /** How prompts describe the policy. */
       description:
-        'The last action is taken where the sum of params[i] * observation[i] is above 0, else the first.',
+        'The last action is taken if the sum of params[i] * observation[i] is above 0, otherwise the first.',
 
-      /** Turns a vector of parameters into a policy: observation → action. */
+      /** Returns the policy for a vector of parameters: a function from observation to action. */
       build(parameters) {
         return (observation) => {
           const score = parameters.reduce((sum, weight, i) => sum + weight * observation[i], 0);

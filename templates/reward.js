@@ -1,15 +1,15 @@
 /**
- * A reward: what each step earns, in the place of what the environment says. A config names this file:
+ * A reward for each step, which replaces the environment's own. A config names this file:
  *
  *   evaluation: { reward: ./reward.js }
  *
- * The returns of the run are sums of these rewards. Describe them to the model with prompts.description.
+ * The returns of the run are sums of these rewards. Describe them to the model in prompts.description.
  */
 export default {
   /**
-   * Makes the function. It is called for every step, in each thread that plays: what it returns must follow from what
-   * it is given: {before, action, observation, reward, terminated, truncated}, where `before` and `observation` are
-   * what the policy saw before and sees after the step. It returns a finite number.
+   * Creates the function. Every thread calls it for every step, so its result must depend only on its argument:
+   * {before, action, observation, reward, terminated, truncated}. `before` is the observation before the step,
+   * `observation` the one after it. The result is a finite number.
    */
   create: () => {
     return ({ before, observation, reward }) => {

@@ -25,8 +25,6 @@ const rooms = [
   'agents',
   'config',
   'runs',
-  'archive',
-  'data',
   'experiment',
   'preflight',
   'report',
@@ -40,7 +38,7 @@ const rooms = [
 ];
 
 /** The rooms of `finetune`, which stand on all of `src` but its commands. */
-const fineTuningRooms = ['engine', 'dataset', 'export', 'train', 'rl', 'evaluate', 'elsewhere', 'commands'];
+const fineTuningRooms = ['engine', 'dataset', 'export', 'train', 'rl', 'evaluate', 'handoff', 'commands'];
 
 /** Where everything is put together: these import what they like, and nothing imports them. */
 const entries = ['src/index.ts', 'src/commands.ts', 'src/cli.ts', 'finetune/index.ts', 'finetune/cli.ts'];
@@ -103,9 +101,9 @@ describe('circles', () => {
   });
 });
 
-it('is drawn in the README, a line a room, in the order of the rooms', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const tree = readme.slice(readme.indexOf('## The code')).split('```')[1]!;
+it('is drawn in docs/design.md, one line per room, in the order of the rooms', () => {
+  const design = readFileSync(join(root, 'docs', 'design.md'), 'utf8');
+  const tree = design.slice(design.indexOf('## The tree')).split('```')[1]!;
   const drawn = (folder: string) => {
     const lines = tree.split(new RegExp(`^${folder}/$`, 'm'))[1]!.split(/^\S/m)[0]!;
     return [...lines.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name!);
@@ -136,7 +134,7 @@ describe('effects have one place', () => {
       /process\.(env|argv)\b/,
       /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
     ],
-    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/hosting)\.ts$/],
+    ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/pulse)\.ts$/],
     ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index)\.ts$/],
     ['unseeded randomness', /Math\.random/, /^$/],
   ])('%s', (_name, pattern, place) => {

@@ -1,9 +1,7 @@
 /**
- * Data augmentation by symmetries of policy classes: the same policy in an environment with reordered or
- * negated observations and renamed actions. Returns don't change, so an evaluation of some parameters is also
- * one of the transformed parameters.
+ * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
+ * or actions renamed, so an evaluation of some parameters is also one of the transformed ones.
  */
-
 import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
@@ -20,21 +18,14 @@ export interface Moved {
 }
 
 export type Symmetry =
-  /**
-   * Observation i of the transformed environment is `observations[i]` of the original, and output a is `outputs[a]`.
-   */
+  /** Observation i of the transformed environment is `observations[i]` of the original; likewise output a. */
   | { readonly kind: 'linear'; readonly observations: readonly Moved[]; readonly outputs: readonly Moved[] }
-  /**
-   * Changes the basis of the subspace that weights are projected from: new column j is the old column `coordinates[j]`.
-   */
+  /** Changes the basis that weights are projected from: new column j is the old column `coordinates[j]`. */
   | { readonly kind: 'projected'; readonly coordinates: readonly Moved[] }
   /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
-/**
- * Draws a symmetry of a policy class uniformly. Signs flip only if the parameters' range is symmetric about
- * 0. Signs of outputs flip only if the output is the action itself, because flipping would reverse an argmax.
- */
+/** Draws a symmetry uniformly. Signs of outputs flip only if the output is the action, not under an argmax. */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
@@ -64,12 +55,8 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
 }
 
 const unknownSymmetries = (whose: string) =>
-  new UserError({
-    message: `the symmetries ${whose} are not known`,
-    remedy: 'leave augmentation out for runs of this policy',
-  });
+  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'leave --augment out' });
 
-/** Returns the parameters of the same policy in the transformed environment. */
 export function transformed(
   parameters: ParameterVector,
   symmetry: Symmetry,
@@ -113,8 +100,7 @@ const signed = (sign: number, value: number): number => sign * value + 0;
 const silentSets = ['numeric', 'compact'];
 
 /**
- * Makes copies 1 … `count` of a run as if it had been played in transformed environments. Each symmetry
- * depends only on `seed`, the run's seed and the copy's number, so it is reproducible.
+ * Makes copies 1 … `count` of a run, each determined by `seed`, the run's seed and the copy's number.
  * @param warp if true, the copies' prompts also show returns on a different scale
  * @throws UserError if the run's prompts mention its environment or can't be rendered
  */
@@ -127,7 +113,6 @@ export function augmented(run: SourceRun, count: number, seed: number, warp = fa
   });
 }
 
-/** A monotone map of scores. */
 export type Scale = (score: number) => number;
 
 const identity: Scale = (score) => score;
@@ -135,10 +120,7 @@ const identity: Scale = (score) => score;
 /** Largest exponent of a scale; the smallest is its reciprocal. */
 const largestExponent = 5;
 
-/**
- * Draws a monotone scale for displayed returns, which keeps the ranking of candidates. A score is mapped to a
- * power of its relative distance from the run's lowest or highest score; the exponent is log-uniform.
- */
+/** Draws a monotone scale: a power of the relative distance from the lowest or highest score. */
 export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random: RandomGenerator): Scale {
   const limit = Math.log(largestExponent);
   const exponent = Math.exp(random.uniform(-limit, limit));
@@ -153,11 +135,7 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
   };
 }
 
-/**
- * Returns the run with all parameters transformed and its prompts rendered with the code and templates used
- * in serving. Drops the replies, because their reasons describe the original parameters.
- * @param scale applied to the scores shown in prompts
- */
+/** Transforms all parameters and renders the prompts again. Drops replies, whose reasons describe the original. */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);
   const images = new Map<BufferEntry, BufferEntry>(
@@ -209,7 +187,7 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
   if (prompts !== undefined) return prompts;
   throw new UserError({
     field: '--augment',
-    message: `the prompt templates of ${name} are gone or broken, so its prompts can't be rendered again`,
+    message: `the prompt templates of ${name} are missing or broken`,
     value: config.prompts.set,
     remedy: 'restore them, leave this run out, or leave --augment out',
   });
@@ -222,24 +200,23 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
       message: `${message}: ${name} has ${field}`,
       value,
       alternatives,
-      remedy: 'leave such runs out, or leave --augment out',
+      remedy: 'leave out such runs, or --augment',
     });
   };
   if (!silentSets.includes(prompts.set)) {
-    const message =
-      'prompts that tell of the environment would be untrue with its observations and actions moved';
+    const message = 'prompts that describe the environment would be wrong in copies';
     refuse('prompts.set', prompts.set, message, silentSets);
   }
   if (memory.trajectories !== 'none') {
-    const message = 'trajectories tell of observations and actions, which copies would move';
+    const message = 'trajectories show observations and actions, which copies change';
     refuse('memory.trajectories', memory.trajectories, message, ['none']);
   }
   if (demonstrations !== undefined) {
-    const message = 'demonstrations are observations and actions, which copies would move';
+    const message = 'demonstrations show observations and actions, which copies change';
     refuse('demonstrations', demonstrations.from, message, ['none']);
   }
   if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {
-    const message = 'a conversation holds earlier replies, which can not be rendered again';
+    const message = "earlier replies of a conversation can't be rendered again";
     refuse('prompts.conversation', prompts.conversation, message, ['fresh']);
   }
 }

@@ -1,5 +1,4 @@
 /** `index.html` of a dataset: sources, alarms and sample examples. */
-
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatCompact,
@@ -19,7 +18,7 @@ import type { Distribution } from './token-statistics.js';
 /** Most samples to show per split, evenly spaced. */
 const samplesShown = 20;
 
-/** Renders the page as a single self-contained file. Text from the runs is escaped. */
+/** Text from the runs is escaped. */
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
   const alarms = manifest.alarms.length === 0 ? [] : [alarmList(manifest.alarms)];
@@ -90,7 +89,6 @@ function spread(values: Distribution | undefined): Cell {
   };
 }
 
-/** Table columns for a dataset's runs, also used on the page of a training run. */
 export const sourceColumns: readonly Column<
   Pick<Source, 'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'>
 >[] = [

@@ -12,10 +12,17 @@ import {
   readPlay,
 } from './demonstrations.js';
 import { type Example, type ProposalRecipe, type Recipe, withoutDuplicates } from './example.js';
+import type { RowFormat } from './export-rows.js';
 import { hindsight } from './hindsight.js';
-import { playAgain } from './play-again.js';
-import { bestOfGroup, type GroupTargets, improvement, preference, toPlayAgain, weighted } from './recipes.js';
-import type { RowFormat } from './row-formats.js';
+import {
+  bestOfGroup,
+  type GroupTargets,
+  improvement,
+  playAgain,
+  preference,
+  toPlayAgain,
+  weighted,
+} from './recipes.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import {
@@ -31,10 +38,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly validation: ValidationPlan;
   /** Seed for choosing held-out runs, hindsight prompts and the symmetries of copies. */
   readonly seed: number;
-  /**
-   * Prompts that `hindsight` draws per run (default: the run's number of iterations), or steps that
-   * `demonstrations` draws per play (default: all).
-   */
+  /** Prompts drawn per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
   /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;
@@ -55,12 +59,9 @@ export interface Source {
   readonly status: Manifest['status'];
   readonly iterations: number;
   readonly evaluations: number;
-  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
-  /** SHA-256 of the run's prompt templates, from its manifest. */
   readonly prompts: string;
   readonly split: Split;
-  /** Examples made from the run. */
   readonly made: number;
   /** Examples left after removing duplicates. */
   readonly kept: number;
@@ -70,14 +71,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Split = 'train' | 'validation';
 
-/**
- * The part of a dataset that goes into its manifest. Contains no times or absolute paths, so equal runs and
- * options give identical bytes.
- */
+/** Contains no times or absolute paths, so equal runs and options give identical bytes. */
 interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly seed: number;
-  /** Transformed copies per training run. */
   readonly augment: number;
   /** Set if the prompts of copies show returns on other scales. */
   readonly warp?: true;
@@ -86,7 +83,6 @@ interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'sampl
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
   readonly duplicates: number;
-  /** How tokens were counted. */
   readonly tokens: 'estimate';
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
@@ -112,17 +108,12 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-/** A run directory and its name in the lineage. */
 export interface NamedRun {
   readonly path: string;
   readonly name: string;
 }
 
-/**
- * Reads the runs one by one, makes examples from each, and splits them by run.
- * @param env environment variables, for environments outside this process
- * @throws UserError for a damaged run, or a name in `validation` that matches nothing
- */
+/** @throws UserError for a damaged run, or a name in `validation` that matches nothing */
 export async function buildDataset(
   runs: readonly NamedRun[],
   options: DatasetOptions,
@@ -135,7 +126,6 @@ export async function buildDataset(
   return assembled(gathered, options);
 }
 
-/** All examples with their sources, before the split. */
 interface Gathered {
   readonly examples: readonly Example[];
   readonly sources: readonly Omit<Source, 'split' | 'made' | 'kept'>[];
@@ -225,10 +215,7 @@ function assembled(
     duplicates: examples.length - kept.length,
     tokens: 'estimate',
     lengths,
-    statistics: {
-      train: splitStatistics(train, lengths),
-      validation: splitStatistics(validation, lengths),
-    },
+    statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
     alarms: findAlarms({
       recipe,
       train,
@@ -262,10 +249,7 @@ function examplesOf(
   }
 }
 
-/**
- * Keys of a run's dependencies. Runs that share a key are dependent: they have the same seed (hence the same
- * warm-up policies and episodes), one took policies from the other, or they share a prompt.
- */
+/** Runs that share a key (seed, `warmup.from` or a prompt) are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],

@@ -31,16 +31,12 @@ export interface DemonstrationOptions {
 }
 
 export interface PlayedGames {
-  /** Name of the play in the lineage. */
   readonly name: string;
   readonly manifest: Manifest;
-  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
   readonly agent: PromptedAgent;
   readonly config: PlayConfig;
-  /** The games to imitate. */
   readonly games: readonly GameRecord[];
-  /** Number of games played. */
   readonly played: number;
 }
 
@@ -73,14 +69,11 @@ export async function readPlay(
 
 const noPlay: Problem = {
   field: '--recipe',
-  message: 'this run holds no games of an agent',
-  remedy: 'demonstrations are games: policyloop play agents/cooking player=expert plays some',
+  message: 'this run has no games of an agent',
+  remedy: 'play some: policyloop play agents/cooking player=expert',
 };
 
-/**
- * Makes one example per step, with its action as the answer. Replies that named no action appear in later
- * prompts but aren't imitated.
- */
+/** One example per step, with its action as the answer. Replies that named no action aren't imitated. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
   const steps = play.games.flatMap((game) => stepsOf(play, game, options));
   if (options.samples === undefined || options.samples >= steps.length) return steps;
@@ -143,14 +136,9 @@ function saidFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']):
   return words ?? (Array.isArray(action) ? action.join(', ') : String(action ?? ''));
 }
 
-/** Unique name of a game. */
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
-/**
- * Names of the games to hold out. Equal games are kept on the same side of the split, even if they come from
- * different plays: those with the same environment and seed, and those with the same turns.
- * @throws UserError for a name that matches no play or environment
- */
+/** Keeps equal games together. @throws UserError for a name that matches no play or environment */
 export function heldOutGames(
   plays: readonly PlayedGames[],
   plan: ValidationPlan,

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
-/** Recipes that learn from proposals. */
 export const proposalRecipes = [
   'improvement',
   'best-of-group',
@@ -12,14 +11,10 @@ export const proposalRecipes = [
 ] as const;
 export type ProposalRecipe = (typeof proposalRecipes)[number];
 
-/** The last recipe learns from games. */
 export const recipes = [...proposalRecipes, 'demonstrations'] as const;
 export type Recipe = ProposalRecipe | 'demonstrations';
 
-/**
- * Position in a replay buffer, and the mean return there. For a demonstration: the turn, the game and the
- * game's return.
- */
+/** Position in a replay buffer, and the mean return. For a demonstration: the turn, the game and its return. */
 interface Evaluated {
   readonly iteration: number;
   readonly candidate: number;
@@ -28,7 +23,6 @@ interface Evaluated {
 
 /** Origin of an example. The evaluation is that of the completion; for a pair, of the chosen one. */
 export interface Lineage extends Evaluated {
-  /** Name of the source run. */
   readonly run: string;
   readonly environment: string;
   /** The language model or baseline that made the proposal. */
@@ -57,7 +51,6 @@ interface Prompted {
   readonly lineage: Lineage;
 }
 
-/** An answer to learn. */
 export interface Imitation extends Prompted {
   readonly kind: 'imitation';
   readonly completion: string;
@@ -79,7 +72,6 @@ export function completionsOf(
   return example.kind === 'imitation' ? [example.completion] : [example.chosen, example.rejected];
 }
 
-/** SHA-256 of the messages' roles and contents. */
 export function promptHash(messages: readonly ChatMessage[]): string {
   return sha256(JSON.stringify(messages.map(({ role, content }) => [role, content])));
 }
@@ -88,7 +80,7 @@ export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Removes duplicates: keeps the first of the examples with the same prompt and completions. */
+/** Keeps the first of the examples with the same prompt and completions. */
 export function withoutDuplicates(examples: readonly Example[]): readonly Example[] {
   const first = new Map<string, Example>();
   for (const example of examples) {

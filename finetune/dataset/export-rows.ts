@@ -1,18 +1,17 @@
 /** Converts examples to rows, in our own format and in those of other trainers. */
+import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { UserError } from '../../src/base/errors.js';
-import { type Example, type Lineage, type Recipe, sha256 } from './example.js';
-import type { Column, Columns } from './parquet.js';
+import { version } from '../../src/base/package.js';
+import type { ChatMessage } from '../../src/models/language-model.js';
 import {
-  openaiDpoRow,
-  openaiSftRow,
-  type RowFormat,
-  rowFormats,
-  trlDpoRow,
-  trlKtoRows,
-  trlSftRow,
-} from './row-formats.js';
+  type Example,
+  type Imitation,
+  type Lineage,
+  type Preference,
+  type Recipe,
+  sha256,
+} from './example.js';
 
-/** Layout of a row, independent of the file type. */
 type RowShape = 'own' | 'trl-sft' | 'trl-dpo' | 'trl-kto' | 'openai-sft' | 'openai-dpo';
 
 function shapeOf(format: RowFormat): RowShape {
@@ -78,8 +77,7 @@ const lineageColumns: {
   'rejected?': { kind: 'struct', fields: evaluated },
 };
 
-/** A row, and its lineage, which other trainers' formats have no field for. */
-export interface Row {
+interface Row {
   readonly content: object;
   readonly lineage: Lineage;
 }
@@ -90,18 +88,15 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   throw new UserError({
     field: '--format',
     message: isPaired(format)
-      ? `this format holds pairs of answers; the recipe ${recipe} makes single ones`
-      : 'this format holds single answers; the recipe preference makes pairs',
+      ? `this format is for pairs of answers; the recipe ${recipe} makes single ones`
+      : 'this format is for single answers; the recipe preference makes pairs',
     value: format,
     alternatives: rowFormats.filter((other) => isOwn(other) || isPaired(other) !== isPaired(format)),
-    ...(isPaired(format) && { remedy: 'or take --recipe preference' }),
+    ...(isPaired(format) && { remedy: 'or use --recipe preference' }),
   });
 }
 
-/**
- * The rows of a file.
- * @throws UserError like `requireExportable`
- */
+/** @throws UserError like `requireExportable` */
 export function exportRows(examples: readonly Example[], format: RowFormat): readonly Row[] {
   const shape = shapeOf(format);
   for (const { lineage } of examples) requireExportable(lineage.recipe, format);
@@ -135,3 +130,114 @@ function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   }
   return [...first.values()];
 }
+
+/** Row formats of a dataset. */
+export const rowFormats = [
+  'jsonl',
+  'parquet',
+  'trl-sft',
+  'trl-dpo',
+  'trl-kto',
+  'trl-sft-parquet',
+  'trl-dpo-parquet',
+  'trl-kto-parquet',
+  'openai-sft',
+  'openai-dpo',
+] as const;
+export type RowFormat = (typeof rowFormats)[number];
+
+// Rows for fine-tuning APIs compatible with OpenAI's.
+
+const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
+
+/** Supervised fine-tuning. Earlier answers of a conversation get weight 0, so only the last is learned. */
+function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
+  const said = prompt.map(({ role, content }) =>
+    role === 'assistant' ? { role, content, weight: 0 } : { role, content },
+  );
+  return { messages: [...said, answer(completion)] };
+}
+
+function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
+  return {
+    input: { messages: prompt },
+    preferred_output: [answer(chosen)],
+    non_preferred_output: [answer(rejected)],
+  };
+}
+
+/** `SFTTrainer`, with separate prompt and completion so that only the completion contributes to the loss. */
+export function trlSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
+  return { prompt, completion: [answer(completion)] };
+}
+
+export function trlDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
+  return { prompt, chosen: [answer(chosen)], rejected: [answer(rejected)] };
+}
+
+/** `KTOTrainer`: both answers of a pair, each with its own label. */
+function trlKtoRows({ prompt, chosen, rejected }: Preference) {
+  return [
+    { prompt, completion: [answer(chosen)], label: true },
+    { prompt, completion: [answer(rejected)], label: false },
+  ];
+}
+
+type Column =
+  | { readonly kind: 'text' | 'number' | 'count' | 'boolean' | 'messages' }
+  | { readonly kind: 'struct'; readonly fields: Columns };
+
+/** Columns by name, in order. A name ending in `?` marks an optional column. */
+type Columns = Readonly<Record<string, Column>>;
+
+/** Rows encoded at a time, to limit memory. */
+const rowGroup = 1000;
+
+/** Writes rows with the columns as fields. Replaces an existing file. */
+export function writeParquet(path: string, columns: Columns, rows: readonly object[]): void {
+  const fields = Object.entries(columns).map(([name, column]) => schemaOf(name, column));
+  const writer = new ParquetWriter({
+    writer: fileWriter(path),
+    schema: [{ name: 'schema', num_children: fields.length }, ...fields.flat()],
+    createdBy: `policyloop ${version()}`,
+  });
+  const names = Object.keys(columns);
+  for (let from = 0; from < rows.length; from += rowGroup) {
+    const group = rows.slice(from, from + rowGroup) as readonly Readonly<Record<string, unknown>>[];
+    // A file writer is synchronous, so there is no promise to await.
+    void writer.write({
+      columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })),
+      rowGroupSize: rowGroup,
+    });
+  }
+  void writer.finish();
+}
+
+const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  number: { type: 'DOUBLE' },
+  count: { type: 'INT32' },
+  boolean: { type: 'BOOLEAN' },
+};
+
+/** Schema elements of a column, followed by those of its fields. */
+function schemaOf(key: string, column: Column): readonly SchemaElement[] {
+  const name = key.replace(/\?$/, '');
+  const repetition_type = name === key ? 'REQUIRED' : 'OPTIONAL';
+  switch (column.kind) {
+    case 'messages':
+      return [
+        { name, converted_type: 'LIST', logical_type: { type: 'LIST' }, num_children: 1, repetition_type },
+        { name: 'list', num_children: 1, repetition_type: 'REPEATED' },
+        ...schemaOf('element', message),
+      ];
+    case 'struct': {
+      const fields = Object.entries(column.fields).map(([field, inner]) => schemaOf(field, inner));
+      return [{ name, num_children: fields.length, repetition_type }, ...fields.flat()];
+    }
+    default:
+      return [{ name, ...flatTypes[column.kind], repetition_type }];
+  }
+}
+
+const message: Column = { kind: 'struct', fields: { role: { kind: 'text' }, content: { kind: 'text' } } };

@@ -1,6 +1,5 @@
 import { UserError } from '../../src/base/errors.js';
-import { lastKnown } from '../../src/experiment/known.js';
-import { Prompter } from '../../src/experiment/prompter.js';
+import { lastKnown, Prompter } from '../../src/experiment/prompter.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
@@ -11,10 +10,9 @@ import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
 /**
- * Builds prompts that the run could have met, with an answer that it found later. Draws a target entry, then
- * an iteration, then a history as long as the run's memory at that iteration from the remembered entries
- * before the target with lower scores. Renders prompts with the code and templates used in serving. The
- * answer has no reason, because none was given for this history.
+ * Builds prompts that the run could have met, with an answer that it found later: draws a target entry, an
+ * iteration, and a history of the run's length at that iteration from earlier entries with lower scores. The answer
+ * has no reason, because none was given for this history.
  * @param samples number of prompts to draw; the rare duplicates aren't replaced
  * @throws UserError if the run's prompt templates are missing or broken
  */
@@ -35,9 +33,7 @@ export function hindsight(
 
 interface Target {
   readonly target: BufferEntry;
-  /** Earlier entries with lower scores, oldest first. */
   readonly worse: readonly BufferEntry[];
-  /** The iterations for which there are enough of these. */
   readonly iterations: { readonly first: number; readonly last: number };
 }
 
@@ -107,7 +103,7 @@ export function renderPrompt(
   if (prompts === undefined) {
     throw new UserError({
       field: '--recipe',
-      message: `the prompt templates of ${run.name} are gone or broken, so no prompt can be made with them`,
+      message: `the prompt templates of ${run.name} are missing or broken`,
       value: config.prompts.set,
       remedy: 'restore them, leave this run out, or take a recipe that uses the logged prompts (improvement)',
     });

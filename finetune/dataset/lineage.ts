@@ -1,16 +1,6 @@
 /** The lineage of trained models, stored next to the model by training and read by evaluation. */
-
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
@@ -30,10 +20,8 @@ const sourceSchema = z.looseObject({
   environment: z.string(),
   model: z.string(),
   seed: z.number(),
-  /** SHA-256 of the run's files. */
   hash: z.string(),
   split: z.enum(['train', 'validation']),
-  /** Number of its examples in the dataset. */
   kept: z.number(),
 });
 
@@ -43,7 +31,6 @@ export const datasetSchema = z.looseObject({
   recipe: z.string().nullable(),
   /** The dataset's runs; null if it has no manifest. */
   sources: z.array(sourceSchema).nullable(),
-  /** SHA-256 of the rows, by file name. */
   files: z.record(z.string(), z.string()),
   /** True if rows differ from what the manifest describes. */
   changed: z.boolean(),
@@ -57,7 +44,6 @@ const lineageSchema = z.looseObject({
   /** `lora`, `full`, `scratch`, or another trainer's name for its method. */
   method: z.string(),
   base: z.looseObject({
-    /** Path or name. */
     model: z.string(),
     /** `contentHash` of the model; null if it isn't available. */
     hash: z.string().nullable(),
@@ -67,12 +53,10 @@ const lineageSchema = z.looseObject({
     },
   }),
   dataset: datasetSchema,
-  /** Settings of the training run. */
   config: z.record(z.string(), z.unknown()),
   outcome: z.looseObject({
     ended: z.string(),
     step: z.number(),
-    /** The lowest validation loss. */
     best: z.looseObject({ step: z.number(), loss: z.number() }).nullable(),
   }),
 });
@@ -90,7 +74,6 @@ export interface Training {
     readonly ended: string;
     readonly step: number;
     readonly best?: StepLoss | undefined;
-    /** Error message of a failed run. */
     readonly message?: string;
   };
 }
@@ -118,16 +101,12 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
 export interface TrainingState {
   /** Call this once the checkpoint has been accepted: a refused run must not change anything. */
   begin(): void;
-  /**
-   * @param dataset replaces the dataset known at the start
-   * @returns lineage of the result
-   */
+  /** @param dataset replaces the dataset known at the start */
   end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
   /** Records the failure if the run had begun. */
   fail(outcome: Training['outcome']): void;
 }
 
-/** @param given the command that resumes the run, and its working directory */
 export function trainingState(
   output: string,
   about: Omit<Training, 'outcome'>,
@@ -156,15 +135,27 @@ export function writeLineage(directory: string, lineage: TrainingLineage): void 
   replaceFile(join(directory, lineageFile), `${JSON.stringify(lineage, null, 2)}\n`);
 }
 
-/**
- * Reads the lineage in a directory; undefined if there is none.
- * @throws UserError if the file is damaged
- */
+/** @throws UserError if the file is damaged */
 export function readLineage(directory: string): TrainingLineage | undefined {
   return readAs(join(directory, lineageFile), lineageSchema);
 }
 
-/** Lineage of the dataset in a directory; reads and hashes its rows. */
+/** Describes played episodes as a dataset; `kept` is their number per environment. */
+export function playedLineage(
+  path: string,
+  model: string,
+  seed: number,
+  kept: Readonly<Record<string, number>>,
+): DatasetLineage {
+  const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
+  const sources = Object.entries(kept).map(([environment, count]) => ({
+    ...source,
+    environment,
+    kept: count,
+  }));
+  return { path, recipe: 'rl', sources, files: {}, changed: false };
+}
+
 export function datasetLineage(directory: string): DatasetLineage {
   const manifest = readAs(
     join(directory, 'manifest.json'),
@@ -190,10 +181,7 @@ export function datasetLineage(directory: string): DatasetLineage {
   };
 }
 
-/**
- * Ids of all environments that the model and its bases were trained in; undefined if one of the datasets has
- * no manifest, or its rows differ from it.
- */
+/** Undefined if one of the datasets, including those of bases, has no manifest or differs from it. */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
   if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
@@ -204,17 +192,13 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/**
- * Hash of the weights in a directory or a GGUF file (with all its parts): SHA-256 over file names, sizes and
- * contents. Only the first and last MiB of files above 64 MiB count, which includes the header with all
- * tensors. Ignores lineage and subdirectories.
- */
+/** SHA-256 of names, sizes and contents of the weights; of files above 64 MiB, only the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of weightFiles(model).toSorted()) {
     const { size } = statSync(path);
     hash.update(JSON.stringify([basename(path), size]));
-    if (size <= wholeBytes) hash.update(readFileSync(path));
+    if (size <= wholeBytes) hash.update(readPart(path, 0, size));
     else for (const at of [0, size - sampleBytes]) hash.update(readPart(path, at, sampleBytes));
   }
   return hash.digest('hex');
@@ -248,16 +232,12 @@ export function fileHash(path: string): string {
 function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const damaged = (message: string) =>
-    new UserError({
-      file,
-      message: `this file is damaged: ${message}`,
-      remedy: 'restore it from a copy, or remove it',
-    });
+    new UserError({ file, message: `damaged: ${message}`, remedy: 'restore a copy, or remove it' });
   let content: unknown;
   try {
     content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));
   } catch {
-    throw damaged('it is no JSON');
+    throw damaged('not JSON');
   }
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;

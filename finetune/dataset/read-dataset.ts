@@ -1,5 +1,4 @@
 /** Reads datasets and encodes their messages with the code that renders prompts in serving. */
-
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -10,37 +9,32 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
 import { readJsonLines } from '../../src/storage/json-lines.js';
 import type { TokenExample } from '../engine/batch.js';
+import type { Imitation, Preference } from './example.js';
+import { datasetFiles } from './write-dataset.js';
 
-/** A prompt and the answer to learn. */
 export interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly completion: string;
   /** Weight of each answer token; a negative weight makes the answer less likely. */
   readonly weight: number;
-  /** The model that was served this prompt and its token count at that time; undefined if it wasn't recorded. */
+  /** The model that was served this prompt, and its token count at that time. */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/**
- * The token that ends an answer: the tokenizer's, because chat templates write it, else the model's own.
- * @throws UserError if neither is defined
- */
+/** The tokenizer's, because templates write it, else the model's. @throws UserError if neither is defined */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
       field: 'model.path',
       value: directory,
-      message:
-        'neither tokenizer nor config names a token that ends an answer, so answers could not learn to end',
+      message: 'neither tokenizer nor config names a token that ends an answer',
       remedy: 'state eos_token in tokenizer_config.json or eos_token_id in config.json',
     });
   return end;
 }
 
-/**
- * Encodes the prompt as in serving, and the answer as the model would write it: its only control token is the last one.
- */
+/** Encodes the prompt as in serving, and the answer as the model would write it, ending with `end`. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -53,16 +47,13 @@ export function renderExample(
   };
 }
 
-/**
- * True if the chat template shows an answer unchanged in a longer conversation. If not (some templates trim or drop the
- * model's thinking), a model that serves several turns sees different text than it was trained on.
- */
+/** True if the template shows an answer unchanged in a longer conversation; some trim it or drop thinking. */
 export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
   const answered = [...messages, { role: 'assistant', content: completion } as const];
   return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
 }
 
-export const promptSchema = z
+const promptSchema = z
   .array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() }))
   .min(1);
 
@@ -72,33 +63,26 @@ const promptedSchema = z.looseObject({
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
-/** A jsonl row with one answer. */
-const rowSchema = promptedSchema.extend({ completion: z.string().min(1) });
-
-/** A jsonl row with a pair of answers. */
-const pairSchema = promptedSchema.extend({ chosen: z.string().min(1), rejected: z.string().min(1) });
+const text = z.string().min(1);
+const answers = { chosen: text, rejected: text };
+const rowSchema = promptedSchema.extend({ completion: text });
+const pairSchema = promptedSchema.extend(answers);
 
 type Split = 'train' | 'validation';
 
-/**
- * Reads the conversations of a split; empty if the file is.
- * @throws UserError if the file doesn't exist, or a row isn't a single answer
- */
+/** @throws UserError if the file doesn't exist, or a row isn't a single answer */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: 'this row is no answer to learn',
+    message: "this row isn't an answer to learn",
     remedy:
       'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/**
- * Reads the pairs of a split: each gives two consecutive conversations, the chosen answer first.
- * @throws UserError if the file doesn't exist, or a row isn't a pair
- */
+/** Chosen answers first. @throws UserError if the file doesn't exist, or a row isn't a pair */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
-    message: 'this row is no pair of answers',
+    message: "this row isn't a pair of answers",
     remedy: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   }).flatMap(({ chosen, rejected, ...row }) => [conversation(row, chosen), conversation(row, rejected)]);
 }
@@ -129,27 +113,19 @@ function readRows<T>(
 }
 
 function missing(dataset: string, split: Split): UserError {
-  const parquet = `${split}.parquet`;
-  if (existsSync(join(dataset, parquet)))
-    return new UserError({
-      field: 'dataset',
-      message: `this dataset is in Parquet (${parquet}), which other trainers read`,
-      value: dataset,
-      remedy: 'make it again with --format jsonl to train here',
-    });
+  const isParquet = existsSync(join(dataset, `${split}.parquet`));
   return new UserError({
     field: 'dataset',
-    message: `there is no ${split}.jsonl in this directory`,
+    message: isParquet ? 'Parquet files are for other trainers' : `this directory has no ${split}.jsonl`,
     value: dataset,
-    remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+    remedy: isParquet ? 'make the dataset with --format jsonl' : makeOne,
   });
 }
 
-/**
- * Validates a row.
- * @throws UserError with the problem and the first issue found
- */
-export function checkedRow<T>(
+const makeOne = 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one';
+
+/** @throws UserError with the problem and the first issue found */
+function checkedRow<T>(
   schema: z.ZodType<T>,
   row: unknown,
   problem: Required<Pick<Problem, 'file' | 'line' | 'message' | 'remedy'>>,
@@ -157,9 +133,63 @@ export function checkedRow<T>(
   const parsed = schema.safeParse(row);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
-  throw new UserError({
-    ...problem,
-    field: issue.path.join('.'),
-    message: `${problem.message}: ${issue.message}`,
-  });
+  const message = `${problem.message}: ${issue.message}`;
+  throw new UserError({ ...problem, field: issue.path.join('.'), message });
+}
+
+/** `lineage` is stored as the dataset has it; null if missing. */
+type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
+export type StoredAnswer = Stored<Imitation>;
+export type StoredExample = StoredAnswer | Stored<Preference>;
+
+interface StoredDataset {
+  readonly kind: StoredExample['kind'];
+  readonly train: readonly StoredExample[];
+  readonly validation: readonly StoredExample[];
+}
+
+const shared = { prompt: promptSchema, weight: z.number().default(1), lineage: z.unknown().default(null) };
+const schemas = {
+  imitation: z.object({
+    ...shared,
+    completion: text,
+    kind: z.literal('imitation').default('imitation').catch('imitation'),
+  }),
+  preference: z.object({
+    ...shared,
+    ...answers,
+    kind: z.literal('preference').default('preference').catch('preference'),
+  }),
+};
+
+/**
+ * Reads a dataset in our own format; `validation.jsonl` may be missing.
+ * @throws UserError if there is nothing to train on, or a row differs in format or kind from the first
+ */
+export function readStoredDataset(dataset: string): StoredDataset {
+  const files = {
+    train: join(dataset, datasetFiles.train),
+    validation: join(dataset, datasetFiles.validation),
+  };
+  const read = (file: string) => readJsonLines<unknown>(file, { repair: false, links: 'follow' }) ?? [];
+  const [first] = read(files.train);
+  if (first === undefined) {
+    throw new UserError({
+      field: 'dataset',
+      message: existsSync(files.train) ? 'its train.jsonl is empty' : 'this directory has no train.jsonl',
+      value: dataset,
+      remedy: makeOne,
+    });
+  }
+  const kind = typeof first === 'object' && first !== null && 'chosen' in first ? 'preference' : 'imitation';
+  const examples = (file: string) =>
+    read(file).map((row, i) =>
+      checkedRow<StoredExample>(schemas[kind], row, {
+        file,
+        line: i + 1,
+        message: "this row isn't an example",
+        remedy: 'make the dataset with policyloop finetune dataset … --format jsonl',
+      }),
+    );
+  return { kind, train: examples(files.train), validation: examples(files.validation) };
 }

@@ -1,4 +1,7 @@
+import { confirmationSeeds } from '../../src/random/seeds.js';
+import { evaluate } from '../../src/rollout/evaluation.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import { openTask } from '../../src/rollout/task.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import type { Imitation, Preference, Recipe } from './example.js';
 import {
@@ -26,7 +29,6 @@ function improves({ entry }: Proposed, { incumbent }: Step): boolean {
   return incumbent !== undefined && entry.score > incumbent.score;
 }
 
-/** Makes an example with the parameters of an evaluation as the answer to a prompt. */
 export function imitate(
   run: SourceRun,
   recipe: Exclude<Recipe, 'preference'>,
@@ -44,21 +46,14 @@ export function imitate(
   };
 }
 
-/** The candidates that `best-of-group` imitates. */
 export interface GroupTargets {
   /** How many of the best to imitate; each gets its own example and must beat the best so far. Default: 1. */
   readonly winners?: number | undefined;
-  /**
-   * How many iterations ahead to look for candidates: an answer found later could also have been given to
-   * this prompt. Each number selects its own winners; duplicates are removed. Default: [0].
-   */
+  /** How many iterations ahead to look for candidates; each number selects its own winners. Default: [0]. */
   readonly lookAhead?: readonly number[] | undefined;
 }
 
-/**
- * Imitates the winner of each iteration's candidates if it beats the best so far. With `run.playedAgain`, the
- * replayed returns decide among the finalists, and also whether a finalist beats the best so far.
- */
+/** Imitates each iteration's winner if it beats the best so far, by replayed returns if there are some. */
 export function bestOfGroup(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
@@ -96,10 +91,7 @@ function finalists({ steps }: SourceRun, first: number, further: number, count: 
     .slice(0, count);
 }
 
-/**
- * The entries that `best-of-group` plays again: each iteration's finalists and the best entry before them,
- * without duplicates.
- */
+/** Each iteration's finalists and the best entry before them, without duplicates. */
 export function toPlayAgain(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
@@ -113,15 +105,13 @@ export function toPlayAgain(
   return [...new Map(entries.map((entry) => [placeKey(entry), entry])).values()];
 }
 
-/** The candidate with the highest score; on ties, the first. */
 function winner({ proposals }: Step): Proposed {
   return proposals.reduce((best, proposed) => (proposed.entry.score > best.entry.score ? proposed : best));
 }
 
 /**
- * Makes pairs of answers to one prompt, preferring the higher score. With several candidates, the winner is
- * paired with each that scored lower. A single candidate is paired with the run's next proposal, which the
- * prompt doesn't know either: a score belongs to the parameters, whatever prompted them.
+ * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the
+ * run's next proposal: a score belongs to the parameters, whatever prompted them.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
@@ -165,9 +155,8 @@ const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ itera
 const largestWeight = 20;
 
 /**
- * Imitates all proposals with weights exp(A), at most 20 (advantage-weighted regression, Peng et al. 2019).
- * The advantage A is the gain over the best so far, standardized over the run to make environments
- * comparable. The weights of a run are scaled to a mean of 1.
+ * Imitates all proposals with weights exp(A), at most 20 (advantage-weighted regression, Peng et al. 2019). A is
+ * the gain over the best so far, standardized over the run; weights have a mean of 1.
  */
 export function weighted(run: SourceRun): readonly Imitation[] {
   const proposals = run.steps.flatMap((step) => {
@@ -180,10 +169,7 @@ export function weighted(run: SourceRun): readonly Imitation[] {
   return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
 }
 
-/**
- * Weights exp(A) of standardized gains, scaled to a mean of 1. Rounded to six significant digits, which is
- * enough for a loss and gives the same text on every machine.
- */
+/** Rounded to six significant digits, which gives the same text on every machine. */
 export function advantageWeights(gains: readonly number[]): readonly number[] {
   const centre = mean(gains);
   const spread = standardDeviation(gains);
@@ -192,4 +178,31 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
   );
   const average = mean(raw);
   return raw.map((weight) => Number((weight / average).toPrecision(6)));
+}
+
+/**
+ * Evaluates entries again on fresh episodes, because the best of many was partly lucky.
+ * @returns mean returns by `placeKey`
+ * @throws EnvironmentError if an external environment fails
+ */
+export async function playAgain(
+  { config, family, manifest }: SourceRun,
+  entries: readonly BufferEntry[],
+  episodes: number,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ReadonlyMap<string, number>> {
+  const { maxSteps, reward } = config.evaluation;
+  const environment = await openTask(config.environment, reward, env, 1);
+  const seeds = confirmationSeeds(manifest.seed, 'selection', episodes);
+  const found = new Map<string, number>();
+  try {
+    for (const entry of entries) {
+      const setting = { environment, family, maxSteps, record: 'none' } as const;
+      const { score } = await evaluate(setting, entry.parameters, seeds);
+      found.set(placeKey(entry), score);
+    }
+  } finally {
+    await environment.close?.();
+  }
+  return found;
 }

@@ -1,7 +1,5 @@
 /** Reads a logged run for the recipes: its prompts and the proposals that answered them. */
-
-import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -9,28 +7,26 @@ import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
-import { statedReason } from '../../src/prompting/answer/stated-reason.js';
+import { statedReason } from '../../src/prompting/answer/sets.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { type AnswerForm, answerFormOf, writtenAnswer } from '../../src/prompting/notation/grammar.js';
 import { type Telling, tellingOf } from '../../src/prompting/notation/telling.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
-import { loadHelpers } from '../../src/prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { loadHelpers } from '../../src/prompting/templates/rendering.js';
 import { type BufferEntry, createReplayBuffer, vectorKey } from '../../src/rollout/replay-buffer.js';
 import { type CallRecord, stageOf } from '../../src/runs/calls.js';
 import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
+import { fileHash } from './lineage.js';
 
 /** In characters. Longer reasons exceed the expected three sentences and are dropped. */
 const longestReason = 600;
 
-/**
- * Formats an answer that parses to these parameters. Drops the reason if it would change the parse.
- * @param reason '' for none
- */
+/** Formats an answer that parses to these parameters. Drops the reason if it would change the parse. */
 export function formatAnswer(
   parameters: ParameterVector,
   { spec, tell }: Telling,
@@ -50,7 +46,6 @@ export function reasonIn(reply: string): string {
   return reason.length > longestReason ? '' : reason;
 }
 
-/** An evaluated proposal. */
 export interface Proposed {
   readonly entry: BufferEntry;
   /** The model's reply; '' if unknown. */
@@ -65,9 +60,7 @@ export interface Step {
   readonly promptHash: string;
   /** Number of prompt tokens, if the model counted them. */
   readonly promptTokens?: number | undefined;
-  /**
-   * Number of evaluations the prompt could show; excludes those of iterations in flight at the same time (`pipeline`).
-   */
+  /** Number of evaluations the prompt could show; excludes those in flight at the same time (`pipeline`). */
   readonly history: number;
   /** The best of them, which the prompt presents as the best. */
   readonly incumbent: BufferEntry | undefined;
@@ -76,14 +69,11 @@ export interface Step {
 }
 
 export interface SourceRun extends OpenedRun {
-  /** Name of the run in the lineage. */
   readonly name: string;
-  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
   readonly answerForm: AnswerForm;
   /** The run's current prompt set; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
-  /** Demonstrations shown in the run's prompts. */
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
   /** Mean returns of the entries that were played again, by `placeKey`; undefined if there are none. */
@@ -92,7 +82,6 @@ export interface SourceRun extends OpenedRun {
   readonly copy?: number;
 }
 
-/** Identifies an evaluation within its run. */
 export const placeKey = ({ iteration, candidate }: Pick<BufferEntry, 'iteration' | 'candidate'>) =>
   `${iteration}/${candidate}`;
 
@@ -104,9 +93,8 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     throw new UserError({
       file: join(path, runFiles.config),
       field: 'proposal',
-      message:
-        'its proposals go on from parents, each in a prompt of its own: no recipe makes examples of those',
-      remedy: 'leave this run out; runs without proposal can be learnt from',
+      message: 'no recipe makes examples from proposals with parents',
+      remedy: 'leave this run out',
     });
   }
   // Prompts are rendered many times; episodes are only needed if they show trajectories.
@@ -127,7 +115,6 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
 export const tellingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Telling =>
   tellingOf(family.parameters, config.prompts.set);
 
-/** The lineage shared by all examples of a prompt. */
 export function lineageOf(
   run: SourceRun,
   recipe: Recipe,
@@ -149,12 +136,11 @@ export function lineageOf(
 
 function contentHash(path: string): string {
   const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
-  const hashes = files.map((file) => {
-    const full = join(path, file);
-    return existsSync(full) ? hashOfFile(full) : '';
-  });
+  const hashes = files
+    .map((file) => join(path, file))
+    .map((full) => (existsSync(full) ? fileHash(full) : ''));
   const demonstrations = join(path, runFiles.demonstrations);
-  if (existsSync(demonstrations)) hashes.push(hashOfFile(demonstrations));
+  if (existsSync(demonstrations)) hashes.push(fileHash(demonstrations));
   return sha256(hashes.join('\n'));
 }
 
@@ -212,10 +198,7 @@ function stepsOf(
   return steps;
 }
 
-/**
- * The calls that steps are made from: each candidate's first call, and accepted corrections. Only an
- * iteration's first call keeps its prompt, to save memory.
- */
+/** Each candidate's first call, and accepted corrections. Only an iteration's first call keeps its prompt. */
 function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
   let iteration = -1;
   for (const call of calls) {
@@ -225,21 +208,6 @@ function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
     if (call.attempt > 0 && call.outcome.kind !== 'accepted') continue;
     yield isPrompt ? call : { ...call, messages: [] };
   }
-}
-
-/** SHA-256 of a file of any size, in hexadecimal. */
-function hashOfFile(file: string): string {
-  const hash = createHash('sha256');
-  const descriptor = openSync(file, 'r');
-  try {
-    const buffer = Buffer.allocUnsafe(1 << 20);
-    for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
-      hash.update(buffer.subarray(0, read));
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-  return hash.digest('hex');
 }
 
 const byIteration = <T extends { readonly iteration: number }>(items: Iterable<T>) =>

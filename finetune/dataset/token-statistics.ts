@@ -23,10 +23,7 @@ export function measureLengths(examples: readonly Example[]): ReadonlyMap<Exampl
   return new Map(
     examples.map((example) => [
       example,
-      {
-        prompt: promptLength(example),
-        completion: largest(completionsOf(example).map(estimateTokens)),
-      },
+      { prompt: promptLength(example), completion: largest(completionsOf(example).map(estimateTokens)) },
     ]),
   );
 }
@@ -40,7 +37,6 @@ export interface Distribution {
   readonly mean: number;
 }
 
-/** Undefined if there are no values. */
 export function distribution(values: readonly number[]): Distribution | undefined {
   if (values.length === 0) return undefined;
   const sorted = values.toSorted((a, b) => a - b);
@@ -56,7 +52,6 @@ export function distribution(values: readonly number[]): Distribution | undefine
 
 export interface SplitStatistics {
   readonly examples: number;
-  /** Number of distinct prompts. */
   readonly prompts: number;
   readonly environments: Readonly<Record<string, number>>;
   /** Undefined without examples, like the next three. */

@@ -1,5 +1,4 @@
 /** Writes a dataset directory: rows, lineage, manifest and page. */
-
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,15 +8,11 @@ import { isTaken, writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
-import { exportRows, isOwn, parquetColumns, requireExportable } from './export-rows.js';
+import type { RowFormat } from './export-rows.js';
+import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
 import { fileHash } from './lineage.js';
-import { writeParquet } from './parquet.js';
-import type { RowFormat } from './row-formats.js';
 
-/**
- * Files of a dataset directory. Rows are JSON Lines or Parquet. Lineage files exist only if the rows can't
- * store lineage themselves.
- */
+/** Lineage files exist only if the rows can't store lineage themselves. */
 export const datasetFiles = {
   train: 'train.jsonl',
   validation: 'validation.jsonl',
@@ -38,14 +33,11 @@ export function requireNewDirectory(path: string): void {
     field: '--out',
     message: isFolder ? 'this directory is not empty' : 'this is a file',
     value: path,
-    remedy: 'name a new or an empty directory',
+    remedy: 'choose a new or an empty directory',
   });
 }
 
-/**
- * Writes a dataset and returns its manifest. The directory appears only when it is complete.
- * @throws UserError if the directory is in use, or the format doesn't suit the recipe
- */
+/** @throws UserError if the directory is in use, or the format doesn't suit the recipe */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   requireExportable(dataset.recipe, format);
   requireNewDirectory(path);

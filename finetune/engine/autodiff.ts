@@ -1,31 +1,22 @@
 /** Reverse-mode automatic differentiation: appends the nodes that compute the gradients to the graph itself. */
-
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import { gradientRules } from './gradient-rules.js';
-import { recomputation } from './recomputation.js';
-import { inferShapes, uncovered, wholeNumbers } from './shapes.js';
-import { sizesOf } from './sizes.js';
+import { inferShapes, sizesOf, uncovered, wholeNumbers } from './shapes.js';
 
-/** Optional facts about the graph's values. */
 interface Known {
-  /**
-   * Values treated as constants: no gradient flows through them. An example is the maximum that stabilizes a softmax.
-   */
+  /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
   readonly constants?: readonly Value[];
   /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
   readonly cheap?: ReadonlySet<Value>;
-  /**
-   * Maps gather indices to their inverse, for indices that read each row at one relevant position. The backward pass
-   * then gathers with the inverse instead of scattering. Gradients at all other positions must be 0 or unused.
-   */
+  /** Inverses of gather indices, to gather instead of scattering. Other positions must have gradient 0 or be unused. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 
 /**
  * Appends the backward pass to the graph.
  * @param loss scalar (shape [] or [1])
- * @param parameters values to differentiate with respect to
  * @returns ∂loss/∂parameter in each parameter's shape; parameters that don't affect the loss are omitted
  * @throws Error naming an operator between a parameter and the loss that has no gradient rule
  */
@@ -95,4 +86,67 @@ function scalar(initializer: OnnxInitializer | undefined): number | undefined {
   if (initializer.type === 'float32') return new Float32Array(buffer)[0];
   if (initializer.type === 'float64') return new Float64Array(buffer)[0];
   return undefined;
+}
+
+/** Adds each product to `kept`, as well as the input of attention's output projection. */
+export function keepingProducts(
+  source: ParameterSource,
+  attentionOutput: string,
+  kept: Set<Value>,
+): ParameterSource {
+  return {
+    ...source,
+    linear(module, x, bias) {
+      const product = source.linear(module, x, bias);
+      kept.add(product);
+      if (module.endsWith(`.${attentionOutput}`)) kept.add(x);
+      return product;
+    },
+  };
+}
+
+const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
+
+/** Outputs of these nodes that the backward pass recomputes. */
+export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
+  const cheap = nodes.filter(({ op }) => !products.has(op));
+  return new Set(cheap.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));
+}
+
+/**
+ * Selective recomputation (Korthikanti et al. 2022, arXiv 2205.05198): the backward pass recomputes the layers'
+ * values except products with weights, the residual stream and the input of attention's output projection. The
+ * dropped values are cheap to compute and take two thirds of the memory.
+ * @param active values that depend on a parameter
+ * @returns a function of a value and a gradient; a dropped value is recomputed only once the gradient is available
+ */
+function recomputation(
+  g: GraphBuilder,
+  nodes: readonly OnnxNode[],
+  dropped: ReadonlySet<Value>,
+  active: ReadonlySet<Value>,
+): (value: Value, after: Value) => Value {
+  const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
+  const known = new Map<Value, Value>();
+  /** Depends on the gradient, so the runtime can't start early or merge this with the forward pass. */
+  const late = (value: Value, after: Value): Value => {
+    const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
+    const zero = g.op('Mul', [size, g.integers([0])]);
+    return g.op('Reshape', [value, g.op('Add', [g.op('Shape', [value]), zero])]);
+  };
+  const recalled = (value: Value, after: Value): Value => {
+    const found = known.get(value);
+    if (found !== undefined) return found;
+    const node = producers.get(value)!;
+    const inputs = node.inputs.map((name) => {
+      if (dropped.has(name)) return recalled(name, after);
+      if (!producers.has(name) || !active.has(name)) return name;
+      const delayed = known.get(name) ?? late(name, after);
+      known.set(name, delayed);
+      return delayed;
+    });
+    for (const [index, name] of g.repeat(node, inputs).entries()) known.set(node.outputs[index]!, name);
+    return known.get(value)!;
+  };
+  return (value, after) => (dropped.has(value) ? recalled(value, after) : value);
 }

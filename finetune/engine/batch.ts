@@ -1,23 +1,16 @@
 import { largest } from '../../src/statistics/descriptive.js';
 import type { Batch, BatchBlocks } from './training-session.js';
 
-/** Token ids of a prompt and its completion. */
 export interface TokenSequence {
   readonly promptIds: readonly number[];
   /** Includes the end-of-sequence token. */
   readonly completionIds: readonly number[];
-  /**
-   * Marks the completion tokens to train on; the others (such as an environment's text) are context only. Default: all.
-   */
+  /** Marks the completion tokens to train on; the others are context only. Default: all. */
   readonly trained?: readonly boolean[] | undefined;
-  /**
-   * For each completion token, the ids it was sampled from, itself included; null means the whole vocabulary.
-   * Default: null for all.
-   */
+  /** For each completion token, the ids it was sampled from; null (the default) means the whole vocabulary. */
   readonly allowed?: readonly (readonly number[] | null)[] | undefined;
 }
 
-/** A completion to learn from, with its weight in the loss. */
 export interface TokenExample extends TokenSequence {
   /** Weight of each completion token. */
   readonly weight: number;
@@ -28,10 +21,7 @@ export interface TokenExample extends TokenSequence {
 /** Examples that share a prompt; the model reads the prompt once for all of them. */
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
-/**
- * An example's values for the objective's inputs, by input name. A number applies to all of its tokens; an
- * array has one entry per completion token, and entries of untrained tokens are ignored.
- */
+/** An example's values for the objective's inputs, by name: one number for all tokens, or one per completion token. */
 export type InputsOf<E extends TokenSequence> = (
   example: E,
 ) => Readonly<Record<string, number | ArrayLike<number>>>;
@@ -45,9 +35,7 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
   return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
 }
 
-/**
- * Number of tokens the model reads for a family. The last token of a completion is only predicted, so it doesn't count.
- */
+/** Number of tokens the model reads; the last token of a completion is only predicted. */
 export function familyLength(family: Family<TokenSequence>): number {
   return family.reduce((sum, { completionIds }) => sum + completionIds.length - 1, promptOf(family).length);
 }
@@ -208,10 +196,7 @@ export interface ReadExample<E extends TokenSequence> {
   readonly outputs: Readonly<Record<string, Float64Array>>;
 }
 
-/**
- * Distributes values of a batch's targets over its examples: one value per completion token, 0 for untrained ones.
- * @param families the families that the batch was made from
- */
+/** Distributes values of a batch's targets over its examples: one per completion token, 0 for untrained ones. */
 export function byExample<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,

@@ -1,12 +1,9 @@
-/**
- * Stores the complete state of a training run in one safetensors file, so a resumed run matches an
- * uninterrupted one exactly.
- */
+/** The complete state of a training run, so a resumed run matches an uninterrupted one exactly. */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readSafetensors, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
-import type { Moments } from './optimisers.js';
+import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
 
@@ -17,7 +14,6 @@ export interface TrainingState {
   readonly parameters: readonly Parameter[];
   /** In the order of `parameters`. */
   readonly moments: readonly Moments[];
-  /** Number of updates so far. */
   step: number;
   /** The lowest validation loss so far, with the parameter values at that step, in the order of `parameters`. */
   best: (StepLoss & { readonly values: readonly Numbers[] }) | undefined;
@@ -26,10 +22,28 @@ export interface TrainingState {
   progress?: string | undefined;
 }
 
+/** The state before any update. */
+export function freshState(parameters: readonly Parameter[]): TrainingState {
+  const moments = parameters.map(zeroMoments);
+  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
+}
+
+/** Keeps the parameters if no earlier evaluation had a lower loss, or, with `ties`, an equal one. */
+export function keepBest(state: TrainingState, loss: number, ties: boolean): boolean {
+  const isBest = state.best === undefined || loss < state.best.loss || (ties && loss === state.best.loss);
+  if (isBest)
+    state.best = { step: state.step, loss, values: state.parameters.map(({ values }) => values.slice()) };
+  return isBest;
+}
+
+/** The parameters of the best evaluation; without any, the last ones. */
+export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
+  best === undefined
+    ? parameters
+    : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! }));
+
 export interface CheckpointOwner {
-  /** Result of `trainingIdentity`. */
   readonly identity: string;
-  /** Number of CPU threads. */
   readonly threads: number;
 }
 
@@ -37,7 +51,6 @@ interface Progress extends CheckpointOwner {
   readonly step: number;
   readonly evaluationsWithoutGain: number;
   readonly best: StepLoss | null;
-  /** See `TrainingState.progress`. */
   readonly progress?: string | undefined;
 }
 
@@ -64,11 +77,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   );
 }
 
-/**
- * @param parameters the expected names and shapes
- * @returns undefined if the file doesn't exist
- * @throws UserError if the checkpoint belongs to another training run
- */
+/** @throws UserError if the checkpoint belongs to another training run */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],
@@ -80,8 +89,8 @@ export function readCheckpoint(
   if (progress.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint belongs to a training with other settings, other data or other weights',
-      remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
+      message: 'this checkpoint is from a training with other settings, data or weights',
+      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
     });
   const { step, evaluationsWithoutGain, best, progress: elsewhere } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));

@@ -1,8 +1,4 @@
-/**
- * Initial parameter values for adapters and for models trained from scratch; writes adapter directories that
- * PEFT and vLLM can load.
- */
-
+/** Initial parameter values; writes adapter directories that PEFT and vLLM can load. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -18,10 +14,7 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
-/**
- * Initializes adapters as PEFT does: A uniform in ±1/√in (Kaiming with a = √5), B zero. The adapter starts
- * with no effect.
- */
+/** As PEFT does: A uniform in ±1/√in (Kaiming with a = √5), B zero, so the adapter starts with no effect. */
 export function initialAdapter(parameters: readonly ParameterShape[], seed: number): Parameter[] {
   const random = createGenerator(seed);
   return parameters.map(({ name, shape }) => {
@@ -34,10 +27,7 @@ export function initialAdapter(parameters: readonly ParameterShape[], seed: numb
   });
 }
 
-/**
- * Writes `adapter_config.json` and `adapter_model.safetensors`.
- * @param baseModel path or name of the base model
- */
+/** Writes `adapter_config.json` and `adapter_model.safetensors`. */
 export function writeAdapter(
   directory: string,
   parameters: readonly Parameter[],
@@ -72,7 +62,6 @@ export function writeAdapter(
 
 const residual = /\.(o_proj|down_proj)\.weight$/;
 
-/** Returns the stored weights in float32. */
 export function storedModel(config: DecoderConfig, weights: StoredTensors): Parameter[] {
   return decoderTensors(config).map(({ name, shape }) => {
     const tensor = requireTensor(weights, name);
@@ -82,10 +71,7 @@ export function storedModel(config: DecoderConfig, weights: StoredTensors): Para
 
 const rangeSchema = z.looseObject({ initializer_range: z.number().positive().default(0.02) });
 
-/**
- * Reads `initializer_range` from a model's config.json. Default: 0.02, as in Transformers.
- * @throws UserError if it isn't a positive number
- */
+/** @throws UserError if `initializer_range` of config.json isn't a positive number */
 export function initializerRange(directory: string): number {
   const file = path.join(directory, 'config.json');
   const parsed = rangeSchema.safeParse(readJson(file) ?? {});
@@ -94,9 +80,8 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Random initial weights: normal matrices, zero biases, norm scales of 1. The two matrices per layer that write to the
- * residual stream are scaled down by √(2L) for L layers, so the stream doesn't grow with depth (Radford et al. 2019).
- * @param deviation standard deviation of the matrices
+ * Normal matrices, zero biases, norm scales of 1. The matrices that write to the residual stream are scaled down by
+ * √(2L) for L layers, so the stream doesn't grow with depth (Radford et al. 2019).
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);

@@ -9,15 +9,12 @@ export interface RuleContext {
   readonly node: OnnxNode;
   /** Gradients of the loss with respect to the node's outputs; undefined for outputs that don't affect the loss. */
   readonly outputs: readonly (Value | undefined)[];
-  /** True if the gradient with respect to this input is needed. */
   wants(input: number): boolean;
-  /** Inferred shape of a value in the forward graph. */
   shape(value: Value): Shape;
   /** The value's shape as an int64 vector computed in the graph. Never keeps a dropped value alive. */
   size(value: Value): Value;
   /** A forward value for use in the backward pass, recomputed if it wasn't kept. */
   recalled(value: Value): Value;
-  /** Value of a scalar float constant; undefined for anything else. */
   constant(value: Value): number | undefined;
   /** Elements of an int64 constant; undefined for anything else. */
   integers(value: Value): readonly number[] | undefined;
@@ -27,3 +24,18 @@ export interface RuleContext {
 
 /** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined where not needed. */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
+
+export type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
+
+/**
+ * Creates constants that the runtime can't fold; else it would keep every dequantized matrix in float32.
+ * @param anything a value computed during the run, at least one-dimensional
+ */
+export function lateConstants(g: GraphBuilder, anything: Value): Late {
+  const size = g.op('Slice', [g.op('Shape', [anything]), g.integers([0]), g.integers([1])]);
+  const zero = g.op('Mul', [size, g.integers([0])]);
+  return (values, type) => {
+    const sum = g.op('Add', [zero, g.integers(values)]);
+    return type === 'int64' ? sum : g.cast(sum, type);
+  };
+}

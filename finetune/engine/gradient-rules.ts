@@ -181,10 +181,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/**
- * Rule for an elementwise operator with two inputs; sums each gradient over the axes along which its input
- * was broadcast.
- */
+/** Sums each gradient over the axes along which its input was broadcast. */
 function broadcastRule(
   context: RuleContext,
   full: (dy: Value) => readonly [() => Value, () => Value],
@@ -195,10 +192,7 @@ function broadcastRule(
   );
 }
 
-/**
- * @param ordered orders the inputs such that the result is the node's first input exactly where ordered[0] ≤
- *   ordered[1]
- */
+/** @param ordered orders the inputs such that the result is the first input exactly where ordered[0] ≤ ordered[1] */
 function extremeRule(
   context: RuleContext,
   ordered: (inputs: readonly [Value, Value]) => readonly [Value, Value],

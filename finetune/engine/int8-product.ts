@@ -1,20 +1,17 @@
 /**
- * Int8 products with frozen weights, forward and backward. Each row of x and of the gradient is scaled to 8
- * bits by its own largest magnitude, so an outlier in one row doesn't cost the others precision. The backward
- * pass treats rounding as the identity.
+ * Int8 products with frozen weights, forward and backward. Each row of x and of the gradient is scaled by its own
+ * largest magnitude, so outliers stay local. The backward pass treats rounding as the identity.
  */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
 import type { StoredTensor } from '../../src/models/local/weights/safetensors.js';
 import type { Rule } from './gradient-rule.js';
-import { type Late, lateConstants } from './late-constants.js';
+import { type Late, lateConstants } from './gradient-rule.js';
 import { int8Product, intAttribute } from './shapes.js';
 
 /** An int8 matrix [out, in] = scales·codes whose rows were rotated by `spreadRows`. */
 interface Int8Matrix {
-  /** int8 [out, in] */
   readonly codes: StoredTensor;
-  /** float32 [out] */
   readonly scales: StoredTensor;
 }
 
@@ -24,10 +21,7 @@ export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 /** Most weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
-/**
- * @param head module whose gradient isn't rounded: the gradient of a softmax has one large entry and many
- *   small ones that matter in sum
- */
+/** @param head module whose gradient isn't rounded: many small entries of a softmax's gradient matter in sum */
 export function int8Parameters(
   g: GraphBuilder,
   weights: Int8Weights,
@@ -66,8 +60,7 @@ function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 }
 
 /**
- * x·codes with x rounded to int8 row by row.
- * @param x [N, in]
+ * x·codes with x [N, in] rounded to int8 row by row.
  * @param codes int8 [in, out]
  * @param scales factors of the result's columns: [out], or [1] for all
  */
@@ -121,9 +114,9 @@ function exactPart(
 }
 
 /**
- * Width of the largest rotation block. R is orthogonal and spreads outliers over neighbouring columns before
- * rounding, as in QuaRot (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. R is block-diagonal;
- * each block is a diagonal of signs times a Hadamard matrix.
+ * Width of the largest rotation block. R spreads outliers over neighbouring columns before rounding, as in QuaRot
+ * (Ashkboos et al. 2024, arXiv 2404.00456): x·Wᵀ = (x·R)·(W·R)ᵀ. Each block of R is a diagonal of signs times a
+ * Hadamard matrix.
  */
 const widest = 64;
 

@@ -34,7 +34,6 @@ export interface TokenValues {
   input(name: string): Value;
   /** Index of the example or family that each target belongs to: int64 [C], each less than C. */
   groups(of: 'sequences' | 'families'): Value;
-  /** One of the objective's own parameters. */
   parameter(name: string): Value;
   /** The same value with its gradient stopped. */
   detached(value: Value): Value;

@@ -14,11 +14,7 @@ export interface Schedule {
   readonly floor: number;
 }
 
-/**
- * Learning rate as a fraction of the peak, in [0, 1]. Warm-up step s uses (s + 1)/warmupSteps, so the first
- * step already moves.
- * @param step zero-based
- */
+/** Fraction of the peak rate. Warm-up step s uses (s + 1)/warmupSteps, so the first step already moves. */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
@@ -43,22 +39,17 @@ export interface AdamWSettings {
 /** True for parameters subject to weight decay: matrices but not norms and biases, as in Transformers' Trainer. */
 export const isDecayed = ({ shape }: Pick<Parameter, 'shape'>): boolean => shape.length > 1;
 
-/** Running means of a parameter's gradient and squared gradient. */
 export interface Moments {
   readonly first: Numbers;
   readonly second: Numbers;
 }
 
-export function zeroMoments(parameter: Parameter): Moments {
-  const zeros = () => parameter.values.map(() => 0);
+export function zeroMoments({ values }: Pick<Parameter, 'values'>): Moments {
+  const zeros = () => values.map(() => 0);
   return { first: zeros(), second: zeros() };
 }
 
-/**
- * Updates values and moments in place.
- * @param step one-based
- * @param scale factor applied to the gradient (clipping)
- */
+/** Updates values and moments in place; `step` is one-based, and `scale` multiplies the gradient (clipping). */
 export function adamWStep(
   values: Numbers,
   gradient: Numbers,
@@ -83,8 +74,8 @@ export function adamWStep(
 
 /**
  * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are brought
- * close to 1 by five Newton–Schulz steps. It trains the layers' matrices; AdamW trains the rest. Steps are scaled to
- * the size of AdamW's (Liu et al. 2025, arXiv 2502.16982), so both share a learning rate and a weight decay.
+ * close to 1 by five Newton–Schulz steps. Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv
+ * 2502.16982), so both share a learning rate and a weight decay.
  */
 export interface MuonSettings {
   readonly momentum: number;
@@ -109,7 +100,6 @@ export interface Muon {
   close(): Promise<void>;
 }
 
-/** @param threads number of threads for the matrix products */
 export async function openMuon(settings: MuonSettings, threads: number): Promise<Muon> {
   const open = (tall: boolean) =>
     ort.InferenceSession.create(orthogonalizer(tall).model, {
@@ -146,10 +136,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 /** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/**
- * Graph that maps x [R, C] to y with the same singular vectors and singular values near 1. Squares along the
- * smaller side.
- */
+/** Maps x [R, C] to y with singular values near 1. Squares along the smaller side. */
 function orthogonalizer(tall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

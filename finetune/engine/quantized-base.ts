@@ -1,12 +1,11 @@
 /**
  * Gradient through products with frozen 4-bit or 8-bit weights, as in QLoRA (Dettmers et al. 2023, arXiv
- * 2305.14314). The forward pass uses the same operator as serving. The backward pass computes dx = dy·W, with
- * W dequantized temporarily from the same codes and scales. Rounding of activations to 8 bits in the forward
- * pass is treated as the identity.
+ * 2305.14314): dx = dy·W, with W dequantized temporarily. Rounding of activations in the forward pass is treated as
+ * the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';
-import { type Late, lateConstants } from './late-constants.js';
+import { type Late, lateConstants } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
 /** Most weights held in float32 at once; a wide head is processed in parts. */
@@ -48,10 +47,7 @@ interface Layout {
   readonly padded: number;
 }
 
-/**
- * Dequantizes to float32: [count, padded] for 8 bits. For 4 bits, returns the even and the odd columns
- * separately (the low and high halves of the bytes), each [count, padded/2].
- */
+/** To float32 [count, padded] for 8 bits; for 4 bits, the even and the odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
   late: Late,
@@ -74,10 +70,7 @@ function dequantize(
   return [matrix(shift(shift(codes, 'LEFT'), 'RIGHT')), matrix(shift(codes, 'RIGHT'))];
 }
 
-/**
- * Dequantizes to [count, padded] on the GPU: shaders can't shift bytes but have an operator that looks up
- * quantized rows.
- */
+/** Dequantizes to [count, padded] on the GPU, where shaders can't shift bytes. */
 function gathered(
   g: RuleContext['g'],
   late: Late,

@@ -17,7 +17,6 @@ export function tensorOf({ name, shape }: ParameterShape, values: Numbers): Tens
   return { name, shape, dtype, byteLength: bytes.length, chunks: () => [bytes] };
 }
 
-/** The bytes of a safetensors file, in order. */
 export function* safetensorsParts(
   tensors: readonly TensorToWrite[],
   metadata: Readonly<Record<string, string>> = {},

@@ -1,15 +1,17 @@
-/**
- * Infers the shapes of all values of a graph, keeping the inputs' symbols: [B, S] in, [B·S, 64] out. Covers
- * the operators of the decoder and its losses; anything else is an error.
- */
-import type { Value } from '../../src/models/local/graph/graph.js';
-import type { OnnxGraph, OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
+/** Infers the shapes of all values of a graph, keeping the inputs' symbols: [B, S] in, [B·S, 64] out. */
+import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
+import type {
+  OnnxGraph,
+  OnnxInitializer,
+  OnnxNode,
+  OnnxValue,
+} from '../../src/models/local/graph/onnx-writer.js';
 
 /** Composite operator that multiplies by 8-bit weights. Inputs: x [N, in], codes int8 [out, in], scales [out]. */
 export const int8Product = 'Int8Product';
 
 /** A whole number times symbols, e.g. 2·B·S. */
-export interface Dimension {
+interface Dimension {
   readonly factor: number;
   /** Sorted. A repeated symbol is a power. A sum of different symbols becomes a new symbol. */
   readonly symbols: readonly string[];
@@ -196,7 +198,6 @@ function along(shape: Shape, axis: number, change: (dimension: Dimension) => Dim
   return shape.map((one, place) => (place === axis ? change(one) : one));
 }
 
-/** The node's `axis` attribute as a non-negative number. */
 export function axisOf(node: OnnxNode, shape: Shape): number {
   const axis = intAttribute(node, 'axis', 0);
   return axis < 0 ? axis + shape.length : axis;
@@ -219,4 +220,36 @@ function text({ factor, symbols }: Dimension): string {
 
 export function uncovered(node: OnnxNode, what: string): Error {
   return new Error(`the operator ${node.op} (${node.outputs.join(', ')}) ${what}: not covered by training`);
+}
+
+/** Shapes as int64 vectors computed from the graph's inputs alone, so no value is kept just for its shape. */
+export function sizesOf(
+  g: GraphBuilder,
+  inputs: readonly OnnxValue[],
+  shapes: ReadonlyMap<Value, Shape>,
+): (value: Value) => Value {
+  const symbols = new Map<string, Value>();
+  const symbol = (name: string): Value => {
+    const known = symbols.get(name);
+    if (known !== undefined) return known;
+    const input = inputs.find(({ shape }) => shape.includes(name));
+    if (input === undefined) throw new Error(`no input of the graph has the size ${name}`);
+    const axis = input.shape.indexOf(name);
+    const size = g.op('Slice', [g.op('Shape', [input.name]), g.integers([axis]), g.integers([axis + 1])]);
+    symbols.set(name, size);
+    return size;
+  };
+  const size = ({ factor, symbols: names }: Dimension): Value => {
+    const factors = [
+      ...(factor === 1 && names.length > 0 ? [] : [g.integers([factor])]),
+      ...names.map(symbol),
+    ];
+    return factors.reduce((a, b) => g.op('Mul', [a, b]));
+  };
+  return (value) => {
+    const shape = shapes.get(value)!;
+    if (shape.length === 0) return g.integers([]);
+    const parts = shape.map(size);
+    return parts.length === 1 ? parts[0]! : g.op('Concat', parts, { axis: 0 });
+  };
 }

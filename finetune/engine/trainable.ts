@@ -33,10 +33,7 @@ export type Trainable =
     }
   | { readonly kind: 'all' };
 
-/**
- * The base model without its adapter and without trained parameters. If all weights are trained, the result
- * has the same structure as the trained model, and the caller supplies the initial values.
- */
+/** The base model without its adapter. If all weights are trained, the caller supplies the initial values. */
 export function referenceModel(trainable: Trainable): Trainable {
   if (trainable.kind === 'all') return trainable;
   return { ...trainable, lora: { rank: 1, alpha: 1, rankStabilized: false, dropout: 0, modules: [] } };
@@ -58,17 +55,13 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   throw new UserError({
     field: 'model',
     value: architecture,
-    message: `models of this family run here but can’t be trained: the layers that carry a state (${found.kind}) have no gradient yet`,
+    message: `models of this family can’t be trained yet: layers with a state (${found.kind}) have no gradient`,
     alternatives: ['a model whose layers all attend, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
-    remedy:
-      'train it elsewhere: `policyloop finetune export trl` writes all that TRL needs, and `finetune import` takes the adapter back',
+    remedy: 'train it with TRL: `policyloop finetune export trl`, then `finetune import`',
   });
 }
 
-/**
- * All trained parameters in a fixed order: `<module>.lora_A.weight`, `<module>.lora_B.weight`, …, or the
- * model's own names.
- */
+/** In a fixed order: `<module>.lora_A.weight`, `<module>.lora_B.weight`, …, or the model's own names. */
 export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
   requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
@@ -85,10 +78,7 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
   });
 }
 
-/**
- * Translates Llama's module names to the model's own; names that are already its own stay. Several of Llama's
- * projections may be fused into one module here.
- */
+/** Translates Llama's module names to the model's own, where several may be fused into one. */
 export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
   const { attention, feedForward } = modules;
   const meant: Readonly<Record<string, string>> = {
@@ -109,10 +99,7 @@ export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' 
 /** Prime and less than 2³¹, so products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
-/**
- * The decoder's parameters, with the trained ones as graph inputs.
- * @param dropping true if dropout is on
- */
+/** The decoder's parameters, with the trained ones as graph inputs; `dropping` turns dropout on. */
 export function trainedSource(
   g: GraphBuilder,
   config: DecoderConfig,
@@ -156,8 +143,8 @@ export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Val
 }
 
 /**
- * Dropout (Srivastava et al. 2014) with masks computed from two vectors of random numbers in [1, p), p prime, so a seed
- * reproduces them exactly. Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1 − rate)·p.
+ * Dropout (Srivastava et al. 2014) from two vectors of random numbers in [1, p), p prime, so a seed reproduces it.
+ * Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1 − rate)·p.
  */
 function emitDropout(
   g: GraphBuilder,

@@ -1,5 +1,4 @@
 /** Builds the graph of a training step from the decoder that is also used for generation. */
-
 import type { Blocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import {
@@ -10,9 +9,8 @@ import {
 } from '../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { longSequences } from '../../src/models/local/weights/rope.js';
-import { gradients } from './autodiff.js';
+import { droppedValues, gradients, keepingProducts } from './autodiff.js';
 import type { Objective, TokenValues } from './objective.js';
-import { droppedValues, keepingProducts } from './recomputation.js';
 import { type ParameterShape, type Trainable, trainedParameters, trainedSource } from './trainable.js';
 
 export interface TrainingGraphSettings {
@@ -23,11 +21,9 @@ export interface TrainingGraphSettings {
   readonly precision: Precision;
   /** `evaluate` computes the loss only, without dropout. */
   readonly purpose: 'train' | 'evaluate';
-  /** Execution device. Default: the CPU. */
   readonly device?: string;
 }
 
-/** All trained parameters: the model's, then the objective's own. */
 export function allParameters({
   config,
   trainable,
@@ -121,10 +117,7 @@ function tempered(
   return temperature === 1 ? logits : g.op('Div', [logits, g.floats(precision, [temperature], [])]);
 }
 
-/**
- * Lowers the logits [C, V] of ids outside `allowed` until their probability vanishes. Negative entries of
- * `allowed` are padding; rows without any id are unconstrained.
- */
+/** Lowers logits [C, V] outside `allowed` until their probability vanishes. Rows of −1 are unconstrained. */
 function withinAllowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
   const far = g.floats(precision, [1e9], []);
@@ -163,10 +156,7 @@ function tokenValues(
   };
 }
 
-/**
- * Computes logp [C] of the targets and the entropy [C] of their distributions. Each row's maximum cancels
- * out, so it is returned as a constant that needs no gradient.
- */
+/** logp [C] and entropy [C]. Each row's maximum cancels out, so it is a constant that needs no gradient. */
 function logProbabilities(
   g: GraphBuilder,
   logits: Value,

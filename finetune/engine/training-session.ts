@@ -1,14 +1,12 @@
 /** Runs training graphs: takes parameters and a batch, returns loss and gradients. */
 import { messageOf, UserError } from '../../src/base/errors.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
-import type { BuiltGraph, Precision } from '../../src/models/local/graph/graph.js';
+import { type BuiltGraph, GraphBuilder, type Precision } from '../../src/models/local/graph/graph.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { requireInt8 } from './require-int8.js';
 import { dropoutInputs, dropoutModulus, type ParameterShape } from './trainable.js';
 
 export type Numbers = Float32Array | Float64Array;
 
-/** A trained parameter with its current values. */
 export interface Parameter extends ParameterShape {
   readonly values: Numbers;
 }
@@ -46,10 +44,7 @@ export interface BatchBlocks {
   readonly answerPlaces: Int32Array;
   readonly answerPositions: Int32Array;
   readonly slots: Int32Array;
-  /**
-   * Slot of each token in the prompt block [N]; the last slot for tokens that aren't in it. `answerSlots` is
-   * the same for answers.
-   */
+  /** Slot of each token in the prompt block [N]; the last slot for tokens that aren't in it. */
   readonly promptSlots: Int32Array;
   readonly answerSlots: Int32Array;
 }
@@ -59,7 +54,6 @@ export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {
   readonly loss: number;
-  /** Log-probabilities of the targets. */
   readonly logp: Numbers;
   /** The objective's additional outputs, each with one number per target. */
   readonly outputs: Readonly<Record<string, Numbers>>;
@@ -67,9 +61,7 @@ interface StepResult {
   readonly gradients: Gradients;
 }
 
-/**
- * `device` is an ONNX Runtime execution provider. Tests in float64 disable `optimize` because fused operators round.
- */
+/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`: fused operators round. */
 interface SessionSettings {
   readonly device: string;
   readonly threads: number;
@@ -82,10 +74,7 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/**
- * Loads the graph. Frozen weights are mapped from their files.
- * @throws UserError if memory runs out while loading or running
- */
+/** @throws UserError if memory runs out while loading or running */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
@@ -101,8 +90,7 @@ export async function openTrainingSession(
     extra: {
       session: {
         ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
-        // Prepacking would copy each matrix once per direction it is read in. Quantized matrices need it to
-        // be fast.
+        // Prepacking would copy each matrix once per direction. Quantized matrices need it to be fast.
         disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
       },
     },
@@ -143,10 +131,7 @@ export async function openTrainingSession(
 const outOfMemory =
   /bad[ _]alloc|failed to allocate|cannot allocate|out of memory|allocation failed|not enough memory/i;
 
-/**
- * Runs `work`.
- * @throws UserError if it runs out of memory; other errors pass through
- */
+/** @throws UserError if `work` runs out of memory; other errors pass through */
 export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -155,8 +140,8 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
     throw new UserError({
       message: `memory ran out while ${doing}`,
       remedy:
-        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
-        'or with less to train or to load: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+        'lower batchTokens, with which a checkpoint can be resumed; else train on shorter examples, ' +
+        'or train or load less: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
     });
   }
 }
@@ -209,7 +194,6 @@ function dropoutFeeds(batch: Batch, columns: number, seed: number): Record<strin
   };
 }
 
-/** Euclidean norm over all parameters together. */
 export function gradientNorm(gradients: Gradients): number {
   let sum = 0;
   for (const gradient of gradients.values()) for (const slope of gradient) sum += slope * slope;
@@ -229,4 +213,27 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
     for (let i = 0; i < total.length; i++) total[i] = total[i]! + gradient[i]!;
   }
   return sum;
+}
+
+/**
+ * CPUs without VNNI (before Zen 4 and Ice Lake) add two products in 16 bits, which can overflow.
+ * @throws UserError if products of 8-bit numbers aren't exact
+ */
+export async function requireInt8(device: string): Promise<void> {
+  const refuse = (message: string, field: string, value: string) =>
+    new UserError({ field, value, message, remedy: 'set method.compute to float32' });
+  if (device !== 'cpu') throw refuse('int8 products need the CPU', 'device', device);
+  const width = 64;
+  const g = new GraphBuilder();
+  const a = g.input('a', 'uint8', [1, width]);
+  const b = g.input('b', 'int8', [width, 1]);
+  g.output('y', g.op('MatMulInteger', [a, b]), 'int32', [1, 1]);
+  const session = await ort.InferenceSession.create(g.build('int8').model, { logSeverityLevel: 3 });
+  const { y } = await session.run({
+    a: new ort.Tensor('uint8', new Uint8Array(width).fill(255), [1, width]),
+    b: new ort.Tensor('int8', new Int8Array(width).fill(127), [width, 1]),
+  });
+  await session.release();
+  if (y!.data[0] !== 255 * 127 * width)
+    throw refuse('this CPU has no exact products of 8-bit numbers', 'method.compute', 'int8');
 }

@@ -5,16 +5,15 @@ import { UserError } from '../../src/base/errors.js';
 import type { ModelConfig } from '../../src/config/model.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
-import { type ControlName, controlArm, isControl, requireControl } from '../../src/search/controls.js';
+import { type BaselineName, baselineArm, isBaseline, requireBaseline } from '../../src/search/baselines.js';
 import { contentHash, readLineage, type TrainingLineage, trainedEnvironments } from '../dataset/lineage.js';
 import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/base-model.js';
 
-export type ArmName = 'base' | 'tuned' | ControlName;
+export type ArmName = 'base' | 'tuned' | BaselineName;
 
 /** A model or baseline that plays all experiments. */
 export interface Arm {
   readonly name: ArmName;
-  /** Display name. */
   readonly label: string;
   readonly provider: ModelConfig['provider'];
   /** `key=value` overrides that replace a config's model. */
@@ -42,10 +41,8 @@ export type TrainedOn =
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /**
- * Opens the arms: base, tuned model and baselines.
- * @param base a directory (model, adapter or output of a training run; `package:…` for a bundled model),
- *   `ollama:NAME`, `openai:NAME` or a baseline; if undefined, the model that `tuned` was trained from
- * @param tuned likewise
+ * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
+ * the model that `tuned` was trained from
  * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
  * @throws UserError if a directory holds nothing suitable, or the base can't be determined
  */
@@ -59,20 +56,13 @@ export function openArms(
   const tunedArm = openArm('tuned', tuned, baseArm, cwd);
   const first = baseArm ?? openArm('base', itsBase(tunedArm), undefined, cwd);
   if (first.hash !== null && first.hash === tunedArm.hash) {
-    throw new UserError({
-      field: '--tuned',
-      message: 'holds the same weights as the base',
-      value: tuned,
-    });
+    throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
   const template = templateOf(tunedArm);
   const models = [first, tunedArm].map((arm) =>
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
-  return {
-    arms: [...models, ...controlArms(wanted)],
-    notes: otherBaseNotes(first, tunedArm),
-  };
+  return { arms: [...models, ...baselineArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
 }
 
 /** Chat template variables of the tuned model's training; both models are prompted with them. */
@@ -84,19 +74,15 @@ const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Ar
     ? arm
     : { ...arm, overrides: [...arm.overrides, `model.template=${JSON.stringify(template)}`] };
 
-/** Determines the environments that the tuned arm was trained in. */
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const remedy = 'state them: --trained-on ID,… (or none)';
   if (tuned.lineage === undefined) {
-    return { kind: 'unknown', reason: `no training.json lies beside the tuned model; ${remedy}` };
+    return { kind: 'unknown', reason: `there is no training.json next to the tuned model; ${remedy}` };
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
-    return {
-      kind: 'unknown',
-      reason: `a dataset that it learnt from has no manifest, or other rows than its manifest says; ${remedy}`,
-    };
+    return { kind: 'unknown', reason: `a training dataset has no manifest, or differs from it; ${remedy}` };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
   return {
@@ -108,7 +94,7 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   };
 }
 
-function controlArms(specs: readonly string[]): readonly Arm[] {
+function baselineArms(specs: readonly string[]): readonly Arm[] {
   const arms = [...new Set(specs)].map((spec) => armOf('--control', spec));
   const twice = arms.find(({ name }, i) => arms.findIndex((other) => other.name === name) !== i);
   if (twice === undefined) return arms;
@@ -116,21 +102,21 @@ function controlArms(specs: readonly string[]): readonly Arm[] {
     field: '--control',
     message: 'is named twice with different settings',
     value: twice.name,
-    remedy: 'name each control once; another evaluation, with another --out, can have it otherwise',
+    remedy: 'name each control once, or start another evaluation with another --out',
   });
 }
 
 /** Parses a baseline, optionally with settings that override its defaults: `cma-es:sigma=2:population=8`. */
 function armOf(field: string, spec: string): Arm {
   const [name, ...settings] = spec.split(':');
-  const arm = controlArm(requireControl(field, name!));
+  const arm = baselineArm(requireBaseline(field, name!));
   const wrong = settings.find((setting) => !/^[a-zA-Z]+=./.test(setting));
   if (wrong !== undefined) {
     throw new UserError({
       field,
-      message: 'is no setting of a control',
+      message: "isn't a control's setting",
       value: wrong,
-      remedy: 'write name:key=value, e.g. hill-climb:sigma=2',
+      remedy: 'e.g. hill-climb:sigma=2',
     });
   }
   return {
@@ -153,7 +139,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
       hash: null,
     };
   }
-  if (isControl(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
+  if (isBaseline(spec.split(':', 1)[0]!)) return { ...armOf(`--${name}`, spec), name };
   const given = modelDirectory(spec, cwd, `--${name}`);
   requireProposer(given, name);
   const directory = weightsIn(given, `--${name}`);
@@ -194,14 +180,11 @@ function requireProposer(directory: string, name: Arm['name']): void {
     field: `--${name}`,
     value: directory,
     message: `is ${actor}, trained in ${lineage!.dataset.path}: it acts there, and proposes no policies that experiments could play`,
-    remedy: 'policyloop show on the directory of its training tells the return of its last held-out episodes',
+    remedy: 'policyloop show DIRECTORY shows its held-out returns',
   });
 }
 
-/**
- * Name of the model and adapter; includes the parent directory if the last path component is generic, as in
- * `tuned/adapter`.
- */
+/** Includes the parent directory if the last path component is generic, as in `tuned/adapter`. */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
     ['adapter', 'model', 'merged'].includes(basename(path))
@@ -219,13 +202,13 @@ function weightsIn(directory: string, field: string): string {
   throw new UserError({
     field,
     message: interrupted
-      ? 'the training in this directory has not come to its end'
+      ? "the training in this directory isn't complete"
       : existsSync(directory)
-        ? 'this directory holds neither a model nor an adapter'
+        ? 'this directory has neither a model nor an adapter'
         : 'there is no such directory',
     value: directory,
     remedy: interrupted
-      ? 'policyloop finetune train, or rl, with the same config goes on with it; policyloop show names the command'
+      ? 'policyloop show names the command that resumes it'
       : 'name a GGUF file or the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
   });
 }
@@ -240,7 +223,6 @@ function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): st
   }
 }
 
-/** The base model that a tuned model was trained from. */
 function itsBase({ local, lineage, label }: Arm): string {
   if (local?.adapter !== undefined) return local.model;
   const named = lineage?.base.model;
@@ -249,7 +231,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is needed: ${label} doesn't say which model here it was trained from`,
+    message: `is needed: the model that ${label} was trained from is unknown`,
     remedy: 'name the base model: --base models/…',
   });
 }

@@ -1,23 +1,24 @@
 /** Did training help? Compares runs of the base, the tuned model and baselines in pairs. */
-
 import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { comparePairs, type PairedDifference, summarize } from '../../src/statistics/paired.js';
-import { verdicts } from '../../src/statistics/verdict.js';
+import { verdicts } from '../../src/statistics/tests.js';
+import type { StudyPlan } from '../../src/studies/study.js';
 import type { Arm, TrainedOn } from './arms.js';
-import type {
-  ArmComparison,
-  ArmDifference,
-  EvaluatedRun,
-  Evaluation,
-  Failure,
-  Familiarity,
-  GroupResult,
+import {
+  type ArmComparison,
+  type ArmDifference,
+  type EvaluatedRun,
+  type Evaluation,
+  type Failure,
+  type Familiarity,
+  type GroupResult,
+  type Metric,
+  metrics,
+  type RunFigures,
 } from './evaluation.js';
-import { type Metric, metrics, type RunFigures } from './figures.js';
-import type { EvaluationPlan } from './plan.js';
 
 const shares: Interval = [0, 1];
 
@@ -25,7 +26,7 @@ type Measured = Readonly<Record<Metric, number | null>>;
 type RunsOf = (arm: Arm['name']) => readonly (Measured | undefined)[];
 
 export function evaluate(
-  plan: Pick<EvaluationPlan, 'arms' | 'experiments' | 'seeds'>,
+  plan: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,
   runs: readonly EvaluatedRun[],
   trainedOn: TrainedOn,
   failures: readonly Failure[] = [],
@@ -98,10 +99,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   });
 }
 
-/**
- * For each seed, the mean over the experiments; undefined if a run is incomplete. Runs with the same seed may
- * share warm-up and episodes, so a seed counts as one observation.
- */
+/** Mean over the experiments; undefined if a run is incomplete. Each seed is one observation, as runs share it. */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);

@@ -1,7 +1,10 @@
 /** Types of `evaluation.json`, the result of an evaluation. */
+import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
+import { bestByIteration } from '../../src/report/group-report.js';
+import { openLogs } from '../../src/runs/reader.js';
+import { type RunSummary, summaryOf } from '../../src/runs/summary.js';
 import type { PairedComparison, Summary } from '../../src/statistics/paired.js';
 import type { ArmName, TrainedOn } from './arms.js';
-import type { Metric, RunFigures } from './figures.js';
 
 /** A run of the plan in its current state. */
 export interface EvaluatedRun {
@@ -41,10 +44,7 @@ export interface ExperimentResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/**
- * Several experiments combined: one value per seed, the mean over the experiments. `confirmed` is the
- * normalized return.
- */
+/** One value per seed, the mean over the experiments. `confirmed` is the normalized return. */
 export interface GroupResult {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
@@ -84,3 +84,83 @@ export interface Evaluation {
 export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;
+
+/** The metrics that arms are compared by. Each is one number per run; null if the run has none. */
+export const metrics = {
+  confirmed: 'confirmed return',
+  improvementRate: 'improvement rate',
+  validFirst: 'valid at first',
+  valid: 'valid in the end',
+} as const;
+export type Metric = keyof typeof metrics;
+
+export interface RunFigures extends Readonly<Record<Metric, number | null>> {
+  readonly environment: string;
+  readonly status: RunSummary['status'];
+  /** True if the run has ended. A run without any accepted proposal counts, too: that is a result of its model. */
+  readonly isOver: boolean;
+  /** Description of why the run has its status. */
+  readonly reason: string;
+  /** Highest mean return observed; selected on noise. */
+  readonly observed: number | null;
+  readonly iterations: number;
+  /** True if the run ended before its last iteration, at a target or a limit. */
+  readonly stoppedEarly: boolean;
+  /** Number of candidates requested. */
+  readonly proposals: number;
+  /** Number of them that got any answer from the model. */
+  readonly answered: number;
+  /** Number of them that beat everything before. */
+  readonly improvements: number;
+  /** Number of first answers that were valid but repeated earlier parameters. */
+  readonly repeated: number;
+  readonly evaluations: number;
+  readonly tokens: number;
+  readonly activeMs: number;
+  /** Highest score up to each iteration, starting with iteration 0. */
+  readonly curve: readonly number[];
+}
+
+/**
+ * - `validFirst`: fraction of answered proposals whose first answer had the right format, or repeated an earlier one.
+ * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
+ * - `improvementRate`: fraction of all requested proposals that beat everything before.
+ * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
+ */
+export function readFigures(path: string): RunFigures {
+  const facts = summaryOf(path);
+  const { manifest, status } = facts;
+  const { entries, calls, iteration } = openLogs(path);
+  const counted = onlyProposals(loggedProposals({ entries, calls })).filter(
+    (proposal) => proposal.iteration <= iteration,
+  );
+  const answered = counted.filter(({ attempts }) => attempts.some(({ outcome }) => outcome.kind !== 'error'));
+  const first = answered.map(({ attempts }) => attempts.find(({ outcome }) => outcome.kind !== 'error')!);
+  const repeated = first.filter(
+    ({ outcome }) => outcome.kind === 'rejected' && outcome.failure.kind === 'repeated',
+  ).length;
+  const accepted = first.filter(({ outcome }) => outcome.kind === 'accepted').length;
+  const improvements = counted.filter(({ improved }) => improved).length;
+  const share = (count: number, of: number) => (of === 0 ? null : count / of);
+  return {
+    environment: manifest.environment,
+    status,
+    isOver: status === 'completed' || manifest.reason?.kind === 'no-proposals',
+    reason: facts.ended,
+    confirmed: status === 'completed' ? (facts.confirmed?.mean ?? null) : null,
+    observed: facts.observed,
+    improvementRate: share(improvements, counted.length),
+    validFirst: share(accepted + repeated, answered.length),
+    valid: share(answered.filter(({ entry }) => entry !== undefined).length, answered.length),
+    iterations: manifest.iterations.done,
+    stoppedEarly: facts.stoppedEarly,
+    proposals: counted.length,
+    answered: answered.length,
+    improvements,
+    repeated,
+    evaluations: entries.length,
+    tokens: facts.tokens,
+    activeMs: manifest.activeMs,
+    curve: bestByIteration({ manifest, entries }, manifest.iterations.of),
+  };
+}

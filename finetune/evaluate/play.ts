@@ -1,25 +1,24 @@
 /** Plays an evaluation and reports the results. */
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { UserError } from '../../src/base/errors.js';
 import { openPage } from '../../src/base/open-page.js';
 import { withoutOverrides } from '../../src/base/overrides-apart.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
-import { isHandedOver, tellProgress } from '../../src/studies/handed-over.js';
-import { studyOnSlurm } from '../../src/studies/on-slurm.js';
-import type { PlayArguments } from '../../src/studies/plan.js';
-import { playPlan } from '../../src/studies/play.js';
-import { openArms, trainedOn } from './arms.js';
-import { type Conclusion, cautions, conclusions } from './conclusion.js';
+import type { PlanPlace, PlayArguments } from '../../src/studies/plan.js';
+import { isHandedOver, playPlan, tellProgress } from '../../src/studies/play.js';
+import { studyOnSlurm } from '../../src/studies/slurm.js';
+import { planStudy, type StudyPlan } from '../../src/studies/study.js';
+import { type Arm, openArms, trainedOn } from './arms.js';
 import { evaluate } from './evaluate.js';
-import type { EvaluatedRun, Evaluation } from './evaluation.js';
-import { type RunFigures, readFigures } from './figures.js';
+import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
 import { renderEvaluationPage } from './page.js';
-import { defaultName, type EvaluationPlan, evaluationPlace, planEvaluation } from './plan.js';
-import { evaluationTables } from './tables.js';
+import { type Conclusion, cautions, conclusions, evaluationTables } from './tables.js';
 
 interface EvaluationRequest extends PlayArguments {
   /** A directory, `ollama:NAME`, `openai:NAME` or a baseline; see `openArms`. */
@@ -36,9 +35,7 @@ interface EvaluationRequest extends PlayArguments {
   /** Directory of the evaluation. Default: one in `runsDir` named after the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** Play the runs on Slurm. */
   readonly slurm?: boolean | undefined;
-  /** Open the page in a browser at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -49,7 +46,9 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
   const given = withoutOverrides(args.configs);
-  const { plan, notes: configNotes } = planEvaluation({
+  const { plan, notes: configNotes } = planStudy<Arm>({
+    kind: 'evaluation',
+    ...{ field: '--configs', reserved },
     arms,
     files: given.files,
     overrides: [...given.overrides, ...args.overrides],
@@ -60,13 +59,12 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   await requireAssembling(plan, context);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
   for (const note of [...notes, ...configNotes]) context.note(note);
-  if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
+  if (known.kind === 'unknown') context.note(`transfer is unknown: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
   const read = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
-  const elsewhere =
-    args.slurm === true ? studyOnSlurm([...args.configs, ...args.overrides], context) : undefined;
+  const elsewhere = args.slurm ? studyOnSlurm([...args.configs, ...args.overrides], context) : undefined;
   const played = await playPlan(plan, place, { ...args, elsewhere }, context, (failed) => {
     const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
       return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
@@ -85,14 +83,10 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
 
 /** Assembles every run once, to find problems with configs and models before anything is played. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
-  for (const { configs } of experiments) {
-    for (const config of Object.values(configs)) {
-      await closeEnvironment(await assemble(config, context.env));
-    }
-  }
+  for (const { configs } of experiments)
+    for (const config of Object.values(configs)) await closeEnvironment(await assemble(config, context.env));
 }
 
-/** Reads a run's figures; those of complete runs are cached. */
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
   if (!existsSync(join(path, runFiles.manifest))) return null;
   const figures = read.get(path) ?? readFigures(path);
@@ -133,4 +127,41 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
   const ids = list.split(',').map((id) => id.trim());
   for (const id of ids) await makeEnvironment(id, {});
   return ids;
+}
+
+type EvaluationPlan = StudyPlan<Arm>;
+
+const namedArms = 'use --base and --tuned';
+
+const reserved: Readonly<Record<string, string>> = {
+  model: namedArms,
+  'model.provider': namedArms,
+  'model.path': namedArms,
+  'model.adapter': namedArms,
+  'model.name': namedArms,
+  environment: 'choose other configs with --configs',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+};
+
+/** Hash of everything that affects the results except the number of repeats. */
+function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
+  const content = [arms.map(({ name, hash }) => [name, hash]), experiments, seeds[0]];
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}
+
+const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
+
+/** `record` throws a UserError if the directory has a different evaluation; more repeats may be added. */
+function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
+  const hash = planHash(plan);
+  const record = (written: unknown) => {
+    if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
+      const message = 'has an evaluation of other models, weights, configs, overrides or seeds';
+      throw new UserError({ field: '--out', message, value: directory, remedy: 'choose another' });
+    }
+    const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
+    return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };
+  };
+  return { directory, record };
 }

@@ -11,19 +11,11 @@ import { readJson } from '../../src/storage/files.js';
 import { readLineage } from '../dataset/lineage.js';
 
 export interface AdaptedModel {
-  /** Directory or GGUF file of the base model. */
   readonly model: string;
   readonly adapter: Adapter;
 }
 
-/**
- * Opens an adapter with its base model.
- * @param model directory of the base; if undefined, the one named in the adapter's config, searched for in
- *   `cwd` and next to the adapter
- * @param ignoredKeys keys to ignore in both configs
- * @param remedy advice if the base isn't found
- * @throws UserError if the base isn't found, or the adapter belongs to another model
- */
+/** @throws UserError if the base isn't found, or the adapter belongs to another model */
 export function openBase(
   adapter: string,
   model: string | undefined,
@@ -35,7 +27,7 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-const otherBase = 'name the directory of the base model: --model models/…';
+const otherBase = 'give the directory of the base model: --model models/…';
 
 /** Path of an adapter's base (directory or GGUF file); see `openBase`. Opens nothing. */
 export function findBase(
@@ -48,7 +40,7 @@ export function findBase(
     throw new UserError({
       field: '--model',
       value: model,
-      message: 'this directory holds an adapter, not a model',
+      message: 'this directory has an adapter, not a model',
     });
   return model ?? namedBase(adapter, cwd, remedy);
 }
@@ -57,11 +49,10 @@ export function isAdapter(directory: string): boolean {
   return existsSync(path.join(directory, 'adapter_config.json'));
 }
 
-/** True if the path is a GGUF file or a directory with a model. */
 export const holdsModel = (place: string): boolean =>
   existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
-/** Chat template variables that a model or adapter was trained with, from its lineage; empty if there are none. */
+/** Chat template variables of the training, from its lineage; empty if there are none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
@@ -76,7 +67,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
       field: 'adapter',
       value: adapter,
       message: existsSync(adapter)
-        ? 'this directory holds no adapter_config.json'
+        ? 'this directory has no adapter_config.json'
         : 'there is no such directory',
       remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
     });
@@ -90,7 +81,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
     file,
     field: 'base_model_name_or_path',
     value: name,
-    message: name === undefined ? 'the base model is not named' : 'there is no such model here',
+    message: name === undefined ? "doesn't name the base model" : 'there is no such model here',
     remedy,
   });
 }

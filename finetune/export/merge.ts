@@ -1,59 +1,42 @@
 /** Merges an adapter into its model, W + s·B·A, one tensor at a time to save memory. */
-import { copyFileSync, existsSync, realpathSync } from 'node:fs';
+import { copyFileSync, existsSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
+import { parseDecoderConfig, readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import type { Adapter } from '../../src/models/local/graph/adapter.js';
-import { isGguf } from '../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
+import { ggufTokenizerConfig, ggufTokenizerJson } from '../../src/models/local/tokens/gguf-tokenizer.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { ggufEndTokens } from '../../src/models/local/weights/generation-config.js';
+import { type GgufFile, isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
+import { blockType } from '../../src/models/local/weights/gguf-blocks.js';
+import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import {
-  readSafetensors,
-  readTensorBytes,
-  type StoredTensor,
-  textName,
-} from '../../src/models/local/weights/safetensors.js';
+import { readSafetensors, type StoredTensor, textName } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
-import { makeRoom, type WriteHooks, writeParts } from './file-parts.js';
-import { mergeGguf } from './merge-gguf.js';
-import { adapterChanges, encodeFloats, mergedRows, type WeightChange } from './merged-rows.js';
+import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/** Bytes copied at a time. */
-const chunkBytes = 1 << 22;
-
-/**
- * - `stored`: rounds changed matrices to the model's dtype, so the merged model is as large and fast as its
- *   base. Quantized blocks of a GGUF file become float16.
- * - `float32`: keeps them in float32, without losing any of the training (bfloat16 shifted logits of small
- *   models by 0.05).
- */
-export type MergedDtype = 'stored' | 'float32';
+/** `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16; `float32` is exact. */
+type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
   readonly changedMatrices: number;
   /** Bytes of all weights. */
   readonly bytes: number;
-  /**
-   * Error of rounding to the stored dtype, relative to the adapter's change (both as root sum of squares over
-   * all changed matrices). 0 if nothing was rounded.
-   */
+  /** Error of rounding to the stored dtype, relative to the adapter's change (both as root sum of squares). */
   readonly roundingError: number;
 }
 
-export interface MergeHooks extends WriteHooks {
-  /** Called once before writing, with the bytes of all weights. */
-  onStart?(bytes: number): void;
-}
-
 /**
- * Writes the merged model: the same files and numbers, except for the matrices that the adapter changes,
- * which are computed in float64. With dtype float32, config.json says so. The directory appears only when it
- * is complete.
+ * The same files and numbers, except for the matrices that the adapter changes, which are computed in float64. The
+ * directory appears only when it is complete.
  * @param output must not exist, or be empty
- * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of
- *   `hooks.signal`
+ * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of `hooks.signal`
  */
 export async function mergeAdapter(
   model: string,
@@ -69,7 +52,7 @@ export async function mergeAdapter(
     throw new UserError({
       field: 'model.path',
       value: model,
-      message: 'adapters of GPT-2 are not merged here, as its files have the matrices transposed',
+      message: "adapters of GPT-2 can't be merged, because its files have transposed weights",
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
@@ -119,7 +102,7 @@ function mergedFile(
       const { name, shape, dtype: stored, length } = tensor;
       const change = changes.get(textName(name));
       if (change === undefined)
-        return { name, shape, dtype: stored, byteLength: length, chunks: () => bytesOf(tensor) };
+        return { name, shape, dtype: stored, byteLength: length, chunks: () => storedBytes(tensor) };
       const written = dtype === 'float32' ? 'F32' : stored;
       const byteLength = written === 'F32' ? elementCount(shape) * 4 : length;
       return {
@@ -131,11 +114,6 @@ function mergedFile(
       };
     }),
   };
-}
-
-function* bytesOf(tensor: StoredTensor): Iterable<Uint8Array> {
-  for (let start = 0; start < tensor.length; start += chunkBytes)
-    yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }
 
 function* changedRows(
@@ -152,7 +130,7 @@ function* changedRows(
       throw new UserError({
         file: tensor.file,
         field: tensor.name,
-        message: `with the adapter this matrix holds numbers that ${dtype} can't hold`,
+        message: `with the adapter, this matrix has values out of the range of ${dtype}`,
         remedy: '--dtype float32 can',
       });
     yield bytes;
@@ -164,4 +142,96 @@ function squaredDistance(values: Float32Array, bytes: Uint8Array, dtype: string)
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += (values[i]! - rounded[i]!) ** 2;
   return sum;
+}
+
+/** Transformers' class names by `model_type`, for programs that need them. */
+const classes: Readonly<Record<string, string>> = {
+  llama: 'LlamaForCausalLM',
+  qwen2: 'Qwen2ForCausalLM',
+  qwen3: 'Qwen3ForCausalLM',
+  smollm3: 'SmolLM3ForCausalLM',
+  granite: 'GraniteForCausalLM',
+  gemma2: 'Gemma2ForCausalLM',
+  gemma3_text: 'Gemma3ForCausalLM',
+  phi3: 'Phi3ForCausalLM',
+  olmo2: 'Olmo2ForCausalLM',
+  olmo3: 'Olmo3ForCausalLM',
+  ministral3: 'Ministral3ForCausalLM',
+  lfm2: 'Lfm2ForCausalLM',
+};
+
+/**
+ * Merges into a GGUF file's weights, and writes a Hugging Face directory with a tokenizer rebuilt from metadata.
+ * @param float32 if false, quantized blocks become float16
+ * @throws UserError if config.json can't express the model in the file
+ */
+async function mergeGguf(
+  model: string,
+  adapter: Adapter,
+  output: string,
+  float32: boolean,
+  hooks: MergeHooks,
+): Promise<{ readonly changedMatrices: number; readonly bytes: number }> {
+  const gguf = openGguf(model);
+  const config = readDecoderConfig(model);
+  const { json, offset } = sameConfig(gguf, config);
+  const weights = openWeights(model);
+  const changes = adapterChanges(adapter, weights);
+  const tensors = decoderTensors(config).map(({ name, shape }): TensorToWrite => {
+    const weight = requireTensor(weights, name);
+    const isBlocks = blockType(weight.dtype)?.packing !== undefined;
+    const dtype = float32 ? 'F32' : isBlocks ? 'F16' : (weight.dtype as 'F32' | 'F16' | 'BF16');
+    const less = offset !== 0 && name.endsWith('norm.weight') ? offset : 0;
+    return {
+      name,
+      shape,
+      dtype,
+      byteLength: elementCount(shape) * (dtype === 'F32' ? 4 : 2),
+      *chunks() {
+        for (const { values } of mergedRows(weight, changes.get(name))) {
+          if (dtype === 'F16') requireHalves(values, name);
+          yield encodeFloats(less === 0 ? values : values.map((value) => value - less), dtype);
+        }
+      },
+    };
+  });
+  const bytes = tensors.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  await makeModelDirectory(output, async (directory) => {
+    makeRoom(directory, bytes);
+    hooks.onStart?.(bytes);
+    const write = (name: string, content: object) =>
+      writeFileSync(path.join(directory, name), `${JSON.stringify(content, undefined, 2)}\n`);
+    const ends = ggufEndTokens(gguf);
+    write('config.json', { ...json, dtype: float32 ? 'float32' : 'float16', eos_token_id: ends });
+    write('generation_config.json', { eos_token_id: ends });
+    write('tokenizer.json', { version: '1.0', ...ggufTokenizerJson(gguf) });
+    write('tokenizer_config.json', {
+      tokenizer_class: 'PreTrainedTokenizerFast',
+      ...ggufTokenizerConfig(gguf),
+    });
+    const parts = safetensorsParts(tensors, { format: 'pt' });
+    await writeParts(path.join(directory, 'model.safetensors'), parts, hooks);
+  });
+  return { changedMatrices: changes.size, bytes };
+}
+
+/** Converts the file's metadata to config.json, and parses the result to check that it means the same. */
+function sameConfig(gguf: GgufFile, config: DecoderConfig) {
+  const json = ggufConfig(gguf);
+  const type = String(json.model_type);
+  const read = parseDecoderConfig(json, gguf.file);
+  const reread: DecoderConfig = { ...read, norm: { ...read.norm, offset: config.norm.offset } };
+  const same = JSON.stringify(reread) === JSON.stringify(config);
+  if (same && Object.hasOwn(classes, type))
+    return {
+      json: { architectures: [classes[type]], ...json },
+      offset: read.norm.offset - config.norm.offset,
+    };
+  throw new UserError({
+    file: gguf.file,
+    field: 'general.architecture',
+    value: gguf.metadata.get('general.architecture'),
+    message: `the config.json of a directory can’t express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
+    remedy: 'write a GGUF file: policyloop finetune gguf tuned/adapter --out tuned.gguf',
+  });
 }

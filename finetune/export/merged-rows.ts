@@ -47,7 +47,6 @@ function toBfloat16(values: Float32Array): Uint16Array {
   return halves;
 }
 
-/** IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. */
 function toFloat16(values: Float32Array): Uint16Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
   const halves = new Uint16Array(values.length);
@@ -61,13 +60,11 @@ function toFloat16(values: Float32Array): Uint16Array {
 const sum = new Float32Array(1);
 const sumBits = new Uint32Array(sum.buffer);
 
-/** @param bits float32 bits of the magnitude */
 function halfMagnitude(bits: number, value: number): number {
   if (bits > 0x7f80_0000) return 0x7e00;
   // 65520 is halfway between the largest half and the next step.
   if (bits >= 0x477f_f000) return 0x7c00;
-  // 2^-14 is the smallest normal half. The exponent's bias drops from 127 to 15, the fraction from 23 to 10
-  // bits.
+  // 2^-14 is the smallest normal half. The bias drops from 127 to 15, the fraction from 23 to 10 bits.
   if (bits >= 0x3880_0000) return (bits - 0x3800_0000 + 0xfff + ((bits >>> 13) & 1)) >>> 13;
   // Between 0.5 and 1, float32 has steps of 2^-24, like halves below 2^-14.
   sum[0] = Math.abs(value) + 0.5;
@@ -77,11 +74,7 @@ function halfMagnitude(bits: number, value: number): number {
 /** Numbers that share a scale in llama.cpp's Q8_0. */
 export const q8Block = 32;
 
-/**
- * Encodes llama.cpp's Q8_0: for every 32 numbers, a float16 scale (largest magnitude / 127) and 32 signed
- * bytes, rounded half away from zero. Computes in float32, like llama.cpp.
- * @param values length must be a multiple of 32
- */
+/** llama.cpp's Q8_0, in float32: per 32 numbers a float16 scale (largest/127) and int8, halves away from 0. */
 export function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
   const scales = new Float32Array(blocks);
@@ -102,7 +95,6 @@ export function encodeQ8(values: Float32Array): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
-/** Approximate bytes read at a time. */
 const blockBytes = 1 << 22;
 
 /** Rows of A to add per pass: loading and storing the sums takes longer than the products. */
@@ -119,10 +111,7 @@ export interface WeightChange {
   readonly magnitude?: Float32Array;
 }
 
-/**
- * An adapter's changes by weight name.
- * @throws UserError if the adapter doesn't fit the model
- */
+/** @throws UserError if the adapter doesn't fit the model */
 export function adapterChanges(
   adapter: Adapter,
   weights: StoredTensors,
@@ -158,7 +147,7 @@ function changeOf(
 }
 
 /**
- * Generates the merged rows of a weight; a vector counts as one row. Sums the change in float64.
+ * A vector counts as one row. Sums the change in float64.
  * @param multiple all blocks but the last have a multiple of this many rows
  * @returns blocks of `values` [rows, columns], each with the sum of squares of its change
  * @throws UserError if the change isn't finite, e.g. when DoRA scales a row of zeros
@@ -179,7 +168,7 @@ export function* mergedRows(
       throw new UserError({
         file: weight.file,
         field: weight.name,
-        message: 'with the adapter this matrix would hold numbers that are not finite',
+        message: "with the adapter, this matrix would have values that aren't finite",
         remedy: 'the adapter and the model may not belong together, or the training diverged',
       });
     yield { values, squaredChange };

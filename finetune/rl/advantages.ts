@@ -1,5 +1,4 @@
 /** Pure functions from rewards to advantages. */
-
 import type { advantageScales } from '../../src/config/learning/objective.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 
@@ -34,7 +33,7 @@ export function leaveOneOut(groups: readonly Group[]): readonly (readonly number
   });
 }
 
-/** True if all rewards of a group are equal, so there is nothing to learn from it. */
+/** True if all rewards are equal, so there is nothing to learn. */
 export function isFlat(group: Group): boolean {
   const rewards = judged(group);
   return rewards.every((reward) => reward === rewards[0]);
@@ -60,22 +59,16 @@ export function discountedReturns(rewards: readonly number[], discount: number):
 export interface Episode {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
-  /**
-   * Value of the state after the last step: 0 if the episode terminated there, the state's value if it was truncated.
-   */
+  /** Value of the state after the last step: 0 if it terminated there. */
   readonly lastValue: number;
 }
 
 export interface Estimate {
   readonly advantages: readonly number[];
-  /** Targets of the value function: advantages + values. */
   readonly returns: readonly number[];
 }
 
-/**
- * Generalized advantage estimation (Schulman et al. 2016, arXiv 1506.02438) within one episode: Σ (γλ)ᵏ·δ
- * with δ = r + γ·V' − V.
- */
+/** GAE (Schulman et al. 2016, arXiv 1506.02438) in one episode: Σ (γλ)ᵏ·δ with δ = r + γ·V' − V. */
 export function generalisedAdvantages(
   { rewards, values, lastValue }: Episode,
   { discount, lambda }: { readonly discount: number; readonly lambda: number },
@@ -110,9 +103,7 @@ export function tokenAdvantages(
   return { advantages: spread(advantages), returns: spread(returns) };
 }
 
-/**
- * log π − log π_ref of each trained token, 0 for the others. The sum estimates the KL divergence from the reference.
- */
+/** log π − log π_ref of each trained token, 0 for the others; the sum estimates the KL divergence. */
 export function logRatios(
   logp: ArrayLike<number>,
   reference: ArrayLike<number>,

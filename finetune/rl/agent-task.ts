@@ -1,7 +1,5 @@
 /** Task in which the model is an agent that plays groups of episodes in an environment. */
-
-import { localArena } from '../../src/agents/arena.js';
-import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { ways } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';
@@ -9,13 +7,11 @@ import { UserError } from '../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
+import type { RlTask, SampledReply } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
-import type { SampledReply } from './learning/reply.js';
-import type { RlTask } from './learning/task.js';
 
 export interface AgentSettings {
   readonly environment: { readonly id: string; readonly options: Readonly<Record<string, unknown>> };
-  /** See `openAgent`. */
   readonly prompts?: string | undefined;
   readonly act: (typeof ways)[number];
   readonly history: number;
@@ -25,7 +21,6 @@ export interface AgentSettings {
   readonly maxTurns: number;
 }
 
-/** Most environments opened for simultaneous episodes. */
 const mostAtOnce = 4096;
 
 /** @throws UserError for an unknown or remote environment, or one whose actions can't be expressed in words */
@@ -36,10 +31,9 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message:
-        'another program plays it: a model learns by its own play in environments of this program only',
+      message: 'another program runs it, and a model can only learn in environments of this program',
       remedy:
-        'policyloop play plays it, and finetune dataset --recipe demonstrations takes those games; text:cooking and textworld:GAME.json are learnt in here',
+        'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
     });
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
@@ -64,10 +58,7 @@ export async function openAgentTask(
       alternatives: ['ask-again', 'end'],
     });
   const play: RlTask['play'] = async (sampler, starts, size, seed) => {
-    const setting: GameSetting<SampledReply> = {
-      ...{ arena, agent, ...playing },
-      speaker: sampler,
-    };
+    const setting: GameSetting<SampledReply> = { ...{ arena, agent, ...playing }, speaker: sampler };
     const samplings = deriveSeeds(seed, [], starts.length * size);
     const games = await playGames(
       setting,
@@ -80,9 +71,7 @@ export async function openAgentTask(
     play,
     async measure(sampler, starts, seed) {
       const groups = await play(sampler, starts, 1, seed);
-      return {
-        values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)),
-      };
+      return { values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)) };
     },
     async close() {
       await arena.close();
@@ -90,7 +79,6 @@ export async function openAgentTask(
   };
 }
 
-/** True if the environment can list its valid actions. */
 const isListed = ({ actionSpace, info }: Environment): boolean =>
   actionSpace.kind === 'discrete' ||
   actionSpace.kind === 'tuple' ||

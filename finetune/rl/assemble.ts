@@ -11,20 +11,18 @@ import { hashModules } from '../../src/modules/sources.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
-import type { Objective } from '../engine/objective.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { orOutOfMemory, type Parameter, type TrainingSession } from '../engine/training-session.js';
+import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
-import { policyObjective } from '../train/objectives/policy-objective.js';
+import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask } from './agent-task.js';
-import type { Sampler } from './learning/reply.js';
-import { openObjective } from './learning/sessions.js';
-import type { RlTask } from './learning/task.js';
-import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './learning-config.js';
+import { openSessions, readsReference } from './improvement.js';
+import type { RlTask } from './learning/episode.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
 import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
+import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './rl-config.js';
 import { openSampler } from './sampler.js';
 
 /** What can be determined before loading anything large. */
@@ -35,7 +33,6 @@ export interface PlannedLearning {
   readonly objective: PolicyObjective;
   readonly checkpoint: string;
   readonly threads: number;
-  /** Environment variables, for environments outside this process. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -56,7 +53,6 @@ export function planLearning(config: LearningConfig, env: PlannedLearning['env']
   return { config, decoder, method, objective, checkpoint, threads, env };
 }
 
-/** The parts that don't depend on the task. */
 export type OpenedTrainer = Omit<OnlineLearning, 'task'> & {
   readonly trainable: Trainable;
   close(): Promise<void>;
@@ -88,36 +84,24 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
     firstParameters({ model: config.model, method, seed: config.seed }, decoder),
   );
   const parameters = [...ofModel, ...ownParameters(objective, decoder)];
-  const opened: (Sampler | TrainingSession)[] = [];
-  const close = async () => {
-    await Promise.all(opened.map((one) => one.close()));
-  };
+  const sampler = await openSampler({
+    ...{ config: decoder, trainable, threads, device },
+    ...samplerParts(config, decoder),
+  });
   try {
-    const sampler = await openSampler({
-      ...{ config: decoder, trainable, threads, device },
-      ...samplerParts(config, decoder),
-    });
-    opened.push(sampler);
-    const session = async (purpose: 'train' | 'evaluate', of: Objective) => {
-      const made = await openObjective({ config: decoder, trainable, device, threads }, purpose, of);
-      opened.push(made);
-      return made;
-    };
-    const kl = readsReference(config);
-    const training = await session('train', objective.objective);
-    const again = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
+    const kl = readsReference(config.objective);
+    const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
+    const graph = { config: decoder, trainable, device, threads };
+    const sessions = await openSessions(graph, objective, isRead);
     return {
-      ...{ sampler, objective, parameters, trainable, checkpoint, close },
-      sessions: {
-        training,
-        reading: again ? await session('evaluate', objective.reading) : undefined,
-      },
+      ...{ sampler, objective, parameters, trainable, checkpoint, sessions },
+      close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
       reference: kl ? referenceOf(parameters, trainable) : undefined,
       settings: settingsOf(config),
       owner: { identity: identityOf(identityParts(config), parameters), threads },
     };
   } catch (error) {
-    await close();
+    await sampler.close();
     throw error;
   }
 }
@@ -150,14 +134,8 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
   };
 }
 
-/** True if sampling masks tokens that can't lead to a valid answer. */
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
-
-function readsReference({ objective }: LearningConfig): boolean {
-  if (!('kl' in objective)) return false;
-  return (typeof objective.kl === 'number' ? objective.kl : objective.kl.coefficient) !== 0;
-}
 
 /** Parameters of the initial model: the initial weights, or with an adapter, a zero B matrix. */
 function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {
@@ -195,10 +173,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/**
- * What identifies a training run: the settings that affect learning, and content hashes of the model and the
- * user's modules.
- */
+/** The settings that affect learning, and hashes of the model and the user's modules. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,

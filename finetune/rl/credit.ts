@@ -1,9 +1,16 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
-
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../../src/config/learning/objective.js';
+import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import type { Sampled } from '../train/objectives/sampled.js';
-import { groupAdvantages, leaveOneOut, logRatios, standardised, tokenAdvantages } from './advantages.js';
-import { type Assignment, perToken, spread, turnCredits, turnRewards } from './assignment.js';
+import {
+  discountedReturns,
+  groupAdvantages,
+  leaveOneOut,
+  logRatios,
+  standardised,
+  tokenAdvantages,
+} from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
 /** A sequence with what was read before the update: log-probabilities, values and reference log-probabilities. */
@@ -16,20 +23,16 @@ export interface ReadSequence extends SampledSequence {
 export interface CreditSettings {
   readonly objective: ObjectiveSettings;
   readonly scale: (typeof advantageScales)[number];
-  /** Added for each reply that names no action. */
   readonly invalid: number;
-  /** Default: `return`. */
   readonly assignment?: Assignment | undefined;
   /** Discount factor per turn; not used by the assignment `return`. */
   readonly gamma?: number | undefined;
 }
 
 /**
- * Computes the advantages of all sequences. PPO estimates them per token from its value head. The other
- * objectives compare within the group: by the return of the whole episode, or by the credit of each turn with
- * those of the same turn.
+ * Advantages of all sequences: PPO's from its value head, per token; the others' by comparison within the group.
  * @param returns per group and episode
- * @param read returns a sequence with what was read before the update, or unchanged if nothing was
+ * @param read returns a sequence with what was read before the update
  */
 export function credited(
   groups: readonly Group[],
@@ -101,10 +104,7 @@ function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence
     : logRatios(oldLogp ?? samplerLogp, referenceLogp, trained);
 }
 
-/**
- * Generalized advantage estimation over each episode's tokens. The reward of a reply is given at its last
- * trained token.
- */
+/** GAE over each episode's tokens. The reward of a reply is given at its last trained token. */
 function withEstimates(
   episodes: readonly Episode[],
   read: (sequence: SampledSequence) => ReadSequence,
@@ -137,5 +137,66 @@ function withEstimates(
       place += sequence.completionIds.length;
       return { ...sequence, advantages: advantages.slice(from, place), returns: returns.slice(from, place) };
     });
+  });
+}
+
+/**
+ * - `return`: the return of the whole episode.
+ * - `to-go`: the discounted rewards from the turn on, including its own.
+ * - `spread`: an equal share of the discounted return, as in LlamaGym.
+ */
+export const assignments = ['return', 'to-go', 'spread'] as const;
+type Assignment = (typeof assignments)[number];
+
+/** Reward of each turn; replies that name no action get `invalid` added. */
+const turnRewards = ({ rewards, valid }: Episode, invalid: number): readonly number[] =>
+  rewards.map((reward, turn) => reward + (valid[turn] === false ? invalid : 0));
+
+function spread(rewards: readonly number[]): readonly number[] {
+  const share = rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
+  return rewards.map(() => share);
+}
+
+/** Credits by turn, then episode, to be compared within each turn; NaN for episodes that ended earlier. */
+function turnCredits(
+  rewards: readonly (readonly number[])[],
+  assignment: Exclude<Assignment, 'return'>,
+  gamma: number,
+): readonly (readonly number[])[] {
+  const credits = rewards.map((own) =>
+    assignment === 'to-go'
+      ? discountedReturns(own, gamma)
+      : spread(own.map((reward, turn) => gamma ** turn * reward)),
+  );
+  const longest = largest([0, ...credits.map(({ length }) => length)]);
+  return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
+}
+
+/** Expands a number per turn to one per token of an episode's completions. */
+function perToken({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] {
+  return ends.flatMap((end, turn) =>
+    Array<number>(end - (turn === 0 ? -1 : ends[turn - 1]!)).fill(ofTurn(turn)),
+  );
+}
+
+export interface RewardSettings {
+  readonly gamma: number;
+  readonly invalid: number;
+  readonly shuffle: boolean;
+}
+
+/** Return of each episode by group: Σ γᵗ·reward(t), plus `invalid` for each invalid reply. */
+export function returnsOf(
+  groups: readonly Group[],
+  { gamma, invalid, shuffle }: RewardSettings,
+  seed: number,
+): readonly (readonly number[])[] {
+  const random = createGenerator(seed);
+  return groups.map((group) => {
+    const returns = group.map(({ rewards, valid }) => {
+      const costs = invalid * valid.filter((isValid) => !isValid).length;
+      return discountedReturns(rewards, gamma)[0]! + costs;
+    });
+    return shuffle ? shuffled(returns, random) : returns;
   });
 }

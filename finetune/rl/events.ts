@@ -1,8 +1,8 @@
 /** Events of reinforcement learning, for console, log and page. */
-
-import type { ControlledTraining } from '../train/steering.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import type { ControlledTraining, Timed } from '../train/record.js';
 import type { Improvement } from './improvement.js';
-import type { Baseline } from './learning/task.js';
+import type { Baseline } from './learning/episode.js';
 
 export interface RlAlarm {
   readonly alarm: 'no-variance' | 'entropy-collapse' | 'mismatch' | 'format-loss' | 'length-drift';
@@ -65,3 +65,144 @@ export type RlEvent =
   | ControlledTraining;
 
 export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;
+
+export type RlMetric = Timed<RlEvent>;
+export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;
+
+type Step = Pick<
+  RlEventOf<'step'>,
+  'flat' | 'reward' | 'lowest' | 'highest' | 'entropy' | 'mismatch' | 'valid' | 'replyTokens'
+>;
+
+const window = 10;
+
+interface Course {
+  readonly before: readonly Step[];
+  readonly now: readonly Step[];
+  /** True if the last episodes returned almost as much as the best one ever. */
+  readonly solved: boolean;
+  /** True if the objective compares the episodes of a group. */
+  readonly compares: boolean;
+}
+
+interface Watch {
+  readonly alarm: RlAlarm['alarm'];
+  check(course: Course): Omit<RlAlarm, 'alarm'> | undefined;
+}
+
+const meanOf = (steps: readonly Step[], key: Exclude<keyof Step, 'lowest' | 'highest'>) =>
+  mean(steps.map((step) => step[key]));
+
+const percent = (share: number) => `${Math.round(100 * share)} %`;
+
+const watches: readonly Watch[] = [
+  {
+    alarm: 'no-variance',
+    check({ compares, now, solved }) {
+      const flat = meanOf(now, 'flat');
+      if (!compares || flat < 0.9 || solved) return undefined;
+      return {
+        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, which teach nothing`,
+        remedy:
+          'raise groupSize or the temperature, choose easier starts, reward partial success, or stop if the task is solved',
+      };
+    },
+  },
+  {
+    alarm: 'entropy-collapse',
+    check({ before, compares, now, solved }) {
+      const [first, last] = [meanOf(before, 'entropy'), meanOf(now, 'entropy')];
+      const teaches = compares && meanOf(now, 'flat') < 0.5;
+      if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
+      return {
+        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, though better returns were seen`,
+        remedy:
+          'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
+      };
+    },
+  },
+  {
+    alarm: 'mismatch',
+    check({ now }) {
+      const mismatch = meanOf(now, 'mismatch');
+      if (mismatch < 0.01) return undefined;
+      return {
+        message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} a token)`,
+        remedy:
+          'set method.quantization to none and method.compute to float32, or lower objective.importance.cap',
+      };
+    },
+  },
+  {
+    alarm: 'format-loss',
+    check({ before, now }) {
+      const [first, last] = [meanOf(before, 'valid'), meanOf(now, 'valid')];
+      if (last > 0.5 * first) return undefined;
+      if (first === 0)
+        return {
+          message: 'no reply could be parsed yet',
+          remedy: 'raise maxTokens, or start from a model that knows the format (finetune train)',
+        };
+      return {
+        message: `${percent(last)} of the replies can be parsed, ${percent(first)} at first`,
+        remedy: 'penalize invalid replies (reward.invalid=-1), or lower the learning rate',
+      };
+    },
+  },
+  {
+    alarm: 'length-drift',
+    check({ before, now }) {
+      const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
+      const lengths = `replies have ${last.toFixed(1)} tokens on average, ${first.toFixed(1)} at first`;
+      if (first >= 8 && last <= 0.3 * first)
+        return {
+          message: lengths,
+          remedy:
+            'use objective.variant dr_grpo, which weighs long and short replies alike, or a lower learning rate',
+        };
+      if (last >= 16 && last >= 3 * first)
+        return {
+          message: lengths,
+          remedy: "lower maxTokens, or use objective.variant dr_grpo, which doesn't reward length",
+        };
+      return undefined;
+    },
+  },
+];
+
+export class AlarmWatch {
+  readonly #compares: boolean;
+  readonly #first: Step[] = [];
+  #last: readonly Step[] = [];
+  #lowest = Number.POSITIVE_INFINITY;
+  #highest = Number.NEGATIVE_INFINITY;
+  readonly #raised = new Set<RlAlarm['alarm']>();
+
+  constructor(compares: boolean) {
+    this.#compares = compares;
+  }
+
+  step(step: Step): readonly RlAlarm[] {
+    this.#lowest = Math.min(this.#lowest, step.lowest);
+    this.#highest = Math.max(this.#highest, step.highest);
+    if (this.#first.length < window) this.#first.push(step);
+    this.#last = [...this.#last, step].slice(-window);
+    if (this.#last.length < window) return [];
+    const course = {
+      ...{ before: this.#first, now: this.#last },
+      ...{ solved: this.#isSolved(), compares: this.#compares },
+    };
+    return watches.flatMap(({ alarm, check }) => {
+      const found = check(course);
+      if (found === undefined) this.#raised.delete(alarm);
+      if (found === undefined || this.#raised.has(alarm)) return [];
+      this.#raised.add(alarm);
+      return [{ alarm, ...found }];
+    });
+  }
+
+  #isSolved(): boolean {
+    const range = this.#highest - this.#lowest;
+    return range > 0 && meanOf(this.#last, 'reward') >= this.#highest - 0.05 * range;
+  }
+}

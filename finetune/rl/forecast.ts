@@ -1,19 +1,15 @@
-/**
- * Forecasts the cost of a training run: memory is estimated, tokens follow from the config, and time comes
- * from trial updates.
- */
-
+/** Forecasts a training run: memory is estimated, tokens follow from the config, time from trial updates. */
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength } from '../engine/batch.js';
-import { zeroMoments } from '../engine/optimisers.js';
+import { freshState } from '../engine/checkpoint.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
-import { answeringOf, evaluationSize, turnsOf } from './learning-config.js';
 import { playAndLearn } from './online.js';
+import { answeringOf, evaluationSize, turnsOf } from './rl-config.js';
 
 export interface Forecast {
   /** Bytes at the peak of an update. */
@@ -36,7 +32,6 @@ const tried = 16;
 /** A whole update is tried if it takes at most this many seconds. */
 const longestTrial = 30;
 
-/** Size and duration (in seconds) of a trial update. */
 interface Tried {
   readonly episodes: number;
   readonly tokens: number;
@@ -44,10 +39,7 @@ interface Tried {
   readonly learning: number;
 }
 
-/**
- * @param meters a monotonic clock in milliseconds, and the memory of the process in bytes
- * @throws UserError if the model or environment can't be used
- */
+/** @throws UserError if the model or environment can't be used */
 export async function forecast(
   plan: PlannedLearning,
   { memory: used, milliseconds }: { milliseconds(): number; memory(): number },
@@ -98,7 +90,6 @@ export async function forecast(
   }
 }
 
-/** Performs one update on copies of the parameters. */
 async function tryUpdate(
   learning: OpenedLearning,
   groups: number,
@@ -106,10 +97,9 @@ async function tryUpdate(
   milliseconds: () => number,
 ): Promise<Tried> {
   const parameters = learning.parameters.map((one) => ({ ...one, values: one.values.slice() }));
-  const state = { parameters, moments: parameters.map(zeroMoments), step: 0, evaluationsWithoutGain: 0 };
   const run = { ...learning, settings: { ...learning.settings, groups, groupSize } };
   const started = milliseconds();
-  const step = await playAndLearn(run, { ...state, best: undefined }, 0, { milliseconds });
+  const step = await playAndLearn(run, freshState(parameters), 0, { milliseconds });
   const all = (milliseconds() - started) / 1000;
   return {
     episodes: groups * groupSize,
@@ -119,10 +109,7 @@ async function tryUpdate(
   };
 }
 
-/**
- * Estimates memory from played episodes, repeated to the size of an update.
- * @throws UserError if an episode exceeds the model's context
- */
+/** @throws UserError if an episode exceeds the model's context */
 function memoryOf(
   played: readonly Group[],
   { config, decoder }: PlannedLearning,
@@ -152,9 +139,9 @@ function memoryOf(
 /** @param played what is counted: an agent's episodes or a proposer's answers */
 export function describedForecast(found: Forecast, played: string): string {
   return [
-    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may run out; ${found.remedy}` : ''}`,
-    `${played.padEnd(12)}${formatCompact(found.episodes)}, evaluations included`,
-    `tokens      about ${formatCompact(found.sampledTokens)} to sample, ${formatCompact(found.mostSampledTokens)} at the most`,
-    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} that were tried, and learnt from`,
+    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may not suffice; ${found.remedy}` : ''}`,
+    `${played.padEnd(12)}${formatCompact(found.episodes)}, including evaluations`,
+    `tokens      about ${formatCompact(found.sampledTokens)} to sample, at most ${formatCompact(found.mostSampledTokens)}`,
+    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} in a trial update`,
   ].join('\n');
 }

@@ -3,23 +3,22 @@ import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {
+  bestParameters,
   type CheckpointOwner,
+  freshState,
+  keepBest,
   readCheckpoint,
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
-import { zeroMoments } from '../engine/optimisers.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
-import { AlarmWatch } from './alarms.js';
-import { type CreditSettings, credited } from './credit.js';
+import { type CreditSettings, credited, type RewardSettings, returnsOf } from './credit.js';
 import type { Evaluated, RlEvent, RlEventOf } from './events.js';
+import { AlarmWatch } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions, stepsOf } from './improvement.js';
-import type { Group } from './learning/episode.js';
-import type { Sampler } from './learning/reply.js';
-import type { RlTask } from './learning/task.js';
-import { type RewardSettings, returnsOf } from './rewards.js';
+import type { Group, RlTask, Sampler } from './learning/episode.js';
 
 export interface OnlineSettings {
   readonly seed: number;
@@ -45,7 +44,6 @@ export interface OnlineLearning {
   /** Parameters of the reference for the KL penalty; undefined if there is none. */
   readonly reference: readonly Parameter[] | undefined;
   readonly settings: OnlineSettings;
-  /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;
   readonly owner: CheckpointOwner;
 }
@@ -77,11 +75,7 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/**
- * Trains, resuming from the checkpoint if it exists. Random numbers depend only on the seed and the update's
- * number, so the results are the same as without an interruption.
- * @throws UserError if training diverges, or the checkpoint belongs to another run
- */
+/** Resumes from the checkpoint. @throws UserError if training diverges, or the checkpoint is another run's */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);
@@ -123,7 +117,6 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
   return outcome(state, 'complete', last ?? (await evaluate(run, state, hooks)), perUpdate);
 }
 
-/** One update: plays groups of episodes and learns from them. */
 export async function playAndLearn(
   { objective, reference, sampler, sessions, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -145,11 +138,7 @@ export async function playAndLearn(
   return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learnt };
 }
 
-/**
- * Updates the parameters of `state` in place.
- * @param permutation seed for shuffling returns (a control experiment)
- * @throws UserError if training diverges
- */
+/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError on divergence */
 export async function learnFrom(
   {
     objective,
@@ -193,9 +182,7 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   };
 }
 
-/**
- * Evaluates the model on held-out starts, the same every time. Keeps the weights if no earlier evaluation was better.
- */
+/** Evaluates on held-out starts, always the same. Keeps the weights if no earlier evaluation was better. */
 async function evaluate(
   { sampler, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -210,23 +197,11 @@ async function evaluate(
   );
   const meanReward = mean(values);
   const step = state.step / stepsOf(improvement);
-  const best = state.best === undefined || -meanReward <= state.best.loss;
-  if (best)
-    state.best = {
-      step: state.step,
-      loss: -meanReward,
-      values: state.parameters.map(({ values }) => values.slice()),
-    };
+  const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
   const evaluated = { step, meanReward, margin, ...measured };
   hooks.onEvent?.({ kind: 'evaluation', ...evaluated, episodes, best });
   return evaluated;
-}
-
-/** The state before any update. */
-export function freshState(parameters: readonly Parameter[]): TrainingState {
-  const moments = parameters.map(zeroMoments);
-  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
 async function restore({ checkpoint, owner, parameters, task }: OnlineLearning): Promise<TrainingState> {
@@ -245,22 +220,11 @@ function outcome(
   last: Evaluated | undefined,
   perUpdate: number,
 ): OnlineOutcome {
-  const { parameters, best } = state;
-  return {
-    parameters:
-      best === undefined
-        ? parameters
-        : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
-    step: state.step / perUpdate,
-    ended,
-    best: bestOf(state, perUpdate),
-    last,
-  };
+  const step = state.step / perUpdate;
+  return { parameters: bestParameters(state), step, ended, best: bestOf(state, perUpdate), last };
 }
 
-/**
- * SHA-256 of everything that determines the result. A checkpoint can only be resumed by a run with the same identity.
- */
+/** SHA-256 of all that determines the result; only a run with the same one can resume a checkpoint. */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify(described));

@@ -1,32 +1,29 @@
-/** Runs configured reinforcement learning in its output directory, with lock, record, live progress and lineage. */
-
-import { mkdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+/** `finetune rl` for language models: configured reinforcement learning. */
 import process from 'node:process';
-import { styleText } from 'node:util';
-import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
-import { openPage } from '../../src/base/open-page.js';
-import { formatDuration, formatNumber } from '../../src/format/numbers.js';
-import { shellWord } from '../../src/format/one-line.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import type { CommandContext } from '../../src/base/context.js';
+import { formatBytes, formatCompact, formatNumber, plural } from '../../src/format/numbers.js';
+import type { Progress } from '../../src/format/progress.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
-import { trainingFiles } from '../../src/runs/training-files.js';
-import { lockRun } from '../../src/storage/lock.js';
-import {
-  type DatasetLineage,
-  type Training,
-  type TrainingState,
-  trainingState,
-  writeLineage,
-} from '../dataset/lineage.js';
+import type { Scalars } from '../../src/storage/tensorboard.js';
+import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { writeResult } from '../train/method.js';
-import { createMeter } from '../train/metrics.js';
-import { failed, failedOutcome } from '../train/pages/frame.js';
-import { steeredTraining } from '../train/steering.js';
+import { secondsLeftOf } from '../train/record.js';
+import {
+  beginProgress,
+  runTraining,
+  type SessionHooks,
+  type SessionSummary,
+  showAlarm,
+  type Trained,
+  type TrainingArguments,
+  timeLeft,
+} from '../train/session.js';
 import { modelParameters, openLearning, type PlannedLearning, planLearning } from './assemble.js';
-import type { Evaluated } from './events.js';
+import type { Evaluated, RlEvent, RlMetric } from './events.js';
 import { describedForecast, forecast } from './forecast.js';
+import { learnOnline, type OnlineOutcome } from './online.js';
 import {
   environmentsOf,
   type LearningConfig,
@@ -34,165 +31,83 @@ import {
   placeOf,
   usedAs,
   wordsOf,
-} from './learning-config.js';
-import { learnOnline, type OnlineOutcome } from './online.js';
-import { createRlDisplay } from './rl-display.js';
+} from './rl-config.js';
 import { rlPage } from './rl-page.js';
-import { type RlMetric, RlRecord } from './rl-record.js';
-
-interface RlArguments {
-  readonly config: string;
-  readonly overrides: readonly string[];
-  readonly quiet: boolean;
-  /** Open the run's page in a browser when training starts. */
-  readonly open?: boolean | undefined;
-  readonly json: boolean;
-  readonly dryRun: boolean;
-}
 
 /** Last line of `--json` output. */
-export interface RlSummary {
-  readonly ended: 'complete' | 'early' | 'interrupted';
-  /** Completed updates. */
-  readonly step: number;
+export interface RlSummary extends SessionSummary {
   /** Mean of this session's last evaluation (with sampled replies); null if there was none. */
   readonly meanReward: number | null;
   /** Mean return of the policies proposed in that evaluation; proposers only. */
   readonly policyReturn?: number;
   readonly best: Pick<Evaluated, 'step' | 'meanReward'> | null;
-  /** Path of the adapter or model directory. */
-  readonly result: string | null;
-  readonly report: string;
-  readonly output: string;
 }
 
 /** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
-export async function rl(args: RlArguments, context: CommandContext): Promise<number> {
+export async function rl(
+  args: TrainingArguments & { readonly dryRun: boolean },
+  context: CommandContext,
+): Promise<number> {
   const config = loadLearningConfig(args.config, args.overrides, context.cwd, context.note);
   requireRuntime();
   const plan = planLearning(config, context.env);
-  if (args.dryRun) return dryRun(plan, args, context);
-  mkdirSync(config.output, { recursive: true });
-  const release = lockRun(join(config.output, trainingFiles.lock));
-  try {
-    return await learnInto(plan, args, context);
-  } finally {
-    release();
+  const { milliseconds, print } = context;
+  const words = wordsOf(config);
+  if (args.dryRun) {
+    const found = await forecast(plan, { milliseconds, memory: () => process.memoryUsage.rss() });
+    print(args.json ? JSON.stringify(found) : describedForecast(found, words.played));
+    return 0;
   }
+  return runTraining<RlEvent, OnlineOutcome & Trained>(
+    {
+      ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },
+      about: { method: config.method.kind, model: config.model, config, dataset: episodesOf(config, 0) },
+      page: (command, metrics, status) => rlPage({ command, config, metrics, status }),
+      show: (progress, metric, metrics) => show(progress, metric, metrics, words),
+      train: (hooks, metrics) => learn(plan, hooks, metrics, milliseconds),
+      dataset: ({ step }) => episodesOf(config, step),
+      summary: ({ best, last }) =>
+        ({
+          meanReward: last?.meanReward ?? null,
+          ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
+          best: best ?? null,
+        }) satisfies Partial<RlSummary>,
+      figures: ({ best, last }) => [
+        ...(last === undefined ? [] : [`${words.measured} ${formatNumber(last.meanReward, 4)}`]),
+        ...(best === undefined ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
+      ],
+      use: (result) => usedAs(config, shownModel(config.model, context.cwd), result),
+    },
+    args,
+    context,
+  );
 }
 
-async function dryRun(
+async function learn(
   plan: PlannedLearning,
-  { json }: RlArguments,
-  { print, milliseconds }: CommandContext,
-): Promise<number> {
-  const found = await forecast(plan, { milliseconds, memory: () => process.memoryUsage.rss() });
-  print(json ? JSON.stringify(found) : describedForecast(found, wordsOf(plan.config).played));
-  return 0;
-}
-
-/** Trains while holding the output's lock. */
-async function learnInto(plan: PlannedLearning, args: RlArguments, context: CommandContext): Promise<number> {
-  const { cwd } = context;
-  const { config } = plan;
-  const file = shownPath(resolve(cwd, args.config), cwd);
-  const command = ['policyloop finetune rl', ...[file, ...args.overrides].map(shellWord)].join(' ');
-  const record = new RlRecord(config.output, (metrics, status) =>
-    rlPage({ command, config, metrics, status }),
-  );
-  const state = trainingState(config.output, aboutOf(config), { command, folder: cwd });
-  const outcome = await recorded(plan, record, state, args, context).catch((error: unknown) => {
-    state.fail(failedOutcome(error, record.metrics));
-    throw error;
-  });
-  const { ended, step, best, last, result } = outcome;
-  const lineage = state.end(
-    { ended, step, best: best && { step: best.step, loss: -best.meanReward } },
-    episodesOf(config, step),
-  );
-  if (result !== undefined) writeLineage(result, lineage);
-  await record.end(
-    result === undefined
-      ? { kind: 'interrupted' }
-      : { kind: ended === 'early' ? 'early' : 'complete', result: shownPath(result, cwd) },
-  );
-  const summary: RlSummary = {
-    ended,
-    step,
-    meanReward: last?.meanReward ?? null,
-    ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
-    best: best ?? null,
-    result: result === undefined ? null : shownPath(result, cwd),
-    report: shownPath(join(config.output, trainingFiles.page), cwd),
-    output: shownPath(config.output, cwd),
-  };
-  context.print(
-    args.json ? JSON.stringify(summary) : described(summary, config, record.metrics, command, cwd),
-  );
-  return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
-}
-
-type Learnt = OnlineOutcome & {
-  /** Directory of the adapter or model; undefined if training was interrupted. */
-  readonly result: string | undefined;
-};
-
-/** Trains, updating the record and the display; failures are recorded, too. */
-async function recorded(
-  plan: PlannedLearning,
-  record: RlRecord,
-  state: TrainingState,
-  args: RlArguments,
-  context: CommandContext,
-): Promise<Learnt> {
-  const { config } = plan;
-  const { now, milliseconds } = context;
-  const display = createRlDisplay(args, wordsOf(config), context);
-  const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
-  const steered = steeredTraining(config.output, context, (event) => {
-    // The time of a pause doesn't count as training time.
-    const metric = { ...measured(event), ...(event.action === 'resume' && { seconds: 0 }) };
-    record.add(metric);
-    display.show(metric, record.secondsLeft);
-  });
+  hooks: SessionHooks<RlEvent>,
+  metrics: () => readonly RlMetric[],
+  milliseconds: () => number,
+): Promise<OnlineOutcome & Trained> {
+  const { config, decoder, method } = plan;
+  const learning = await openLearning(plan);
   try {
-    const learning = await openLearning(plan);
-    try {
-      const outcome = await orOutOfMemory('learning', () =>
-        learnOnline(learning, {
-          onEvent(event) {
-            const metric: RlMetric = measured(event);
-            if (metric.kind === 'start') {
-              state.begin();
-              steered.begin(() => record.metrics.at(-1)?.step ?? 0);
-            }
-            record.add(metric);
-            if (metric.kind === 'start' && args.open)
-              void openPage(join(config.output, trainingFiles.page), context);
-            if (metric.kind === 'start' && !args.json && !args.quiet)
-              context.note(`follow it in ${shownPath(join(config.output, trainingFiles.page), context.cwd)}`);
-            display.show(metric, record.secondsLeft);
-          },
-          milliseconds,
-          earlier: () => record.metrics.filter((metric) => metric.kind === 'step'),
-          stop: steered.stop,
-          rest: steered.rest,
-          isSpent: () => isSpent(config, record.metrics),
-        }),
-      );
-      if (outcome.ended === 'interrupted') return { ...outcome, result: undefined };
-      const parameters = modelParameters(plan.decoder, learning.trainable, outcome.parameters);
-      const { model, output } = config;
-      return { ...outcome, result: await writeResult({ model, method: plan.method, output }, parameters) };
-    } finally {
-      await learning.close();
-    }
-  } catch (error) {
-    await record.end(failed(error));
-    throw error;
+    const outcome = await orOutOfMemory('learning', () =>
+      learnOnline(learning, {
+        ...hooks,
+        milliseconds,
+        earlier: () => metrics().filter((metric) => metric.kind === 'step'),
+        isSpent: () => isSpent(config, metrics()),
+      }),
+    );
+    const { best, ended } = outcome;
+    const lowest = best && { step: best.step, loss: -best.meanReward };
+    if (ended === 'interrupted') return { ...outcome, lowest, result: undefined };
+    const parameters = modelParameters(decoder, learning.trainable, outcome.parameters);
+    const { model, output } = config;
+    return { ...outcome, lowest, result: await writeResult({ model, method, output }, parameters) };
   } finally {
-    steered.close();
-    display.close();
+    await learning.close();
   }
 }
 
@@ -205,45 +120,68 @@ function isSpent({ limits }: LearningConfig, metrics: readonly RlMetric[]): bool
   );
 }
 
-const aboutOf = (config: LearningConfig): Omit<Training, 'outcome'> => ({
-  ...{ method: config.method.kind, model: config.model, config },
-  dataset: episodesOf(config, 0),
-});
-
-/** Describes the episodes played so far as the run's dataset, for the lineage. */
 function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
-  const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
-  const played = step * groups * groupSize;
+  const kept = [...environmentsOf(config)].map(
+    ([environment, share]) => [environment, Math.round(step * groups * groupSize * share)] as const,
+  );
+  return playedLineage(placeOf(config), model, seed, Object.fromEntries(kept));
+}
+
+function scalars(metric: RlMetric): Scalars {
+  if (metric.kind === 'evaluation')
+    return { 'return/held out': metric.meanReward, 'return/of policies': metric.policyReturn };
+  if (metric.kind !== 'step') return {};
   return {
-    path: placeOf(config),
-    recipe: 'rl',
-    sources: [...environmentsOf(config)].map(([environment, share]) => ({
-      ...{ ...source, environment },
-      kept: Math.round(played * share),
-    })),
-    files: {},
-    changed: false,
+    'return/sampled': metric.reward,
+    'return/spread in groups': metric.spread,
+    'return/groups without variance': metric.flat,
+    'policy/entropy': metric.entropy,
+    'policy/kl to the reference': metric.kl,
+    'policy/clip share': metric.clipShare,
+    'policy/mismatch': metric.mismatch,
+    'policy/explained variance': metric.explainedVariance,
+    'replies/tokens': metric.replyTokens,
+    'replies/valid': metric.valid,
+    'loss/train': metric.loss,
+    learning_rate: metric.learningRate,
+    gradient_norm: metric.gradientNorm,
+    tokens_per_second: metric.tokensPerSecond,
   };
 }
 
-function described(
-  { ended, step, best, meanReward, result, report }: RlSummary,
-  config: LearningConfig,
+function show(
+  progress: Progress,
+  metric: RlMetric,
   metrics: readonly RlMetric[],
-  command: string,
-  cwd: string,
-): string {
-  const time = formatDuration(1000 * metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const figures = [
-    ...(meanReward === null ? [] : [`${wordsOf(config).measured} ${formatNumber(meanReward, 4)}`]),
-    ...(!best ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
-  ];
-  return [
-    `${styleText('bold', ended)} after ${[`${step} updates and ${time}`, ...figures].join(', ')}`,
-    ...(result === null
-      ? [`go on      ${command}`]
-      : [`result     ${result}`, `run it     ${usedAs(config, shownModel(config.model, cwd), result)}`]),
-    `report     ${report}`,
-  ].join('\n');
+  { counted, measured }: ReturnType<typeof wordsOf>,
+): void {
+  switch (metric.kind) {
+    case 'start':
+      progress.say(`${metric.totalSteps} updates of ${metric.episodes} episodes`);
+      beginProgress(progress, metric, 'update');
+      break;
+    case 'step': {
+      const { reward, rssBytes, step, tokensPerSecond } = metric;
+      progress.update(step, [
+        { text: `return ${formatNumber(reward, 3)}` },
+        ...(tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`]),
+        formatBytes(rssBytes),
+        ...timeLeft(secondsLeftOf(metrics)),
+      ]);
+      break;
+    }
+    case 'evaluation':
+      progress.say(
+        `update ${metric.step}  ${measured} ${formatNumber(metric.meanReward, 4)} ± ${formatNumber(metric.margin, 2)} over ${plural(metric.episodes, counted)}${metric.policyReturn === undefined ? '' : `, mean return of policies ${formatNumber(metric.policyReturn, 4)}`}${metric.best ? ', the best so far' : ''}`,
+      );
+      break;
+    case 'baseline':
+      progress.say(`${metric.label}: best return of a run ${formatNumber(metric.bestReturn, 4)} on average`);
+      break;
+    case 'alarm':
+      showAlarm(progress, metric);
+      break;
+    default:
+  }
 }

@@ -1,7 +1,4 @@
-/**
- * Samples replies with the parameters being trained. The inference graph of the same decoder takes them as
- * inputs, fed from the trainer's arrays, so an update needs no reload.
- */
+/** Samples with the parameters being trained: inputs of the inference graph, so an update needs no reload. */
 import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -17,13 +14,12 @@ import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { type Trainable, trainedParameters, trainedSource } from '../engine/trainable.js';
 import { orOutOfMemory } from '../engine/training-session.js';
-import type { SampledReply, Sampler } from './learning/reply.js';
+import type { SampledReply, Sampler } from './learning/episode.js';
 
 export interface SamplerSettings {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
   readonly tokenizer: ChatTokenizer;
-  /** Tokens that end a reply. */
   readonly eosTokens: ReadonlySet<number>;
   readonly device: string;
   readonly threads: number;
@@ -60,7 +56,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         throw new UserError({
           field: settings.lengthField,
           value: maxTokens,
-          message: `an answer may need ${constraint.answerTokens} tokens`,
+          message: `must be at least ${constraint.answerTokens}`,
         });
       return {
         ...{ prompt, maxTokens, eosTokens },
@@ -126,7 +122,6 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
   };
 }
 
-/** A prompt as tokens. */
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
@@ -151,10 +146,7 @@ function remembered(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/**
- * Token ids of a conversation's prompt. If the whole conversation is shown, the ids that were read and
- * sampled are kept and continued, never re-encoded from text.
- */
+/** A conversation's prompt. If all of it is shown, sampled ids are kept and continued, never re-encoded. */
 function promptOf(
   tokenizer: ChatTokenizer,
   encode: Encode,
@@ -169,16 +161,13 @@ function promptOf(
   return [...last.promptIds, ...last.ids, ...(isThere ? next.slice(1) : next)];
 }
 
-/**
- * Most tokens a reply may have.
- * @throws UserError if the prompt leaves no room for one
- */
+/** @throws UserError if the prompt leaves no room for a reply */
 function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettings): number {
   const room = config.contextTokens - prompt.length;
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
     field: 'agent.history',
-    message: `a conversation has ${prompt.length} tokens, and the context holds ${config.contextTokens}`,
-    remedy: 'show fewer turns (agent.history), or play fewer (agent.maxTurns)',
+    message: `a conversation has ${prompt.length} tokens, more than the context of ${config.contextTokens}`,
+    remedy: 'lower agent.history or agent.maxTurns',
   });
 }

@@ -3,16 +3,16 @@ import { resolve } from 'node:path';
 import type { Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { parseSettings } from '../../src/settings/settings.js';
-import type { TrainingState } from '../engine/checkpoint.js';
+import { freshState, type TrainingState } from '../engine/checkpoint.js';
 import { writeResult } from '../train/method.js';
 import { modelParameters, type OpenedTrainer, openTrainer, planLearning } from './assemble.js';
+import type { SampledReply } from './learning/episode.js';
 import { type Episode, episodeOf } from './learning/episode.js';
-import type { SampledReply } from './learning/reply.js';
-import { freshState, learnFrom } from './online.js';
+import { learnFrom } from './online.js';
 import { type RlConfig, type RlInput, rlKind } from './rl-config.js';
 
 /** Functions that turn a model into an agent. */
@@ -141,10 +141,7 @@ export class TrainedAgent<A extends Action = Action> {
   assignReward(reward: number): void {
     const last = this.#turns.at(-1);
     if (last === undefined)
-      throw new UserError({
-        field: 'assignReward',
-        message: 'nothing was done in this episode that earns it',
-      });
+      throw new UserError({ field: 'assignReward', message: 'this episode has no reply yet' });
     if (!Number.isFinite(reward))
       throw new UserError({
         field: 'assignReward',
@@ -162,7 +159,7 @@ export class TrainedAgent<A extends Action = Action> {
   async endEpisode(truncated = false): Promise<EndedEpisode> {
     const turns = this.#turns;
     if (turns.length === 0)
-      throw new UserError({ field: 'endEpisode', message: 'nothing was done in this episode' });
+      throw new UserError({ field: 'endEpisode', message: 'this episode has no reply' });
     this.#turns = [];
     this.#episodes++;
     this.#batch.push(episodeOf({ turns, truncated }));

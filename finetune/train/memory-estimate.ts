@@ -1,7 +1,4 @@
-/**
- * Estimates the peak memory of a training run from the largest values in its graph. The factors are fitted to
- * measured peaks (docs/log.md); estimates are within 20 % of them.
- */
+/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log.md), within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
@@ -11,7 +8,7 @@ import { decoderTensors } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { blockSizes, familyLength, type TokenExample, trainedLength } from '../engine/batch.js';
 import { elementCount, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { epochParts, type OrderSettings, unitsOf, usableExamples } from './order.js';
+import { epochParts, type OrderSettings, unitsOf, usableExamples } from './packing.js';
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {
@@ -23,12 +20,9 @@ export interface MemoryEstimate {
   readonly activations: number;
   /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
-  /** Node.js and the runtime. */
   readonly overhead: number;
   readonly total: number;
-  /** The batch that needs the most memory. */
   readonly batch: BatchSize;
-  /** How to reduce memory, starting with the largest part. */
   readonly remedy: string;
 }
 
@@ -83,7 +77,6 @@ export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
   return { ...parts, overhead, total, batch, remedy: remedyOf({ ...parts, batch }, trainable) };
 }
 
-/** Sizes of all batches in the first epoch. */
 function batches({ config, training, settings }: EstimatedTraining): readonly BatchSize[] {
   const usable = usableExamples(training, config, 'training');
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {
@@ -191,7 +184,7 @@ function remedyOf(
       text:
         frozen && trainable.quantized === undefined
           ? 'set method.quantization to int4'
-          : 'take a smaller model',
+          : 'use a smaller model',
     },
   ];
   return remedies

@@ -1,14 +1,11 @@
-/**
- * Training methods: an adapter, all stored weights, or all weights from a random start. Creates the initial
- * values and writes the result.
- */
+/** Training methods: an adapter, all stored weights, or all weights from a random start. */
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { packedWeights } from '../../src/models/local/graph/packed-parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 import {
   initialAdapter,
@@ -21,7 +18,7 @@ import { int8Weights } from '../engine/int8-weights.js';
 import { type LoraSettings, modulesOf, type Trainable, trainedParameters } from '../engine/trainable.js';
 import type { Parameter } from '../engine/training-session.js';
 import { requireModelDirectory, writeModel } from '../export/model-directory.js';
-import type { MethodSettings } from './settings/method-settings.js';
+import type { MethodSettings } from './train-config.js';
 
 export type Method =
   | {
@@ -34,10 +31,7 @@ export type Method =
     }
   /** Trains all weights, starting from the stored ones. */
   | { readonly kind: 'full' }
-  /**
-   * Trains all weights, starting from random ones. The model directory needs only a config, tokenizer and
-   * chat template.
-   */
+  /** Trains all weights from random ones; the model directory needs only config, tokenizer and chat template. */
   | { readonly kind: 'scratch' };
 
 export function methodOf(settings: MethodSettings): Method {
@@ -52,7 +46,6 @@ export function methodOf(settings: MethodSettings): Method {
   };
 }
 
-/** Short description of what is trained. */
 export function methodText(settings: MethodSettings): string {
   switch (settings.kind) {
     case 'lora':
@@ -64,11 +57,7 @@ export function methodText(settings: MethodSettings): string {
   }
 }
 
-/**
- * Command-line settings that serve the result. An adapter needs the model and quantization it was trained with.
- * @param model the trained model's path as shown on the command line
- * @param result likewise, path of the adapter or model
- */
+/** Command-line settings that serve the result with the model and quantization it was trained with. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
@@ -76,24 +65,19 @@ export function servedAs(method: MethodSettings, model: string, result: string):
 }
 
 interface MethodJob {
-  /** Directory of the model. */
   readonly model: string;
   readonly method: Method;
-  /** Directory for the result. */
   readonly output: string;
 }
 
-/**
- * Translates the method's module names to the model's own names.
- * @throws UserError for GPT-2 if all weights are trained
- */
+/** @throws UserError for GPT-2 if all weights are trained */
 export function withOwnModules(method: Method, config: DecoderConfig): Method {
   if (method.kind !== 'lora') {
     if (config.architecture !== 'gpt2') return method;
     throw new UserError({
       field: 'method.kind',
       value: method.kind,
-      message: 'the weights of GPT-2 are not written here, as its files have them transposed',
+      message: "whole models of GPT-2 can't be trained, because its files have transposed weights",
       alternatives: ['lora'],
     });
   }
@@ -113,8 +97,7 @@ export function firstParameters(
       const int8 = method.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
       const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
-      if (shapes.length === 0)
-        throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });
+      if (shapes.length === 0) throw new UserError({ field: 'modules', message: "doesn't match any module" });
       return { trainable, parameters: initialAdapter(shapes, seed) };
     }
     case 'full':
@@ -122,14 +105,10 @@ export function firstParameters(
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
       requireModelDirectory(model);
-      return {
-        trainable: { kind: 'all' },
-        parameters: randomModel(config, initializerRange(model), seed),
-      };
+      return { trainable: { kind: 'all' }, parameters: randomModel(config, initializerRange(model), seed) };
   }
 }
 
-/** @returns directory of the adapter or model */
 export async function writeResult(
   { model, method, output }: MethodJob,
   parameters: readonly Parameter[],
@@ -154,7 +133,7 @@ export function refuseOtherModel({ method, model, output }: MethodJob, checkpoin
   throw new UserError({
     field: 'output',
     value: output,
-    message: 'there is a model in it already, in the directory that the result will have',
-    remedy: `name another output, or move ${directory} away`,
+    message: 'already has a model where the result would be',
+    remedy: `choose another output, or move ${directory} away`,
   });
 }

@@ -1,8 +1,13 @@
 /** Groups the examples of a step into families, and the families into parts that are read one at a time. */
 import { append } from '../../src/base/append.js';
+import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { createGenerator, shuffled } from '../../src/random/generator.js';
+import { largest } from '../../src/statistics/descriptive.js';
 import {
   blockSizes,
+  exampleLength,
   type Family,
   familyLength,
   type TokenExample,
@@ -11,7 +16,7 @@ import {
 
 export const packings = ['none', 'rows', 'prompts', 'conversations'] as const;
 
-export interface PackingSettings {
+interface PackingSettings {
   /**
    * - `none`: each example reads its own prompt.
    * - `rows`: examples of a step with the same prompt share one copy of it.
@@ -20,9 +25,7 @@ export interface PackingSettings {
    * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /**
-   * Most tokens to read at once, including attention padding; limited by memory. A single example is always read whole.
-   */
+  /** Most tokens to read at once, including attention padding. A single example is always read whole. */
   readonly batchTokens: number;
 }
 
@@ -62,7 +65,6 @@ function familiesOf<E extends TokenSequence>(
   }
 }
 
-/** Splits examples into consecutive pairs. */
 export function pairsOf<E>(examples: readonly E[]): readonly (readonly E[])[] {
   return examples.flatMap((first, place) => (place % 2 === 0 ? [[first, examples[place + 1]!]] : []));
 }
@@ -78,13 +80,12 @@ function filled<T>(items: readonly T[], fits: (group: readonly T[], item: T) => 
   return groups;
 }
 
-/** One family per example. */
 export function alone<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return examples.map((example) => [example]);
 }
 
 /** Groups examples by prompt, ordered by first occurrence. */
-export function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
+function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonly Family<E>[] {
   return [...groupedBy(examples, ({ promptIds }) => promptIds.join()).values()];
 }
 
@@ -124,4 +125,109 @@ const beginsWith = (ids: readonly number[], first: readonly number[]): boolean =
 /** Splits a family that exceeds the limit; each part repeats the prompt. */
 function divided<E extends TokenSequence>(family: Family<E>, limit: number): readonly Family<E>[] {
   return filled(family, (part, example) => placesOf([[...part, example]]) <= limit);
+}
+
+export interface OrderSettings extends PackingSettings {
+  readonly seed: number;
+  readonly batchExamples: number;
+}
+
+/** Indices of examples that stay together, and the token count of the longest. */
+interface Unit {
+  readonly examples: readonly number[];
+  readonly length: number;
+}
+
+/** Steps per bucket. Units are sorted by length within a bucket, which reduces padding while the order stays random. */
+const bucketSteps = 16;
+
+export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {
+  return Math.ceil(examples / batchExamples);
+}
+
+/** Units to shuffle: single examples, pairs, or (packing `prompts`) all examples with the same prompt. */
+export function unitsOf(
+  examples: readonly TokenExample[],
+  { packing }: Pick<OrderSettings, 'packing'>,
+): readonly Unit[] {
+  const index = new Map(examples.map((example, place) => [example, place]));
+  const families = unitsBy(packing, examples);
+  return families.map((family) => ({
+    examples: family.map((example) => index.get(example)!),
+    length: largest(family.map(exampleLength)),
+  }));
+}
+
+function unitsBy(
+  packing: OrderSettings['packing'],
+  examples: readonly TokenExample[],
+): readonly (readonly TokenExample[])[] {
+  if (packing === 'prompts') return sharedPrompts(examples);
+  return packing === 'pairs' ? pairsOf(examples) : examples.map((example) => [example]);
+}
+
+/** Every example occurs once per epoch, `batchExamples` per step. A unit may be split between steps. */
+export function planEpoch(
+  units: readonly Unit[],
+  settings: OrderSettings,
+  epoch: number,
+): readonly (readonly number[])[] {
+  const random = createGenerator(settings.seed, [0, epoch]);
+  const order = shuffled(units, random).flatMap(({ examples, length }) =>
+    shuffled(examples, random).map((example) => ({ example, length })),
+  );
+  const { batchExamples } = settings;
+  // The sort is stable, so a unit's examples stay together.
+  const steps = cut(order, batchExamples * bucketSteps)
+    .map((bucket) => bucket.toSorted((a, b) => a.length - b.length))
+    .flatMap((bucket) => cut(bucket, batchExamples));
+  const chosen = steps.map((step) => step.map(({ example }) => example));
+  return shuffled(chosen, random);
+}
+
+function cut<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
+    items.slice(i * size, (i + 1) * size),
+  );
+}
+
+/** Those with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
+export function usableExamples(
+  examples: readonly TokenExample[],
+  config: DecoderConfig,
+  field: string,
+): readonly TokenExample[] {
+  const long = examples.filter((example) => exampleLength(example) > config.contextTokens);
+  if (long.length > 0)
+    throw new UserError({
+      field,
+      value: largest(long.map(exampleLength)),
+      message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
+      remedy: 'show less history in the examples',
+    });
+  const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
+  if (weighted.length === 0)
+    throw new UserError({ field, message: 'no example has an answer and a nonzero weight' });
+  if (weighted.some(({ promptIds }) => promptIds.length === 0))
+    throw new UserError({ field, message: 'the chat template renders a prompt without any token' });
+  return weighted;
+}
+
+const validationGroup = 64;
+
+export function epochParts(
+  examples: readonly TokenExample[],
+  units: readonly Unit[],
+  settings: OrderSettings,
+  epoch: number,
+): readonly Part[] {
+  return planEpoch(units, settings, epoch).flatMap((step) => {
+    const chosen = step.map((index) => examples[index]!);
+    return layOut(chosen, settings);
+  });
+}
+
+export function validationParts(examples: readonly TokenExample[], settings: OrderSettings): readonly Part[] {
+  const grouped = { ...settings, batchExamples: validationGroup };
+  return epochParts(examples, unitsOf(examples, settings), grouped, 0);
 }

@@ -14,12 +14,11 @@ import { orOutOfMemory } from '../engine/training-session.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
 import { joinedExamples } from './packing.js';
+import type { TrainingSettings } from './supervised.js';
 import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
-import type { TrainingSettings } from './training-run.js';
 
 export interface FineTuning {
-  /** Directory of the model. */
   readonly model: string;
   readonly method: Method;
   readonly training: readonly Conversation[];
@@ -27,23 +26,15 @@ export interface FineTuning {
   readonly settings: TrainingSettings;
   /** Variables of the chat template; use the same when serving. */
   readonly template: Readonly<Record<string, unknown>>;
-  /**
-   * Directory for the result (`adapter` or `model`) and `checkpoint.safetensors`. Training resumes from an
-   * existing checkpoint.
-   */
+  /** Directory for the result and `checkpoint.safetensors`, from which training resumes. */
   readonly output: string;
-  /** Keys of the model's config to ignore. */
   readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: LocalConfig['device'];
-  /**
-   * CPU threads. Default: the checkpoint's number, so resuming gives bit-identical results; without a
-   * checkpoint, all free cores.
-   */
+  /** CPU threads. Default: those of the checkpoint, so results are bit-identical; else all free cores. */
   readonly threads?: number | undefined;
 }
 
 export interface FineTuned extends TrainingOutcome {
-  /** Directory of the adapter or model; undefined if training was interrupted. */
   readonly result: string | undefined;
 }
 
@@ -52,10 +43,7 @@ export interface FineTuningHooks extends TrainingHooks {
   onMemory?(estimate: MemoryEstimate): void;
 }
 
-/**
- * @throws UserError if the model or the examples are unusable, memory is insufficient, or the training
- *   diverges
- */
+/** @throws UserError if the model or the examples are unusable, memory is insufficient, or the training diverges */
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
   requireGradients(config);

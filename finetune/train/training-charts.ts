@@ -1,5 +1,4 @@
 /** Charts for the page of a training run. */
-
 import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {
@@ -16,8 +15,8 @@ import {
   type Scale,
 } from '../../src/report/charts/plot.js';
 import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
-import type { MetricOf } from './metrics.js';
 import { trainingLoss } from './pace.js';
+import type { MetricOf } from './trainer.js';
 
 /** Four decimals, as on the command line; differences in the third decimal matter. */
 export const formatLoss = (loss: number) => loss.toFixed(4);
@@ -80,7 +79,6 @@ ${above > 0 && html`<li>${formatCount(above)} steps lie above the axis, up to ${
   return figure(chart, legend, 'Point at a column for its figures.');
 }
 
-/** Learning rate, gradient norm, speed and memory. */
 export function courseCharts({ steps }: Curves, maxGradientNorm: number | undefined): Html {
   const norms = steps.map(({ gradientNorm }) => gradientNorm);
   const cut = maxGradientNorm === undefined ? 0 : norms.filter((norm) => norm > maxGradientNorm).length;
@@ -92,7 +90,7 @@ ${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm, {
     maxGradientNorm !== undefined &&
     html`<ul class="legend"><li><span class="key dash"></span>longer ones are cut to ${formatNumber(maxGradientNorm)}: ${formatNumber((100 * cut) / steps.length, 2)} % of the steps</li></ul>`,
 })}
-${stepChart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
+${stepChart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
 ${stepChart(steps, 'Memory of the process', ({ rssBytes }) => rssBytes, { format: formatBytes })}
 </div>`;
 }
@@ -147,7 +145,6 @@ interface Numbered {
 
 type StepPoint = readonly [step: number, value: number];
 
-/** Line through the steps' midpoints. */
 function path(points: readonly StepPoint[], y: Scale): string {
   return line(points.map(([step, value]) => [step - 0.5, y.at(value)]));
 }
@@ -165,7 +162,6 @@ function extremes(steps: readonly Numbered[], values: readonly number[]): readon
   });
 }
 
-/** Last value of each group of steps. */
 function sampled(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).map(([, to]) => [steps[to]!.step, values[to]!]);
 }

@@ -1,5 +1,6 @@
 /** One weight update: gradients of all parts of a batch, then the optimizer step. */
 import { append } from '../../src/base/append.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import {
   byExample,
@@ -9,28 +10,45 @@ import {
   type TokenSequence,
 } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
+import type { Objective } from '../engine/objective.js';
 import { type AdamWSettings, adamWStep, isDecayed, isMuonMatrix, type Muon } from '../engine/optimisers.js';
+import type { Trainable } from '../engine/trainable.js';
+import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
   accumulate,
   type Gradients,
+  openTrainingSession,
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
 import type { Part } from './packing.js';
+
+interface ObjectiveGraph {
+  readonly config: DecoderConfig;
+  readonly trainable: Trainable;
+  readonly device: string;
+  readonly threads: number;
+}
+
+/** @throws UserError if memory runs out */
+export function openObjective(
+  { config, trainable, device, threads }: ObjectiveGraph,
+  purpose: 'train' | 'evaluate',
+  objective: Objective,
+): Promise<TrainingSession> {
+  const graph = buildTrainingGraph({ config, trainable, objective, precision: 'float32', purpose, device });
+  return openTrainingSession(graph, { device, threads, optimize: true });
+}
 
 /** Sums over all parts of a batch. */
 interface ReadParts<E extends TokenSequence> {
   readonly loss: number;
   /** Empty for an evaluation session. */
   readonly gradients: Gradients;
-  /** In the order of the parts. */
   readonly examples: readonly ReadExample<E>[];
 }
 
-/**
- * Computes loss and gradients of a batch part by part; the inputs' weights make them add up.
- * @param seed training seed; dropout masks depend on it and the step
- */
+/** Loss and gradients of a batch; dropout masks depend on the training's `seed` and the step. */
 export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
   state: Pick<TrainingState, 'parameters' | 'step'>,
@@ -74,10 +92,7 @@ function readExamples<E extends TokenSequence>(
   }));
 }
 
-/**
- * Performs the optimizer step; updates parameters and moments in place.
- * @param scale factor applied to the gradients (clipping)
- */
+/** Performs the optimizer step in place; `scale` multiplies the gradients (clipping). */
 export async function update(
   state: TrainingState,
   gradients: Gradients,

@@ -1,4 +1,5 @@
 /** What an attack is, and what counts as its failure. */
+import { readdirSync } from 'node:fs';
 import { problemsOf, UserError } from '../../src/base/errors.js';
 import { TimeLimitError, withinTime } from '../../src/base/time-limit.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
@@ -64,3 +65,6 @@ function faultOfError(error: unknown): string | undefined {
 }
 
 export const shorten = (text: string) => JSON.stringify(text.slice(0, 400));
+
+/** Every path below a folder. */
+export const below = (folder: string) => readdirSync(folder, { recursive: true }).map(String);

@@ -17,7 +17,7 @@ import { execute as report } from '../../src/commands/report.js';
 import { execute as show } from '../../src/commands/show.js';
 import { loadConfig } from '../../src/config/load.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { openDemonstrations } from '../../src/experiment/demonstrations/open-demonstrations.js';
+import { openDemonstrations } from '../../src/experiment/demonstrations.js';
 import { inspectModel } from '../../src/models/local/engine/inspect.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';

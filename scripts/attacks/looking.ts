@@ -1,12 +1,12 @@
 /** What strangers ask the view, what a client asks the tools of MCP, and queries: each must be answered or refused, in time. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { loadTool } from '../../src/commands.js';
-import { query } from '../../src/data/query.js';
 import { answered } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
+import { query } from '../../src/runs/tables/query.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
 import { requestText, sendRaw } from '../../test/serve/raw-requests.js';

@@ -9,11 +9,14 @@ import { removeTemporaryDirectories } from '../../test/support/temporary-directo
 import { type AttackKind, shorten } from './attack.js';
 import { damagedRuns } from './damaged.js';
 import { fileKinds } from './files.js';
+import { hub } from './hub.js';
 import { lookingKinds } from './looking.js';
 import { moduleKinds } from './modules.js';
 import { programKinds } from './programs.js';
 import { requestKinds } from './requests.js';
-import { writingKinds } from './writing.js';
+import { secrets } from './secrets.js';
+import { slurm } from './slurm-scripts.js';
+import { writers } from './writers.js';
 
 const { values } = parseArgs({
   options: {
@@ -58,7 +61,8 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const kinds = [
-  ...[...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds, ...writingKinds],
+  ...[...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds],
+  ...[hub, slurm, secrets, writers],
   ...[...lookingKinds, damagedRuns],
 ].filter(({ name }) => values.kind === undefined || name === values.kind);
 const tallies: Tally[] = [];

@@ -1,6 +1,6 @@
 /**
  * What critics, portfolios and novelty are worth at equal numbers of evaluations: runs of 7 tasks and 20 seeds, paired by
- * seed. Runs lie below WORK and go on where they stopped; rows are written to `bench/rows/comparisons.jsonl`, and what has
+ * seed. Runs lie below WORK and go on where they stopped; rows are written to `bench/rows/comparisons.jsonl.gz`, and what has
  * its rows is not played again.
  *
  * Run, after npm run build: npx tsx scripts/comparisons/compare.ts WORK [--with embedded,scripted,local] [--local PATH]
@@ -20,7 +20,7 @@ import { fillBlock } from '../tiny-improver/model-card.js';
 import { arms, common, controls, proposersOf, tasks } from './plan.js';
 import { comparisonPicture, comparisonReport, type Row } from './report.js';
 
-const file = 'bench/rows/comparisons.jsonl';
+const file = 'bench/rows/comparisons.jsonl.gz';
 const page = 'docs/ablations.md';
 const picture = 'docs/pictures/ablations.svg';
 

@@ -10,8 +10,8 @@ import { parseArgs } from 'node:util';
 import { syntheticIds } from '../../src/environments/catalogue/synthetic.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { evaluationSeeds, warmupGenerator } from '../../src/random/seeds.js';
+import type { Baseline } from '../../src/search/baseline.js';
 import { createCmaEs } from '../../src/search/cma-es.js';
-import type { Control } from '../../src/search/control.js';
 import { createGp } from '../../src/search/gp.js';
 import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
 import { acceptanceSchema, findingsOf, gainOf } from '../../src/studies/collection/acceptance.js';
@@ -19,7 +19,7 @@ import { type FamilyRow, familiesTable } from './families-table.js';
 import { budgets, type PlayedTask, reachedBy, scoreOf, taskOf } from './play.js';
 import { appendRow, readRows, rounded } from './rows.js';
 
-const file = 'bench/rows/controls-families.jsonl';
+const file = 'bench/rows/controls-families.jsonl.gz';
 /** First seed of the draws of each family: no training has them. */
 const seed = 3_000_017;
 /** Draws that may be rejected for each task of the table. */
@@ -34,7 +34,7 @@ const { values } = parseArgs({
   },
 });
 
-const controls: Readonly<Record<string, () => Control>> = {
+const controls: Readonly<Record<string, () => Baseline>> = {
   random: createRandomSearch,
   hill: () => createHillClimb({ provider: 'hill-climb' }),
   mix: createMix,

@@ -8,7 +8,7 @@ import { createGenerator } from '../../src/random/generator.js';
 import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../../src/random/seeds.js';
 import { playEpisode } from '../../src/rollout/episode.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import type { Control } from '../../src/search/control.js';
+import type { Baseline } from '../../src/search/baseline.js';
 import { mean } from '../../src/statistics/descriptive.js';
 
 /** Evaluations, warm-up included, after which the best so far is evaluated anew. */
@@ -56,7 +56,7 @@ export function scoreOf(
 /** The return on fresh episodes of the best policy so far (the newest of equals) at each of ascending budgets. */
 export async function reachedBy(
   task: PlayedTask,
-  control: Control,
+  control: Baseline,
   at: readonly number[] = budgets,
 ): Promise<readonly number[]> {
   const { episodes, family, seed } = task;

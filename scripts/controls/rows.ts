@@ -1,15 +1,22 @@
-/** Rows of a measurement that goes on where it stopped. */
-import { appendFileSync, mkdirSync } from 'node:fs';
+/** Rows of a measurement that resumes where it stopped: JSON Lines, compressed, since the repository holds them. */
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readJsonLines } from '../../src/storage/json-lines.js';
+import { gunzipSync, gzipSync } from 'node:zlib';
 
-/** Rows of a file, none where it is not there; a torn last line is cut. */
+/** Rows of a file, none if it doesn't exist. */
 export const readRows = <Row>(file: string): readonly Row[] =>
-  readJsonLines<Row>(file, { repair: true }) ?? [];
+  existsSync(file)
+    ? gunzipSync(readFileSync(file))
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Row)
+    : [];
 
+/** Appends a member; `gunzip | gzip` makes one of them all. */
 export function appendRow(file: string, row: object): void {
   mkdirSync(dirname(file), { recursive: true });
-  appendFileSync(file, `${JSON.stringify(row)}\n`);
+  appendFileSync(file, gzipSync(`${JSON.stringify(row)}\n`));
 }
 
 /** Six digits are enough for a table, and keep committed rows small. */

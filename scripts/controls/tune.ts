@@ -6,8 +6,8 @@
  */
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import type { Baseline } from '../../src/search/baseline.js';
 import { createCmaEs } from '../../src/search/cma-es.js';
-import type { Control } from '../../src/search/control.js';
 import { createHillClimb } from '../../src/search/local-search.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import { configOfRun, drawRun } from '../../src/studies/collection/collection-plan.js';
@@ -15,7 +15,7 @@ import { budgets, type PlayedTask, reachedBy, taskOf } from './play.js';
 import { meanRanks } from './ranks.js';
 import { appendRow, readRows, rounded } from './rows.js';
 
-const file = 'bench/rows/controls-tuning.jsonl';
+const file = 'bench/rows/controls-tuning.jsonl.gz';
 interface Row {
   readonly task: number;
   readonly setting: string;
@@ -28,14 +28,14 @@ const shares = [1 / 24, 1 / 12, 1 / 6, 1 / 3, 1 / 2, 2 / 3, 1];
 
 const hillSettings = shares.map((share) => ({
   name: `hill ${share.toFixed(3)}`,
-  control: (range: number): Control => createHillClimb({ provider: 'hill-climb', sigma: share * range }),
+  control: (range: number): Baseline => createHillClimb({ provider: 'hill-climb', sigma: share * range }),
 }));
 
 const cmaSettings = shares.slice(0, 5).flatMap((share) =>
   (['best', 'centre'] as const).flatMap((start) =>
     [4, 6, 10, undefined].map((population) => ({
       name: `cma ${share.toFixed(3)} ${start} ${population ?? 'ln'}`,
-      control: (range: number): Control =>
+      control: (range: number): Baseline =>
         createCmaEs({ provider: 'cma-es', sigma: share * range, start, population }),
     })),
   ),

@@ -107,7 +107,7 @@ ${fenced(remembered)}
 
 The run directory holds everything above: the messages and the reply in \`calls.jsonl\`, the parameters and returns in
 \`evaluations.jsonl\`, the steps in \`episodes.jsonl\`. \`report.html\` shows every iteration in this way.
-[design.md](design.md) covers the rest, such as corrections of replies and the confirmation at the end of a run.
+The [decision records](design.md#decisions) cover the rest, such as corrections of replies and the confirmation at the end of a run.
 `,
   };
 }

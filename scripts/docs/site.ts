@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { packageRoot, version } from '../../src/base/package.js';
 import { html, render, trusted } from '../../src/format/html.js';
-import { addressOf, contents, pages } from './contents.js';
+import { addressOf, contents, pages, unlisted } from './contents.js';
 import { type RenderedPage, relative, renderPage } from './markdown.js';
 
 const root = packageRoot();
@@ -34,8 +34,10 @@ export function writeSite(folder: string): void {
 
 /** Documents that no chapter has. */
 const missingPages = () =>
-  readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md') && !pages.includes(`docs/${name}`))
+  readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter(
+      (name) => name.endsWith('.md') && !pages.includes(`docs/${name}`) && !unlisted.test(`docs/${name}`),
+    )
     .map((name) => `docs/${name} is in no chapter of scripts/docs/contents.ts`);
 
 export function brokenLinks(rendered: ReadonlyMap<string, RenderedPage>): readonly string[] {
@@ -43,7 +45,7 @@ export function brokenLinks(rendered: ReadonlyMap<string, RenderedPage>): readon
     links.flatMap((link) => {
       const [path = '', id] = link.split('#');
       const target = rendered.get(path);
-      if (target === undefined) return [`${page}: ${link} is no page`];
+      if (target === undefined) return unlisted.test(path) ? [] : [`${page}: ${link} is no page`];
       return id === undefined || target.anchors.has(decodeURIComponent(id))
         ? []
         : [`${page}: ${link} has no such heading`];

@@ -1,6 +1,6 @@
 /**
  * The protocol of the embedded model: it and the controls on 13 declared tasks, 40 seeds each, at 20, 50 and 100
- * evaluations. Rows are appended to `bench/rows/embedded.jsonl`; those that are there are left out.
+ * evaluations. Rows are appended to `bench/rows/embedded.jsonl.gz`; those that are there are left out.
  *
  * Run: npm run benchmark:embedded -- [--arms random,mix] [--tasks CartPole,CartPole:rotated] [--seeds 40]
  *      [--model DIRECTORY] [--rows FILE] [--report] [--markdown FILE] [--card] [--seconds 3600]
@@ -34,7 +34,7 @@ const { values } = parseArgs({
     tasks: { type: 'string' },
     seeds: { type: 'string', default: '40' },
     model: { type: 'string', default: 'models/tiny-improver' },
-    rows: { type: 'string', default: 'bench/rows/embedded.jsonl' },
+    rows: { type: 'string', default: 'bench/rows/embedded.jsonl.gz' },
     report: { type: 'boolean', default: false },
     markdown: { type: 'string' },
     card: { type: 'boolean', default: false },
@@ -136,7 +136,7 @@ const readConstants = () =>
 
 /** Random search at 100 evaluations on seeds that no comparison has. */
 async function writeConstants(): Promise<void> {
-  const file = 'bench/rows/embedded-constants.jsonl';
+  const file = 'bench/rows/embedded-constants.jsonl.gz';
   const names = chosen(Object.keys(declared), values.tasks);
   await playAll(file, names, ['random'], firstSeeds.constants);
   const rows = readRows<Row>(file);

@@ -1,7 +1,7 @@
 /**
  * Models that propose, and the controls, on held-out synthetic tasks that teach search: what is chosen by, before any of the
  * declared tasks is played. One evaluation an iteration; the best so far at 20, 50 and 100 evaluations is evaluated anew.
- * Rows are appended to `bench/rows/held-out.jsonl`, and those that are there are left out.
+ * Rows are appended to `bench/rows/held-out.jsonl.gz`, and those that are there are left out.
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
  * An arm is a control of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in this order,
@@ -21,7 +21,7 @@ import { appendRow, readRows, rounded } from '../controls/rows.js';
 import { LoadedModels, play } from '../tiny-improver/play.js';
 import { budgets, arms as declaredArms } from './plan.js';
 
-const file = 'bench/rows/held-out.jsonl';
+const file = 'bench/rows/held-out.jsonl.gz';
 /** Seed of the collection that the tasks are drawn from: no training has it. */
 const seed = 4_000_037;
 const [warmup, fresh] = [4, 50];

@@ -1,12 +1,12 @@
 /**
  * What real models are worth as proposers: runs of a few tasks with each model, prompt set and arm, and with baselines of
  * the same number of evaluations. Runs lie below WORK and resume where they stopped; a finished run becomes a row of
- * `bench/rows/real-models.jsonl`, and a run that has its row is not played again.
+ * `bench/rows/real-models.jsonl.gz`, and a run that has its row is not played again.
  *
  * Run, after npm run build: npx tsx scripts/real-models/play.ts WORK --models DIR [--with smollm2,qwen0.5] [--sets numeric]
  *      [--tasks CartPole] [--arms default] [--seeds 1..5] [--minutes 60] [--rows FILE] [--group]
  * `DIR` holds the models as GGUF files. `--group` asks for 8 proposals of one prompt, twice, to compare settings; its rows are in
- * `bench/rows/real-models-groups.jsonl`. `npx tsx scripts/real-models/report.ts` writes the tables.
+ * `bench/rows/real-models-groups.jsonl.gz`. `npx tsx scripts/real-models/report.ts` writes the tables.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
@@ -38,7 +38,7 @@ const [work] = positionals;
 if (work === undefined) throw new Error('name a directory to work in');
 const [first, last = first] = values.seeds.split('..').map(Number);
 const seeds = Array.from({ length: last! - first! + 1 }, (_, i) => first! + i);
-const file = values.rows ?? `bench/rows/real-models${values.group ? '-groups' : ''}.jsonl`;
+const file = values.rows ?? `bench/rows/real-models${values.group ? '-groups' : ''}.jsonl.gz`;
 const end = Date.now() + 60_000 * Number(values.minutes);
 
 interface Cell {

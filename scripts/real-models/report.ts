@@ -1,5 +1,5 @@
 /**
- * Tables of `bench/rows/real-models.jsonl`.
+ * Tables of `bench/rows/real-models.jsonl.gz`.
  * Run: npx tsx scripts/real-models/report.ts [--rows FILE] [--groups FILE] [--page]   (`--page` writes them into docs/real-models.md)
  */
 import { readFileSync } from 'node:fs';
@@ -127,8 +127,8 @@ const failed = ({ failures, repeats }: Row) => repeats + sum(Object.values(failu
 
 const { values } = parseArgs({
   options: {
-    rows: { type: 'string', default: 'bench/rows/real-models.jsonl' },
-    groups: { type: 'string', default: 'bench/rows/real-models-groups.jsonl' },
+    rows: { type: 'string', default: 'bench/rows/real-models.jsonl.gz' },
+    groups: { type: 'string', default: 'bench/rows/real-models-groups.jsonl.gz' },
     page: { type: 'boolean', default: false },
   },
 });

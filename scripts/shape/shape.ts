@@ -1,8 +1,9 @@
 /**
- * `npm run shape [-- <checkout> …]`: the shape of the code as a table, a column a checkout: how many files and lines,
- * how long, how deep, how often the same. Without a checkout, of this one.
+ * `npm run shape [-- <checkout> …]`: a table of size, layers and repetition, one column per checkout (default: this one).
  */
-import { basename, dirname, resolve } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type Node, Visitor } from 'oxc-parser';
 import { repeatedLines } from './duplication.js';
 import { circles, fileGraph, floors, folderGraph, readModules, type SourceModule } from './module-graph.js';
@@ -24,22 +25,47 @@ function shapeOf(checkout: string): Shape {
   return {
     files: String(modules.length),
     lines: String(sum(lines)),
-    'median lines a file': String(lines[Math.floor(lines.length / 2)]),
+    'lines of comments': String(sum(modules.map(({ text }) => commentLines(text)))),
+    'non-null assertions': String(sum(modules.map(({ program }) => assertions(program)))),
+    'median lines per file': String(lines[Math.floor(lines.length / 2)]),
     'longest file': `${lines.at(-1)}`,
     'files over 300 lines': String(lines.filter((count) => count > 300).length),
     'longest function': `${functions[0]!.lines} (${functions[0]!.name})`,
     'functions over 60 lines': String(functions.filter((one) => one.lines > 60).length),
     folders: String(folders.size),
     'most files in a folder': `${largest[1]} (${largest[0]})`,
-    'circles of files (files in them)': `${fileCircles.length} (${sum(fileCircles.map(({ length }) => length))})`,
-    'circles of folders (folders in them)': `${folderCircles.length} (${sum(folderCircles.map(({ length }) => length))})`,
-    'floors of files': String(floors(fileGraph(modules))),
-    'floors of folders': String(floors(folderGraph(modules))),
-    'lines that stand elsewhere too': String(repeated),
+    'import cycles of files (files in them)': `${fileCircles.length} (${sum(fileCircles.map(({ length }) => length))})`,
+    'import cycles of folders (folders in them)': `${folderCircles.length} (${sum(folderCircles.map(({ length }) => length))})`,
+    'layers of files': String(floors(fileGraph(modules))),
+    'layers of folders': String(floors(folderGraph(modules))),
+    'repeated lines': String(repeated),
+    'generated lines committed': String(generatedLines(checkout)),
   };
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+const commentLines = (text: string) => text.split('\n').filter((line) => /^\s*(\/[/*]|\*)/.test(line)).length;
+
+function assertions(program: Node): number {
+  let count = 0;
+  new Visitor({ TSNonNullExpression: () => void count++ }).visit(program as Parameters<Visitor['visit']>[0]);
+  return count;
+}
+
+/** Lines of schemas and of rows of experiments. */
+function generatedLines(checkout: string): number {
+  const files = execFileSync('git', ['ls-files', 'docs/json', 'configs/*.json', 'bench/rows'], {
+    cwd: checkout,
+    encoding: 'utf8',
+  });
+  return sum(
+    files
+      .split('\n')
+      .filter((file) => /\.jsonl?$/.test(file))
+      .map((file) => lineCount(readFileSync(join(checkout, file), 'utf8'))),
+  );
+}
 
 const lineCount = (text: string) => text.split('\n').length - 1;
 

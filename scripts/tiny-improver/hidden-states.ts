@@ -4,9 +4,8 @@ import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../src/models/local/graph/decoder.js';
 import { GraphBuilder } from '../../src/models/local/graph/graph.js';
-import { normalised } from '../../src/models/local/graph/norm.js';
-import { storedParameters } from '../../src/models/local/graph/parameters.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { normalised, storedParameters } from '../../src/models/local/graph/parameters.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 
 export interface HiddenStates {
   /** [count, width], after the last normalisation. */

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { contentHash, fileHash } from '../../finetune/dataset/lineage.js';
-import type { Metric } from '../../finetune/train/metrics.js';
+import type { Metric } from '../../finetune/train/trainer.js';
 import { exitCodes, shownPath } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';

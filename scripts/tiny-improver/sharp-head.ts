@@ -2,7 +2,7 @@
  * A language head of its own for the tiny improver, that tells better which kind of token is due. The likelihood that it
  * was trained for is nearly all about which value comes next: what is left for tokens of other kinds, a thousandth in
  * all, costs nothing there, but ruins one answer in thirty. Sampling at a lower temperature would mend that, and
- * narrow the values, too: the search suffers (docs/log.md).
+ * narrow the values, too: the search suffers (docs/log).
  */
 
 import { endOfAnswer, readConversations, renderExample } from '../../finetune/dataset/read-dataset.js';
@@ -10,7 +10,7 @@ import type { TokenExample } from '../../finetune/engine/batch.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { requireTensor } from '../../src/models/local/graph/parameters.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';

@@ -11,7 +11,7 @@ import { readJson } from '../../src/storage/files.js';
 import { collectionPlace } from '../../src/studies/collection/collect.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';
 import { drawRun } from '../../src/studies/collection/collection-plan.js';
-import { isComplete, openPlan } from '../../src/studies/open.js';
+import { isComplete, openPlan } from '../../src/studies/plan.js';
 import { writeTinyModel } from '../tiny-model.js';
 import { policyloop } from './command.js';
 import { type Plan, type Round, trainedModel } from './recipe.js';

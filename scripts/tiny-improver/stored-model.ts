@@ -8,7 +8,7 @@ import {
 } from '../../finetune/engine/safetensors-writer.js';
 import { encodeFloats } from '../../finetune/export/merged-rows.js';
 import { UserError } from '../../src/base/errors.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';

@@ -1,16 +1,11 @@
 /** A language model used as a policy: how it is shown an environment, and how its replies become actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
-import { type Choice, listedChoices } from './choices.js';
-import { type Reading, readAction } from './reading.js';
+import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
 
-/** What is known in addition to an observation. */
 export interface Moment {
-  /** The currently possible actions, if they can be listed. */
   readonly choices?: readonly Choice[] | undefined;
-  /** For text worlds. */
   readonly info?: TextInfo | undefined;
-  /** Number of steps taken so far. */
   readonly steps: number;
   /** Reward of the last step; undefined before the first. */
   readonly reward?: number | undefined;
@@ -18,26 +13,17 @@ export interface Moment {
 
 /** The first three functions are required; the others have defaults. */
 export interface Agent {
-  /**
-   * The system prompt; empty for none.
-   * @param objective of a text world's game, if the first turn, which states it, is no longer shown
-   */
+  /** The system prompt; empty for none. `objective`: the text world's, once the first turn isn't shown any more. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
-  /**
-   * The action named in a reply; undefined if there is none.
-   * @param choices currently possible actions, if they can be listed
-   */
+  /** The action named in a reply, among the listed choices if there are any; undefined if there is none. */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
   /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
-  /** The message for a model whose reply named no action and which is asked again. */
   askAgain?(choices?: readonly Choice[]): string;
 }
 
-/**
- * A default agent for any environment: it shows observations as they are and takes the last action named in a reply.
- */
+/** A default agent for any environment: shows observations as they are, takes the last action named in a reply. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',
@@ -58,13 +44,12 @@ export function genericAgent(
   };
 }
 
-/** The message for a model whose reply named no action. */
 export function defaultAskAgain(choices?: readonly Choice[]): string {
   const named = choices === undefined ? '' : ` One of: ${choices.map(({ text }) => text).join(', ')}.`;
   return `That names no action that is possible now.${named} Reply with the action.`;
 }
 
-const shown = (observation: Observation): string =>
+export const shown = (observation: Observation): string =>
   typeof observation === 'object' ? observation.map(short).join(', ') : String(observation);
 
 function actionWords(space: Exclude<Space, { kind: 'text' }>): string {

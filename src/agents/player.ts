@@ -1,18 +1,25 @@
 /** Plays episodes with an agent, many in parallel: each turn requests the replies of all unfinished games. */
 import { append } from '../base/append.js';
-import type { Action, BoxSpace, Observation, Step, TextInfo } from '../environments/environment.js';
+import type {
+  Action,
+  BoxSpace,
+  Environment,
+  EnvironmentSpec,
+  Observation,
+  Step,
+  TextInfo,
+} from '../environments/environment.js';
+import type { EpisodeBatch, RemoteEnvironment } from '../environments/remote/remote-environment.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createGenerator, deriveSeeds, type RandomGenerator } from '../random/generator.js';
 import { type Agent, defaultAskAgain, type Moment } from './agent.js';
-import type { Arena } from './arena.js';
-import { type Choice, listedChoices } from './choices.js';
+import { type Choice, listedChoices } from './reading.js';
 import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
 export interface Turn<R extends Reply = Reply> extends Exchange<R> {
   /** Absent if the reply named no action and no step was taken: the model was asked again or gave up. */
   readonly action?: Action;
-  /** True if the reply named the action. */
   readonly valid: boolean;
   /** Reward of the step; 0 if there was none. */
   readonly reward: number;
@@ -28,7 +35,6 @@ export interface Game<R extends Reply = Reply> {
   readonly last: string;
   /** The player's task according to the text world. */
   readonly objective: string | undefined;
-  /** Final info of a text world. */
   readonly info: TextInfo | undefined;
 }
 
@@ -36,20 +42,16 @@ export interface GameSetting<R extends Reply> {
   readonly arena: Arena;
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
-  /** Number of previous turns shown to the model. */
   readonly history: number;
   /** Token limit of a prompt; the oldest turns beyond it are dropped. */
   readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
   /** Maximum number of consecutive retries. Default: 2. */
   readonly asks?: number | undefined;
-  /** Maximum number of turns per episode, on top of the environment's own limit. */
   readonly maxTurns: number;
 }
 
-/**
- * Seeds of an episode: of its initial state, and of the sampling. Episodes with the same `start` begin the same way.
- */
+/** Seeds of an episode's initial state and of the sampling. Episodes with the same `start` begin the same way. */
 export interface GameSeeds {
   readonly start: number;
   readonly sampling: number;
@@ -86,7 +88,6 @@ export async function playGames<R extends Reply>(
 }
 
 class RunningGame<R extends Reply> {
-  /** Index among the games played concurrently. */
   readonly slot: number;
   readonly #setting: GameSetting<R>;
   readonly #number: number;
@@ -162,7 +163,6 @@ class RunningGame<R extends Reply> {
     return undefined;
   }
 
-  /** Records the result of the step. */
   stepped(action: Action, { observation, reward, terminated, truncated }: Step): void {
     this.#unclear = 0;
     this.#steps++;
@@ -192,10 +192,7 @@ class RunningGame<R extends Reply> {
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /**
-   * The latest turns that fit both `history` and the token budget. Replies since the last step that named no
-   * action are always kept, because the observation in question precedes them.
-   */
+  /** The latest turns that fit `history` and the token budget; unclear replies since the last step are always kept. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);
@@ -253,4 +250,40 @@ const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonly number[] | undefined {
   const vector = low.map((from, i) => from + (high[i]! - from) * random.random());
   return vector.every((value) => Number.isFinite(value)) ? vector : undefined;
+}
+
+/** Where agents play: games that advance in parallel, in this process or in another program. */
+
+export interface Arena extends EnvironmentSpec {
+  readonly batch: EpisodeBatch;
+  close(): void | Promise<void>;
+}
+
+export function localArena(environments: readonly Environment[]): Arena {
+  const [first] = environments;
+  const { id, observationSpace, actionSpace, maxSteps, info, gold, objective } = first!;
+  return {
+    ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    batch: {
+      slots: environments.length,
+      reset: async (seeds) => seeds.map((seed, slot) => environments[slot]!.reset(seed)),
+      step: async (moves) => moves.map(({ slot, action }) => environments[slot]!.step(action)),
+      ...(info && { info: (slot) => environments[slot]!.info!() }),
+      ...(objective && { objective: (slot) => environments[slot]!.objective!() }),
+      ...(gold && { gold: async (slot) => environments[slot]!.gold!() ?? [] }),
+    },
+    close() {
+      for (const environment of environments) environment.close?.();
+    },
+  };
+}
+
+/** Uses the first batch of a remote environment. */
+export function remoteArena(environment: RemoteEnvironment): Arena {
+  const { id, observationSpace, actionSpace, maxSteps, batches } = environment;
+  return {
+    ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    batch: batches[0]!,
+    close: () => environment.close(),
+  };
 }

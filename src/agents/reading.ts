@@ -1,22 +1,17 @@
 /** Parses the action in a reply: the last one named in free text, or that of the last JSON object. */
 
-import type { Action, Space } from '../environments/environment.js';
+import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
 import { answerText } from '../models/answer-text.js';
 import { isMapping } from '../settings/schema.js';
 import { jsonIn } from '../storage/json-depth.js';
-import type { Choice } from './choices.js';
 
-/** How a reply is parsed. */
 export type Reading = 'text' | 'json';
 
 /** Ways to act: how replies are parsed. `constrained` replies can only be one of the listed actions. */
 export const ways = ['text', 'json', 'constrained'] as const;
 
-/**
- * The action named in a reply, ignoring its thinking; undefined if there is none.
- * @param choices currently possible actions, if they can be listed
- */
+/** The action named in a reply, ignoring its thinking; `choices`: those possible now, if listed. */
 export function readAction(
   reply: string,
   space: Space,
@@ -87,7 +82,6 @@ function lastEnd(text: string, words: string): number | undefined {
   return undefined;
 }
 
-/** The `action` of the last JSON object that has one. */
 function jsonAction(reply: string, space: Space, choices: readonly Choice[] | undefined): Action | undefined {
   const value = objectsIn(reply).findLast((object) => Object.hasOwn(object, 'action'))?.action;
   if (typeof value === 'string') {
@@ -129,3 +123,40 @@ function objectAt(text: string, from: number) {
   }
   return undefined;
 }
+
+/** The currently possible actions, each with the text that names it. */
+
+export interface Choice {
+  readonly text: string;
+  readonly action: Action;
+}
+
+/** Larger products are not listed. */
+const mostCombinations = 1000;
+
+/** The choices of a space, named by `words` or numbers, or a text world's commands; undefined if unlisted. */
+export function listedChoices(
+  space: Space,
+  words?: readonly string[],
+  info?: TextInfo,
+): readonly Choice[] | undefined {
+  switch (space.kind) {
+    case 'discrete':
+      return members(space).map((action, i) => ({ text: words?.[i] ?? String(action), action }));
+    case 'tuple': {
+      if (space.spaces.reduce((product, { n }) => product * n, 1) > mostCombinations) return undefined;
+      const combined = space.spaces.reduce<readonly (readonly number[])[]>(
+        (found, part) => found.flatMap((before) => members(part).map((value) => [...before, value])),
+        [[]],
+      );
+      return combined.map((action) => ({ text: action.join(', '), action }));
+    }
+    case 'text':
+      return (info?.admissible ?? space.choices)?.map((text) => ({ text, action: text }));
+    case 'box':
+      return undefined;
+  }
+}
+
+const members = ({ n, start = 0 }: DiscreteSpace): readonly number[] =>
+  Array.from({ length: n }, (_, i) => start + i);

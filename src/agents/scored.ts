@@ -1,14 +1,10 @@
-/**
- * Scored actions: picks an action by the model's log-probabilities of each one as an answer, so that every
- * action is valid.
- */
+/** Scored actions: picks one by the model's log-probabilities of each as an answer, so every action is valid. */
 
 import { createGenerator } from '../random/generator.js';
 import { largest } from '../statistics/descriptive.js';
-import type { Choice } from './choices.js';
+import type { Choice } from './reading.js';
 import type { Scoring } from './settings.js';
 
-/** An action and its score. */
 export interface ScoredChoice {
   readonly text: string;
   /** Log-probability of the whole answer, or its mean over tokens or words. */
@@ -17,10 +13,7 @@ export interface ScoredChoice {
   readonly probability: number;
 }
 
-/**
- * @param logProbabilities of each choice's tokens, including the end-of-answer token
- * @throws RangeError if their number differs from that of the choices
- */
+/** Scores choices by the log-probabilities of their tokens, including the end token. */
 export function scoredChoices(
   choices: readonly Choice[],
   logProbabilities: readonly (readonly number[])[],
@@ -41,9 +34,8 @@ export function scoredChoices(
 
 /** The index of the chosen action. With `greedy`, the first one wins ties. */
 export function chosenOf(scored: readonly ScoredChoice[], { choose }: Scoring, seed: number): number {
-  if (choose === 'greedy') {
+  if (choose === 'greedy')
     return scored.reduce((best, { score }, i) => (score > scored[best]!.score ? i : best), 0);
-  }
   let rest = createGenerator(seed).random();
   const taken = scored.findIndex(({ probability }) => {
     rest -= probability;

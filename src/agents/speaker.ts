@@ -1,14 +1,13 @@
 /** The source of an agent's replies: a model of any provider, or a sampler that keeps token ids. */
 
 import { answerText } from '../models/answer-text.js';
-import type { ChatMessage, LanguageModel } from '../models/language-model.js';
-import type { Choice } from './choices.js';
+import type { ChatMessage } from '../models/language-model.js';
+import type { Choice } from './reading.js';
 
 export interface Reply {
   readonly text: string;
 }
 
-/** A message from the environment and the model's reply. */
 export interface Exchange<R extends Reply = Reply> {
   readonly message: string;
   readonly reply: R;
@@ -23,9 +22,7 @@ export interface Conversation<R extends Reply = Reply> {
   /** True if that is the whole conversation so far. */
   readonly whole: boolean;
   readonly message: string;
-  /** Sampling seed. */
   readonly seed: number;
-  /** The currently possible actions, if they can be listed. */
   readonly choices: readonly Choice[] | undefined;
   /** 0-based number of the game, in the order requested, and of the reply within it. */
   readonly game: number;
@@ -33,7 +30,6 @@ export interface Conversation<R extends Reply = Reply> {
 }
 
 export interface Speaker<R extends Reply = Reply> {
-  /** Returns one reply per conversation, in order. */
   reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
   /** Number of tokens in a prompt; estimated if omitted. */
   count?(messages: readonly ChatMessage[]): number;
@@ -58,17 +54,4 @@ export function messagesOf({
 function quoted(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;
-}
-
-/** @throws ModelError if the provider gave no completion */
-export function modelSpeaker(model: LanguageModel): Speaker {
-  return {
-    reply: (conversations) =>
-      Promise.all(
-        conversations.map(async (conversation) => {
-          const [completion] = await model.generate(messagesOf(conversation), { seeds: [conversation.seed] });
-          return { text: completion!.text };
-        }),
-      ),
-  };
 }

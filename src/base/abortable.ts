@@ -1,9 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Calls `act` once as the signal is aborted: at once where it is already. Any number of calls under way may wait for one
- * signal, which Node.js would take for a leak.
- * @returns what ends the wait
+ * Calls `act` once when the signal aborts, at once if it already has. Allows any number of listeners.
+ * @returns a function that ends the wait
  */
 export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
   if (signal === undefined) return () => undefined;
@@ -17,7 +16,7 @@ export function onAbort(signal: AbortSignal | undefined, act: () => void): () =>
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Ends the wait for work that ignores the signal, such as a step that hangs. What it comes to is left. */
+/** Stops waiting for work that ignores the signal, such as a hanging step. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let endWait = () => {};

@@ -1,4 +1,4 @@
-/** The environment variables that child processes get: what they need to run, and no keys of providers. */
+/** Selects the environment variables of child processes: what they need to run, but no API keys. */
 
 const names =
   'PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TERM TMPDIR TEMP TMP VIRTUAL_ENV DISPLAY WAYLAND_DISPLAY XAUTHORITY ' +
@@ -6,7 +6,7 @@ const names =
   'NODE_OPTIONS JAVA_HOME SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE PROGRAMDATA ' +
   'PROGRAMFILES NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE';
 
-/** Beginnings of names: locales, loaders, Python, graphics, accelerators, libraries of numbers and of environments. */
+/** Prefixes for locales, loaders, Python, graphics, accelerators, numeric and environment libraries. */
 const prefixes =
   'LC_ LD_ DYLD_ XDG_ PYTHON CONDA PYENV CUDA NVIDIA NCCL ROCR_ ROCM HIP_ OMP_ MKL_ OPENBLAS_ KMP_ NUMEXPR_ ORT_ TORCH ' +
   'TF_ JAX_ XLA_ MUJOCO PYOPENGL EGL_ LIBGL_ MESA_ SDL_ GYM ALE_';
@@ -15,13 +15,10 @@ const allowed = new Set(names.split(' '));
 const begins = prefixes.split(' ');
 const secret = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/;
 
-/** Further names, with commas between them. */
+/** Names additional variables, separated by commas. */
 const askedFor = 'POLICYLOOP_PASS_ENV';
 
-/**
- * The allowed ones of the variables, and those that `POLICYLOOP_PASS_ENV` names.
- * @param env all variables of this process
- */
+/** The allowed variables, and those that `POLICYLOOP_PASS_ENV` names. */
 export function childEnvironment(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Record<string, string | undefined> {

@@ -1,9 +1,9 @@
-/** Finds a secret in text where a server repeats it in other forms: in pieces, encoded, reversed, in capitals. */
+/** Finds a secret that a server repeats in other forms: in pieces, encoded, reversed, in capitals. */
 
-/** Fewer letters and digits could be those of ordinary words. */
+/** Fewer letters and digits could be ordinary words. */
 const fewest = 12;
 
-/** The letters and digits of a text, and where each of them stands. */
+/** The letters and digits of a text, with their positions. */
 function bare(text: string): { readonly letters: string; readonly places: readonly number[] } {
   const places: number[] = [];
   let letters = '';
@@ -19,13 +19,13 @@ function bare(text: string): { readonly letters: string; readonly places: readon
   return { letters, places };
 }
 
-/** Whether no word and no number looks like this. */
+/** Whether it can't be a word or a number. */
 const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[a-z][A-Z]/.test(text);
 
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
 
-/** The forms of a secret, each with the length of a piece that is unlikely in any other text. */
+/** The forms of a secret, each with a piece length that is unlikely in other text. */
 function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
   return [secret, [...secret].reverse().join('')].flatMap((text) => [
     [text, 8] as const,
@@ -40,10 +40,10 @@ function formsOf(secret: string): readonly (readonly [form: string, size: number
   ]);
 }
 
-/** The beginning of a piece by which it is looked up. */
+/** Length of the prefix by which pieces are indexed. */
 const startLength = 5;
 
-/** Pieces by their beginnings; of letters or digits alone they are longer, as words and numbers are. */
+/** Pieces by prefix; pieces of only letters or only digits are longer, because words and numbers are. */
 function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
   const pieces = new Map<string, Set<string>>();
   for (const [form, size] of formsOf(secret)) {
@@ -59,7 +59,7 @@ function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
 
 const known = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
 
-/** Hides what is left of a secret in any of these forms; the whole text where it holds too many short pieces of it. */
+/** Hides a secret in any of these forms; hides the whole text if it contains too many short pieces. */
 export function hideDisguised(text: string, secret: string, hidden: string): string {
   const own = bare(secret).letters;
   if (own.length < fewest) return text;

@@ -6,15 +6,12 @@ const hidden = '[redacted]';
 
 const shortestSecret = 4;
 
-/**
- * Hides the secrets in text from outside that is printed or written, those that web addresses hold, and whatever looks
- * like a key of the usual form.
- */
+/** Hides secrets in untrusted text, in URLs, and anything that looks like a key. */
 export function redact(text: string, secrets: readonly string[]): string {
   return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
 }
 
-/** What stands behind the name of a secret and `=`, what has the usual form of a key, and a login without a scheme. */
+/** Values after a secret's name and `=`, common key formats, and logins without a scheme. */
 const givenAway = [
   /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
   /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
@@ -22,10 +19,10 @@ const givenAway = [
   /(?<![^\s"'`=(,])[^\s:@/"'`=(,]+:[^\s@/"'`]+(?=@[\w[])/g,
 ];
 
-/** Hides user names, passwords and the values of queries in web addresses, and keys that the user gave in a wrong place. */
+/** Hides user names, passwords and query values in URLs, and keys in the wrong place. */
 export function redactAddresses(text: string): string {
   const safe = text
-    // What is no address may hold a password with a space in it.
+    // A password may contain spaces.
     .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${hidden}@`)
     .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
       const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
@@ -39,14 +36,15 @@ export function redactAddresses(text: string): string {
 }
 
 /**
- * Hides the secrets, as they stand and in the forms of `disguises.ts`.
- * @param cut whether the text may have been shortened within a secret: then also its beginning before an ellipsis
+ * Hides secrets, also in the forms of `disguises.ts`.
+ * @param cut whether the text may be cut within a secret, so that its beginning before an ellipsis is hidden
+ * too
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
   let safe = text;
-  // The longest first: one may contain another.
+  // Longest first, because one may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
-    // What is shorter is no secret, and a part of many a word and number.
+    // Shorter values occur in many words and numbers.
     if (secret.length < shortestSecret) continue;
     safe = safe.replaceAll(secret, hidden);
     for (let length = secret.length - 1; cut && length >= 4; length--) {
@@ -57,25 +55,25 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   return safe;
 }
 
-/** The values of environment variables that are named as secrets are: no command prints them. */
+/** Values of environment variables named like secrets; no command prints them. */
 export const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   Object.entries(env).flatMap(([name, value = '']) =>
     /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],
   );
 
-/** One thing that is wrong with what the user gave us, said so that it can be mended. */
+/** One thing that is wrong with the user's input. */
 export interface Problem {
-  /** What is wrong, in one sentence. */
+  /** One sentence. */
   readonly message: string;
   readonly file?: string;
   /** 1-based. */
   readonly line?: number;
   /** 1-based. */
   readonly column?: number;
-  /** Dotted path of the config field, or the name of the option. */
+  /** Dotted path of the config field, or name of the option. */
   readonly field?: string;
   readonly value?: unknown;
-  /** What would have been accepted. */
+  /** Accepted values. */
   readonly alternatives?: readonly string[];
   /** What to do about it. */
   readonly remedy?: string;
@@ -87,7 +85,7 @@ export class UserError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: Problem | readonly Problem[]) {
-    // What is wrong may be that a secret stands there.
+    // The wrong value may be a secret.
     const list = (isList(problems) ? problems : [problems]).map((problem) =>
       mapText(problem, redactAddresses),
     );
@@ -96,10 +94,10 @@ export class UserError extends Error {
   }
 }
 
-/** Work that began and came to nothing through no mistake of the command line: the CLI exits with 1. */
+/** Work that failed although the command line was right: the CLI exits with 1. */
 export class FailedWork extends UserError {}
 
-/** Plain data with every text in it changed; what is no plain data stays as it is. */
+/** Applies a change to every text in plain data. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
@@ -114,7 +112,7 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
   return Array.isArray(problems);
 }
 
-/** `file:line:column: message` and, indented below it, value, alternatives and remedy. */
+/** `file:line:column: message` and, indented below, value, alternatives and remedy. */
 export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
@@ -129,7 +127,7 @@ export function formatProblem(problem: Problem): string {
   return harmless(lines.join('\n'));
 }
 
-/** As JSON, where JSON can say it. */
+/** As JSON if possible. */
 function printed(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   try {
@@ -146,7 +144,7 @@ function shorten(text: string, limit = 160): string {
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
-/** The nearest of `alternatives` by edit distance (a beginning counts as near), or undefined when none is near. */
+/** The nearest alternative by edit distance (a prefix counts as near), or undefined if none is near. */
 export function nearest(name: string, alternatives: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
@@ -160,12 +158,12 @@ export function nearest(name: string, alternatives: readonly string[]): string |
   return bestDistance <= Math.max(2, Math.floor(wanted.length * 0.4)) ? best : undefined;
 }
 
-/** For the `default:` of a switch over a discriminated union: fails to compile when a case is missing. */
+/** For the `default:` of a switch over a union: fails to compile if a case is missing. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);
 }
 
-/** The message of anything that was thrown. */
+/** The message of anything thrown. */
 export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
@@ -174,7 +172,29 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** The problems of a UserError; of anything else that was thrown, its message. */
+/** The problems of a UserError; otherwise the message. */
 export function problemsOf(error: unknown): readonly Problem[] {
   return error instanceof UserError ? error.problems : [{ message: messageOf(error) }];
+}
+
+/** The result of `work`; undefined if it throws a UserError. */
+export function unlessRefused<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/** Changes the problems of a UserError that `work` throws. */
+export async function changingProblems<T>(
+  work: () => T | Promise<T>,
+  change: (problem: Problem) => Problem,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(error.problems.map(change)) : error;
+  }
 }

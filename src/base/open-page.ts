@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { CommandContext } from './context.js';
 
-/** The program that opens a page as a person would; `BROWSER` names another, as for other tools. */
+/** The program that opens a page; `BROWSER` names another. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Opens a page, and waits for nothing; says so where no program can do it. */
+/** Opens a page without waiting; prints a note if no program can. */
 export function openPage(file: string, { env, note }: Pick<CommandContext, 'env' | 'note'>): Promise<void> {
   const [program, ...args] = env.BROWSER ? [env.BROWSER] : (openers[process.platform] ?? ['xdg-open']);
   const child = spawn(program, [...args, file], { detached: true, stdio: 'ignore' });

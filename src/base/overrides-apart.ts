@@ -1,20 +1,20 @@
-/** `key=value` on the command line: what is one, and that it is one wherever it stands. */
+/** Separates `key=value` overrides from other arguments, wherever they are on the command line. */
 import { existsSync } from 'node:fs';
 
-/** Names of the options that a command declares, as yargs gives them. */
+/** The options that a command declares, as yargs gives them. */
 export interface DeclaredOptions {
-  /** Options that take every value up to the next option. */
+  /** Options that take all values up to the next option. */
   readonly array: readonly string[];
   readonly boolean: readonly string[];
   readonly default: Readonly<Record<string, unknown>>;
-  /** All of them, those without an option's dashes included. */
+  /** All options, including names without dashes. */
   readonly key: Readonly<Record<string, unknown>>;
 }
 
-/** What holds `=` and is no file was meant as an override. */
+/** Contains `=` and is no file. */
 const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
 
-/** `a b iterations=20`: files, and overrides for all of them. */
+/** Splits `a b iterations=20` into files and overrides. */
 export function withoutOverrides(given: readonly string[]): {
   readonly files: readonly string[];
   readonly overrides: readonly string[];
@@ -23,9 +23,8 @@ export function withoutOverrides(given: readonly string[]): {
 }
 
 /**
- * Arguments with what belongs to no option first and overrides behind it, so that neither a list nor a name before them
- * takes one: `--control random iterations=50` becomes `iterations=50 --control random`. The one value of an option that
- * is no list stays: `--out a=b` is a file.
+ * Moves overrides to the front, so no list or name takes one: `--control random iterations=50` becomes
+ * `iterations=50 --control random`. The single value of an option stays: `--out a=b` is a file.
  */
 export function overridesApart(
   args: readonly string[],
@@ -51,7 +50,7 @@ export function overridesApart(
   ];
 }
 
-/** How many of the arguments after an option are its values. */
+/** Number of the following arguments that belong to an option. */
 function valuesOf(
   option: string,
   next: string | undefined,

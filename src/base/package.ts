@@ -5,13 +5,16 @@ import { fileURLToPath } from 'node:url';
 
 let found: string | undefined;
 
-/** Folder of the installed package (which holds `prompts/` and `configs/`), from the sources as from `dist`. */
+/**
+ * Root of the installed package (which holds `prompts/` and `configs/`), from the sources as well as from
+ * `dist`.
+ */
 export function packageRoot(): string {
   found ??= search(dirname(fileURLToPath(import.meta.url)));
   return found;
 }
 
-/** A text of the package, by its path from the package's root. */
+/** A file of the package, by its path from the root. */
 export const packageText = (path: string): string => readFileSync(join(packageRoot(), path), 'utf8');
 
 function search(folder: string): string {
@@ -31,7 +34,6 @@ function nameOfPackage(file: string): string | undefined {
   }
 }
 
-/** Version of this package. */
 export function version(): string {
   const manifest = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
     version: string;
@@ -39,7 +41,7 @@ export function version(): string {
   return manifest.version;
 }
 
-/** Commit of the checkout that this runs from; undefined in an installed package. */
+/** Commit of the checkout; undefined in an installed package. */
 export function commit(): string | undefined {
   if (!existsSync(join(packageRoot(), '.git'))) return undefined;
   try {

@@ -1,8 +1,8 @@
-/** Patterns that a person or a client writes. The view's pages use the same, so nothing is imported here. */
+/** Name patterns. The view's pages use this too, so it imports nothing. */
 
 /**
- * Whether a name fits a pattern, in which `*` stands for any characters and `?` for one. Takes at most
- * `pattern.length` × `name.length` steps, whatever the pattern.
+ * Whether a name matches a pattern with `*` (any characters) and `?` (one). Takes at most `pattern.length` ×
+ * `name.length` steps.
  */
 export function matches(pattern: string, name: string): boolean {
   let at = 0;

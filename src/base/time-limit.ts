@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Work from outside took too long: a pattern that backtracks without end, a loop that never ends. */
+/** Work took too long, such as a backtracking pattern or an endless loop. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 }
@@ -9,8 +9,8 @@ const context = createContext({ work: undefined as unknown });
 const call = new Script('work()');
 
 /**
- * Does work, and cuts it short after a time, also within a regular expression or a loop that gives no turn to anything
- * else. Data that the work changes may be left half-changed.
+ * Runs work with a time limit, even for regular expressions and loops that never yield. Data may be left
+ * half-changed.
  * @throws TimeLimitError
  */
 export function withinTime<T>(seconds: number, work: () => T): T {

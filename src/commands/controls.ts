@@ -2,11 +2,11 @@
 import type { Argv } from 'yargs';
 import { type Arguments, kinds, studyOptions } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import type { ControlsSummary } from '../studies/controls.js';
+import type { BaselinesSummary } from '../studies/baselines.js';
 import type { StudyRunLine } from '../studies/display.js';
-import type { PlanProgress } from '../studies/handed-over.js';
 import { partOf } from '../studies/part.js';
 import { requireJobs } from '../studies/plan.js';
+import type { PlanProgress } from '../studies/play.js';
 
 export const options = (y: Argv) =>
   studyOptions(
@@ -47,7 +47,7 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** A line for each run, then the table or the progress. */
-export type Output = StudyRunLine | ControlsSummary | PlanProgress;
+export type Output = StudyRunLine | BaselinesSummary | PlanProgress;
 
 export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
 
@@ -59,6 +59,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--episodes', args.episodes, 1);
   requireCount('--repeats', args.repeats, 1);
   requireCount('--seed', args.seed, 0);
-  const { playControls } = await import('../studies/controls.js');
-  return playControls({ ...args, part }, context);
+  const { playBaselines } = await import('../studies/baselines.js');
+  return playBaselines({ ...args, part }, context);
 }

@@ -62,7 +62,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promise<DescribedEnvironment> {
   const { environmentInfo, isBuiltInId, openEnvironment } = await import('../environments/catalogue/open.js');
-  const { standFor } = await import('../environments/catalogue/versions.js');
+  const { replacementFor } = await import('../environments/catalogue/versions.js');
   const { loadPromptSet } = await import('../prompting/templates/prompt-set.js');
   const environment = await openEnvironment({ id }, env);
   await environment.close?.();
@@ -70,7 +70,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promi
   const prompts = loadPromptSet({ set: 'semantic', environment, options: {}, maxSteps: defaultMaxSteps });
   return {
     id: environment.id,
-    ...{ note: standFor(id)?.note, observation: spaceText(environment.observationSpace) },
+    ...{ note: replacementFor(id)?.note, observation: spaceText(environment.observationSpace) },
     action: spaceText(environment.actionSpace),
     maxSteps: environment.maxSteps,
     options: info?.options ?? ['defined by the environment'],

@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
-import type { Labels } from '../archive/labels.js';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
+import type { Labels } from '../runs/listing/listing.js';
 import type { Manifest } from '../runs/manifest.js';
 import type { RunStatus } from '../runs/reader.js';
 import type { TrainingFigures } from '../runs/training/text.js';
@@ -47,8 +47,8 @@ interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
 export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { isRun, linesOf, listTable } = await import('../archive/listing.js');
-  const { listed } = await import('../archive/listed.js');
+  const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');
+  const { listed } = await import('../runs/listing/filters.js');
   const { trainingFigures, trainingTable } = await import('../runs/training/text.js');
   const { columns, cwd, note, print } = context;
   const root = resolve(cwd, args.runsDir);

@@ -17,7 +17,7 @@ type Args = Arguments<typeof options>;
 export type Output = { readonly run: string; readonly report: string };
 
 export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {
-  const { findRun } = await import('../archive/names.js');
+  const { findRun } = await import('../runs/listing/names.js');
   const { isPlay } = await import('../play/played.js');
   const { cwd, print } = context;
   const path = findRun(run, { cwd, runsDir });

@@ -1,13 +1,13 @@
 import type { Argv } from 'yargs';
-import type { Steered } from '../archive/steer.js';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import type { ShownEvent } from '../experiment/progress.js';
 import type { ShownPlayEvent } from '../play/play-display.js';
 import type { FailedPlay, PlayResult } from '../play/play-result.js';
-import type { RunResult } from '../runs/facts.js';
-import type { PlanProgress } from '../studies/handed-over.js';
+import type { Steered } from '../runs/listing/steer.js';
+import type { RunResult } from '../runs/summary.js';
 import { partOf } from '../studies/part.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
 import type { FailedRun } from '../studies/single-run.js';
 
@@ -47,10 +47,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const { resumePlay } = await import('../play/run-play.js');
     return resumePlay(args, context);
   }
-  const { findTraining } = await import('../archive/names.js');
+  const { findTraining } = await import('../runs/listing/names.js');
   const training = findTraining(args.run, { cwd: context.cwd, runsDir: args.runsDir });
   if (training !== undefined) {
-    const { goOnTraining } = await import('../archive/steer-runs.js');
+    const { goOnTraining } = await import('../runs/listing/steer.js');
     return goOnTraining(training, args, context);
   }
   const { resumeRun } = await import('../studies/play-config.js');

@@ -38,7 +38,7 @@ export type Output = RunFigures | IterationFigures | PlayResult | GameRecord | T
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { columns, cwd } = context;
   const shown = { top: requireCount('--top', args.top, 1), cwd, columns };
-  const { findNamed } = await import('../archive/names.js');
+  const { findNamed } = await import('../runs/listing/names.js');
   const named = findNamed(args.run, { cwd, runsDir: args.runsDir }, ['run', 'training']);
   if (named.kind === 'training') return showTraining(named.path, args, context);
   const game = requireCount('--game', args.game, 1);
@@ -76,11 +76,11 @@ async function showTraining(
   { iteration, json }: Args,
   { columns, cwd, print }: CommandContext,
 ): Promise<number> {
-  const { refuseIteration, trainingFacts } = await import('../runs/training/trainings.js');
+  const { refuseIteration, readTraining } = await import('../runs/training/trainings.js');
   const { trainingFigures, trainingText } = await import('../runs/training/text.js');
   const { fitted } = await import('../format/width.js');
   refuseIteration(iteration);
-  const facts = trainingFacts(path);
+  const facts = readTraining(path);
   print(json ? JSON.stringify(trainingFigures(facts, cwd)) : fitted(trainingText(facts, cwd), columns));
   return 0;
 }

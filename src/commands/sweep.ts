@@ -3,9 +3,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import type { StudyRunLine } from '../studies/display.js';
-import type { PlanProgress } from '../studies/handed-over.js';
 import { partOf } from '../studies/part.js';
 import { requireJobs } from '../studies/plan.js';
+import type { PlanProgress } from '../studies/play.js';
 import type { SweepSummary } from '../studies/sweep/sweep.js';
 import type { SweepForecast } from '../studies/sweep/sweep-forecast.js';
 

@@ -1,11 +1,11 @@
 /** Finds the runs to compare, skips those that don't count, and writes the requested output. */
 
 import { dirname, relative, resolve } from 'node:path';
-import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { plural } from '../format/numbers.js';
-import { headlineOf } from '../runs/facts.js';
+import { findRuns } from '../runs/listing/names.js';
+import { headlineOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { type ComparedRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';
@@ -16,10 +16,8 @@ import { comparisonCsv, comparisonTables } from './table.js';
 interface CompareRequest {
   readonly runs: readonly string[];
   readonly runsDir: string;
-  /** Config keys that define the groups; if undefined, all except the seed. */
   readonly by: readonly string[] | undefined;
   readonly target?: number | undefined;
-  /** Includes unfinished runs. */
   readonly unfinished: boolean;
   readonly csv?: string | undefined;
   readonly html?: string | undefined;

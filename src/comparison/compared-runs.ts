@@ -7,14 +7,14 @@ import { budgetOf, evaluationsOf } from '../config/critic.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
-import { factsOf, type RunFacts } from '../runs/facts.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
+import { type RunSummary, summaryOf } from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 
 /** What a run achieved, and how it got there. */
-export interface ComparedRun extends RunFacts {
+export interface ComparedRun extends RunSummary {
   readonly config: Config;
   /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
@@ -39,7 +39,6 @@ export interface ComparedRun extends RunFacts {
   readonly racing: RacingTotals | null;
 }
 
-/** A run that can't be read. */
 export interface UnreadableRun {
   readonly path: string;
   readonly message: string;
@@ -64,7 +63,7 @@ export function readComparedRuns(paths: readonly string[]): {
 
 /** @throws UserError if the run is damaged */
 function readComparedRun(path: string): ComparedRun {
-  const facts = factsOf(path);
+  const facts = summaryOf(path);
   const { manifest, status } = facts;
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const { done } = manifest.iterations;
@@ -135,7 +134,6 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
   return scores.length === 0 ? null : largest(scores);
 }
 
-/** Range of an episode's return over all of these runs. */
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
   smallest(runs.map(({ range }) => range[0])),
   largest(runs.map(({ range }) => range[1])),

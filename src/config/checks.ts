@@ -3,7 +3,7 @@ import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
-import { findControl } from '../search/controls.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import { visionModelOf } from './feedback.js';
 import { languageModelOf } from './model.js';
@@ -307,7 +307,7 @@ function criticProblems(config: Config): readonly Found[] {
   const { critic, model } = config;
   if (critic === undefined) return [];
   const own = critic.model;
-  const isControl = own !== undefined && findControl(own.provider) !== undefined;
+  const isBaseline = own !== undefined && findBaseline(own.provider) !== undefined;
   return [
     own === undefined &&
       readsNothing(config) && {
@@ -317,10 +317,10 @@ function criticProblems(config: Config): readonly Found[] {
           'add critic.model, a language model or, to compare with, a baseline; critic= removes the critic',
       },
     neverComes('critic', config),
-    isControl &&
+    isBaseline &&
       critic.show !== 'both' &&
       unused('critic.show', `${own.provider} only uses scores`, critic.show),
-    ...(isControl ? [] : modelProblemsBeside(config, 'critic.model', own)),
+    ...(isBaseline ? [] : modelProblemsBeside(config, 'critic.model', own)),
   ];
 }
 

@@ -16,7 +16,7 @@ import {
 import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
-import { longestPart } from '../storage/names.js';
+import { longestPart } from '../storage/regular-file.js';
 import { criticSchema } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';

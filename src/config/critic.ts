@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema } from '../models/settings.js';
-import { controls } from '../search/controls.js';
+import { controls } from '../search/baselines.js';
 import { evaluatedEach } from '../search/settings.js';
 import { schemasOf } from './model.js';
 

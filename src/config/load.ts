@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { type Problem, UserError } from '../base/errors.js';
-import { standFor } from '../environments/catalogue/versions.js';
+import { replacementFor } from '../environments/catalogue/versions.js';
 import { oneScreen, type Path } from '../settings/issues.js';
 import { isFromFile, type Override } from '../settings/overrides.js';
 import { depthAt, isMapping, type SettingsKind, valueAt } from '../settings/schema.js';
@@ -81,7 +81,7 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     settings.absolute(validated(content, settings.where), folder, cwd),
     folder,
   );
-  const stand = standFor(config.environment.id);
+  const stand = replacementFor(config.environment.id);
   const notes = [
     ...settings.notes,
     ...(stand === undefined ? [] : [stand.note]),

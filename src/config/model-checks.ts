@@ -1,11 +1,16 @@
 /** Checks of the `model` section beyond its schema: secrets, prices, limits, members of a portfolio. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
-import { hasSecretQuery, isVariableName, noVariable, secretQuery } from '../models/hosted/openai-access.js';
-import { remedyOfReserved } from '../models/hosted/request-fields.js';
+import {
+  hasSecretQuery,
+  isVariableName,
+  noVariable,
+  remedyOfReserved,
+  secretQuery,
+} from '../models/hosted/openai-access.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
-import { findControl } from '../search/controls.js';
+import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import type { AdaptConfig } from './learning/adapt.js';
 import { termsOf } from './learning/reward.js';
@@ -263,7 +268,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
       ? 'the weights of a hosted model can’t be trained here'
       : provider === 'replayed'
         ? 'a replayed run always gives the recorded answers'
-        : findControl(provider) !== undefined
+        : findBaseline(provider) !== undefined
           ? 'a baseline has no weights to train'
           : 'the weights of a model in your own code can’t be trained here';
   return {

@@ -8,7 +8,7 @@ import {
   openaiSchema,
   replayedSchema,
 } from '../models/settings.js';
-import { controls, findControl, teachers } from '../search/controls.js';
+import { controls, findBaseline, teachers } from '../search/baselines.js';
 
 export const schemasOf = <T extends readonly { readonly schema: z.ZodType }[]>(records: T) =>
   records.map(({ schema }) => schema) as { [K in keyof T]: T[K]['schema'] };
@@ -122,5 +122,5 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
  * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and say nothing about the
  * language model.
  */
-export const isByControl = ({ member }: { readonly member?: string | undefined }): boolean =>
-  member !== undefined && findControl(member.replace(/-\d+$/, '')) !== undefined;
+export const isByBaseline = ({ member }: { readonly member?: string | undefined }): boolean =>
+  member !== undefined && findBaseline(member.replace(/-\d+$/, '')) !== undefined;

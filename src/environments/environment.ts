@@ -68,19 +68,17 @@ export interface Step {
 /** What a text world reports in addition to its observation. */
 export interface TextInfo {
   readonly score: number;
-  /** Score of a game that is won. */
+  /** Score of a game that is won; null if unknown. */
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
-  /** Number of commands that were understood. */
+  /** Number of commands that were understood; null if unknown. */
   readonly moves: number | null;
   /** Commands that currently have an effect or give information, sorted and without duplicates; null if unknown. */
   readonly admissible: readonly string[] | null;
 }
 
-/**
- * How to search the linear policies of a drawn task, unless a config overrides it. Same format as the `policy` section.
- */
+/** How to search the linear policies of a drawn task by default. Same format as the `policy` section. */
 export interface LinearHint {
   readonly bias: boolean;
   readonly low: number;
@@ -174,12 +172,14 @@ export interface TaskStep extends Omit<Step, 'truncated'> {
 }
 
 /**
- * The dynamics of an environment, without time limit and input checks, which `limited-environment.ts` adds. A
- * task is stepped only between `reset` and the end of an episode, and only with valid actions.
+ * The dynamics of an environment, without the time limit and input checks of `LimitedEnvironment`. Stepped only between
+ * `reset` and the end of an episode; `frame`, `info`, `gold` and `objective` are called only after a reset.
  */
-export interface Task<A extends Action = Action> {
-  readonly observationSpace: Space;
-  readonly actionSpace: Space;
+export interface Task<A extends Action = Action>
+  extends Pick<
+    Environment,
+    'observationSpace' | 'actionSpace' | 'stepSeconds' | 'frame' | 'info' | 'gold' | 'objective' | 'close'
+  > {
   /**
    * Starts an episode. The task may keep `random` and draw from it until the next reset.
    * @param seed the seed of `random`, if this reset was given one
@@ -187,14 +187,4 @@ export interface Task<A extends Action = Action> {
   reset(random: RandomGenerator, seed?: number | bigint): Observation;
   /** Takes one step; the caller owns the observation. */
   step(action: A): TaskStep;
-  /** See `Environment`. */
-  readonly stepSeconds?: number;
-  /** Draws the current state; called only after a reset. */
-  frame?(): Frame;
-  /** See `Environment`; called only after a reset. */
-  info?(): TextInfo;
-  gold?(): readonly string[] | undefined;
-  objective?(): string | undefined;
-  /** Frees what the garbage collector can't; called at most once. */
-  close?(): void;
 }

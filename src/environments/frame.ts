@@ -1,6 +1,5 @@
 /**
- * A picture of a state: flat shapes in the environment's own coordinates, each with a role. Renderers (SVG,
- * GIF) choose pixels and colours. x always points right and y up, even if rows are counted from the top.
+ * Pictures of states: flat shapes in the environment's own coordinates. x points right, y up. Renderers choose colours.
  */
 
 /** [x, y] */
@@ -12,7 +11,6 @@ export type Role =
   | 'agent'
   /** Background or contrasting parts of the agent: a far leg, a wheel, the tip of an arm. */
   | 'agent-detail'
-  /** The agent's opponent. */
   | 'opponent'
   /** A moving object that belongs to neither side: a ball, a stick. */
   | 'object'
@@ -41,10 +39,7 @@ export type Shape =
     };
 
 export interface Frame {
-  /**
-   * The visible part of the plane. Its size is constant for an environment, so that all frames have the same
-   * scale; its position may follow the agent. Renderers clip shapes that extend beyond it.
-   */
+  /** The visible part of the plane, of constant size; it may follow the agent. Renderers clip the rest. */
   readonly view: { readonly min: Point; readonly max: Point };
   readonly shapes: readonly Shape[];
 }

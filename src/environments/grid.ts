@@ -1,47 +1,61 @@
-/** Grid worlds: square tiles of side 1, with row 0 at the top and column 0 on the left. */
 import { circle, type Frame, line, type Point, type Role, rectangle, type Shape, text } from './frame.js';
 
-/** A move, as changes of row and column. */
-export type GridMove = readonly [rows: number, columns: number];
+/** Changes of row and column for the directions up, right, down and left. */
+const steps = [
+  [-1, 0],
+  [0, 1],
+  [1, 0],
+  [0, -1],
+] as const;
 
-/**
- * The tile that a move leads to; a move off the grid stays at the edge. Tiles are numbered `row · columns + column`.
- */
-export function moveOnGrid(tile: number, [down, right]: GridMove, rows: number, columns: number): number {
-  const row = Math.min(rows - 1, Math.max(0, Math.floor(tile / columns) + down));
-  const column = Math.min(columns - 1, Math.max(0, (tile % columns) + right));
-  return row * columns + column;
-}
+/** Square tiles of side 1, numbered `row · columns + column`, with row 0 at the top and column 0 on the left. */
+export class Grid {
+  readonly rows: number;
+  readonly columns: number;
+  readonly size: number;
+  readonly view: Frame['view'];
+  readonly lines: readonly Shape[];
 
-/** A view of the whole grid with a margin. */
-export function gridView(rows: number, columns: number): Frame['view'] {
-  const margin = 0.2;
-  return { min: [-margin, -rows - margin], max: [columns + margin, margin] };
-}
+  constructor(rows: number, columns: number) {
+    this.rows = rows;
+    this.columns = columns;
+    this.size = rows * columns;
+    this.view = { min: [-0.2, -rows - 0.2], max: [columns + 0.2, 0.2] };
+    const guide = (from: Point, to: Point) => line(from, to, 0.03, 'guide');
+    this.lines = [
+      ...Array.from({ length: rows + 1 }, (_, row) => guide([0, -row], [columns, -row])),
+      ...Array.from({ length: columns + 1 }, (_, column) => guide([column, 0], [column, -rows])),
+    ];
+  }
 
-export function tileCentre(row: number, column: number): Point {
-  return [column + 0.5, -row - 0.5];
-}
+  /** The tile that a move leads to; a move off the grid stays at the edge. @param direction clockwise: 0 is up, 4 again */
+  move(tile: number, direction: number): number {
+    const [down, right] = steps[direction % 4] as (typeof steps)[number];
+    const [row, column] = this.#placeOf(tile);
+    const limited = (value: number, count: number) => Math.min(count - 1, Math.max(0, value));
+    return limited(row + down, this.rows) * this.columns + limited(column + right, this.columns);
+  }
 
-/** A tile, shrunk by `inset` on every side. */
-export function tile(row: number, column: number, role: Role, inset = 0): Shape {
-  return rectangle([column + inset, -row - 1 + inset], [column + 1 - inset, -row - inset], role);
-}
+  centre(tile: number): Point {
+    const [row, column] = this.#placeOf(tile);
+    return [column + 0.5, -row - 0.5];
+  }
 
-/** A round piece on a tile. */
-export function token(row: number, column: number, role: Role, radius = 0.3): Shape {
-  return circle(tileCentre(row, column), radius, role);
-}
+  /** A tile, shrunk by `inset` on every side. */
+  tile(tile: number, role: Role, inset = 0): Shape {
+    const [row, column] = this.#placeOf(tile);
+    return rectangle([column + inset, -row - 1 + inset], [column + 1 - inset, -row - inset], role);
+  }
 
-export function tileText(row: number, column: number, content: string, role: Role, height = 0.4): Shape {
-  return text(content, tileCentre(row, column), height, role);
-}
+  token(tile: number, role: Role, radius = 0.3): Shape {
+    return circle(this.centre(tile), radius, role);
+  }
 
-/** The lines between and around the tiles. */
-export function gridLines(rows: number, columns: number): readonly Shape[] {
-  const guide = (from: Point, to: Point) => line(from, to, 0.03, 'guide');
-  return [
-    ...Array.from({ length: rows + 1 }, (_, row) => guide([0, -row], [columns, -row])),
-    ...Array.from({ length: columns + 1 }, (_, column) => guide([column, 0], [column, -rows])),
-  ];
+  text(tile: number, content: string, role: Role, height = 0.4): Shape {
+    return text(content, this.centre(tile), height, role);
+  }
+
+  #placeOf(tile: number): readonly [row: number, column: number] {
+    return [Math.floor(tile / this.columns), tile % this.columns];
+  }
 }

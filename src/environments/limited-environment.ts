@@ -9,39 +9,28 @@ import type {
   Space,
   Step,
   Task,
-  TextInfo,
 } from './environment.js';
-import type { Frame } from './frame.js';
 
 /** Turns a task into an environment: adds the random stream, input checks, and truncation after `maxSteps` steps. */
-export function limitedEnvironment(
-  id: string,
-  task: Task,
-  maxSteps: number | undefined,
-  linear?: LinearHint,
-): Environment {
-  return new LimitedEnvironment(id, task, maxSteps, linear);
-}
-
-class LimitedEnvironment implements Environment {
+export class LimitedEnvironment implements Environment {
   readonly id: string;
   readonly observationSpace: Space;
   readonly actionSpace: Space;
-  readonly maxSteps?: number;
-  readonly linear?: LinearHint;
-  readonly stepSeconds?: number;
-  readonly frame?: () => Frame;
-  readonly info?: () => TextInfo;
-  readonly gold?: () => readonly string[] | undefined;
-  readonly objective?: () => string | undefined;
-  readonly close?: () => void;
+  declare readonly maxSteps?: number;
+  declare readonly linear?: LinearHint;
+  declare readonly stepSeconds?: number;
+  declare readonly frame?: NonNullable<Task['frame']>;
+  declare readonly info?: NonNullable<Task['info']>;
+  declare readonly gold?: NonNullable<Task['gold']>;
+  declare readonly objective?: NonNullable<Task['objective']>;
+  declare readonly close?: NonNullable<Task['close']>;
   readonly #task: Task;
   readonly #limit: number;
   #random: RandomGenerator | undefined;
   #phase: 'new' | 'running' | 'finished' | 'closed' = 'new';
   #steps = 0;
 
-  constructor(id: string, task: Task, maxSteps: number | undefined, linear: LinearHint | undefined) {
+  constructor(id: string, task: Task, maxSteps: number | undefined, linear?: LinearHint) {
     this.id = id;
     this.observationSpace = task.observationSpace;
     this.actionSpace = task.actionSpace;
@@ -108,7 +97,6 @@ export function notRunning(id: string, phase: 'new' | 'running' | 'finished'): U
   });
 }
 
-/** Whether an environment with this action space accepts the action. */
 export function isValidAction(action: Action, space: Space): boolean {
   switch (space.kind) {
     case 'discrete':
@@ -125,7 +113,6 @@ export function isValidAction(action: Action, space: Space): boolean {
   }
 }
 
-/** Whether a number belongs to a discrete space. */
 export function isMember(action: Action, { n, start = 0 }: DiscreteSpace): boolean {
   return typeof action === 'number' && Number.isInteger(action) && action >= start && action < start + n;
 }
@@ -136,7 +123,6 @@ function isFiniteVector(action: Action, length: number): action is readonly numb
   return true;
 }
 
-/** Explains why `isValidAction` rejected an action. */
 export function invalidAction(action: Action, space: Space, id: string): UserError {
   const refuse = (message: string, alternatives: readonly string[], remedy?: string) =>
     new UserError({

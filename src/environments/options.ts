@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { append } from '../base/append.js';
 import { nearest, type Problem, UserError } from '../base/errors.js';
+import type { Environment, Task } from './environment.js';
+import { LimitedEnvironment } from './limited-environment.js';
 
 /** An option that every environment takes in addition to its own. */
 const limitSchema = z.strictObject({
@@ -19,10 +21,7 @@ interface ParsedOptions<S extends z.ZodObject> {
   readonly maxEpisodeSteps: number | undefined;
 }
 
-/**
- * Parses the options of an environment: Gymnasium's names, in snake_case or camelCase.
- * @throws UserError that lists every unknown name and every invalid value
- */
+/** Parses options named as in Gymnasium, in snake_case or camelCase. @throws UserError that lists every problem */
 export function parseOptions<S extends z.ZodObject>(
   id: string,
   schema: S,
@@ -81,4 +80,45 @@ function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, u
   if (name !== 'max_episode_steps') return { field, message: issue.message, value };
   const remedy = 'give the number of steps, or -1 for no limit';
   return { field, message: 'must be a positive integer', value, remedy };
+}
+
+/** What is known about an environment without loading it. */
+export interface EnvironmentInfo {
+  readonly id: string;
+  /** Ids of older versions with identical behaviour. */
+  readonly aliases: readonly string[];
+  /** Option names, spelled as in Gymnasium. */
+  readonly options: readonly string[];
+  /** Default values of the options; options without a default are absent. */
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** Default step limit of an episode. Undefined for no limit, and for synthetic tasks, which draw their own. */
+  readonly maxSteps: number | undefined;
+}
+
+export interface CatalogueEntry extends EnvironmentInfo {
+  make(options: Readonly<Record<string, unknown>>): Promise<Environment>;
+}
+
+/** A catalogue entry. @param create makes the task from valid options */
+export function entry<S extends z.ZodObject>(
+  id: string,
+  { aliases = [], maxSteps }: Partial<Pick<EnvironmentInfo, 'aliases' | 'maxSteps'>>,
+  schema: S,
+  create: (options: z.output<S>) => Task | Promise<Task>,
+): CatalogueEntry {
+  return {
+    id,
+    aliases,
+    options: optionNames(schema),
+    defaults: { ...schema.parse({}), ...(maxSteps !== undefined && { max_episode_steps: maxSteps }) },
+    maxSteps,
+    async make(options) {
+      const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
+      return new LimitedEnvironment(
+        id,
+        await create(own),
+        maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps,
+      );
+    },
+  };
 }

@@ -7,7 +7,7 @@ const text = z.string().min(1);
 
 export const environmentSchema = z.strictObject({
   id: text
-    .describe('Environment id, e.g. `CartPole-v1`, or a module of yours: `./my-env.js`')
+    .describe('Environment id, e.g. `CartPole-v1`, or your own module: `./my-env.js`')
     .meta({ format: 'name-or-module' }),
   options: z
     .record(z.string(), z.unknown())
@@ -21,18 +21,14 @@ export const environmentSchema = z.strictObject({
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive
     .optional()
-    .describe(
-      'Longest wait for a reset or a step of a module or an environment outside this program (default: 60)',
-    ),
+    .describe('Time limit for a reset or step of a module or another program (default: 60)'),
   parallel: count(1)
     .optional()
-    .describe(
-      'Episodes at once outside this program (default: 32 in a process of Python, 1 with `openenv:`)',
-    ),
+    .describe('Concurrent episodes in another program (default: 32 in a Python process, 1 with `openenv:`)'),
   modules: text
     .optional()
     .describe(
-      'Folder of the modules that `gymnasium:module:Env-v0` names (default: the folder of the config)',
+      'Folder with the modules that `gymnasium:module:Env-v0` names (default: the folder of the config)',
     )
     .meta({ format: 'path' }),
 });

@@ -1,5 +1,4 @@
 /** Composition root: turns a config into an experiment. */
-
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
@@ -14,8 +13,8 @@ import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
-import { loadHelpers } from '../prompting/templates/helpers.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
+import { loadHelpers } from '../prompting/templates/rendering.js';
 import { createWorkers, type EvaluationWorkers } from '../rollout/evaluation-workers.js';
 import { type Racing, racingOf } from '../rollout/racing.js';
 import { notDrawn } from '../rollout/replay.js';
@@ -25,12 +24,11 @@ import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
-import type { CriticAssembly } from './critic/parts.js';
-import { openDemonstrations } from './demonstrations/open-demonstrations.js';
-import { type FeedbackAssembly, requirePictures } from './feedback/assembly.js';
+import type { CriticAssembly } from './critic-parts.js';
+import { openDemonstrations } from './demonstrations.js';
+import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
-import { languageModelIn } from './proposer/proposer.js';
-import { withSampling } from './proposer/run-defaults.js';
+import { languageModelIn, withSampling } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
@@ -40,25 +38,20 @@ export interface Assembly extends OpenedModel, TakenOver {
   /** Threads for episodes, started only when they pay off; undefined if they are disabled. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
-  /** The rule that cuts evaluations short; undefined if all episodes are played. */
   readonly racing: Racing | undefined;
   readonly critic?: CriticAssembly | undefined;
   readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the parts that must not change within a run. */
   readonly fingerprint: string;
-  /** SHA-256 of each user module named in the config; absent if there are none. */
   readonly modules?: ModuleHashes;
-  /** Only for runs that share limits. */
   readonly sharedBudget?: SharedBudget;
 }
 
 /** Objects passed in by the calling program, which replace what the config names. */
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
-  /** The critic's own model, if it has one. */
   readonly critic?: LanguageModel | undefined;
-  /** Gives feedback instead of a person or a model. */
   readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
   /** If true, doesn't import the module of `evaluation.reward` because nothing will be played. */
@@ -194,7 +187,6 @@ export function workersFor(
   );
 }
 
-/** Closes the threads and the environment. */
 export async function closeEnvironment({
   environment,
   workers,
@@ -209,7 +201,6 @@ const namedDemonstrations = (
 ): readonly Demonstration[] =>
   demonstrations === undefined ? [] : openDemonstrations(demonstrations, environment);
 
-/** Distinct policies of an earlier run, in order of evaluation. */
 function importedParameters(
   { policy, warmup: { from: path, until = Number.POSITIVE_INFINITY } }: Assembly['config'],
   family: PolicyFamily,

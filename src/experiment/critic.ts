@@ -10,102 +10,78 @@ import { remembered } from '../prompting/context/history.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
-import { type CallRecord, type LimitName, numbersAfter } from '../runs/calls.js';
-import type { Revision } from '../runs/events.js';
-import { distanceOf } from '../search/novelty.js';
-import { askGroup } from './ask-group.js';
-import { type Critic, criticModelOf, mostChange } from './critic/parts.js';
-import { measureCandidates } from './evaluate.js';
-import { isAskedFor } from './feedback.js';
-import type { Experiment, StopRequests } from './parts.js';
-import type { Proposal, WrongPlace } from './proposal.js';
-import { answering } from './proposer/proposer.js';
-
-/** The critic's result. `unfinished`: the user asked to stop, so the iteration must not be recorded yet. */
-type Revised =
-  | { readonly unfinished: true }
-  | {
-      readonly unfinished?: false;
-      /** Empty if there was nothing to revise or the critic gave no usable revision. */
-      readonly measured: readonly Measured[];
-      readonly revision?: Revision;
-      readonly limit?: LimitName;
-    };
-
-/** Whether the best proposal of this iteration is revised. */
-export const isRevised = ({ critic }: Pick<Experiment, 'critic'>, iteration: number): boolean =>
-  critic !== undefined && iteration % critic.config.every === 0;
+import { numbersAfter } from '../runs/calls.js';
+import { distanceOf } from '../search/moves.js';
+import { ask } from './ask.js';
+import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
+import { type Iteration, measureCandidates } from './evaluate.js';
+import { type Experiment, isDue, type StopRequests } from './parts.js';
+import { proposalQuestion, type WrongPlace } from './propose.js';
+import { answering } from './proposer.js';
+import { evaluationsLeft } from './stopping.js';
 
 /**
- * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it.
- * @param measured the evaluated proposals, with the trajectories of all episodes
+ * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if there is
+ * nothing to revise, or a limit leaves no room.
+ * @param evaluated with the trajectories of all episodes
  * @throws ModelError if retrying can't help, or if aborted
  */
 export async function revise(
   experiment: Experiment,
-  iteration: number,
-  measured: readonly Measured[],
+  evaluated: Iteration,
   stop: StopRequests,
-): Promise<Revised> {
-  const { buffer, config, critic, setting } = experiment;
+): Promise<Iteration> {
+  const { buffer, config, critic, feedback, setting } = experiment;
+  const { measured, number } = evaluated;
   const best = bestEntry(measured.map(({ entry }) => entry));
-  if (critic === undefined || best === undefined || !isRevised(experiment, iteration))
-    return { measured: [] };
+  const hasRoom = evaluated.limit === undefined && evaluationsLeft(experiment) > measured.length;
+  if (critic === undefined || best === undefined || !hasRoom || !isDue(critic, number)) return evaluated;
   const { episodes } = measured.find(({ entry }) => entry === best)!;
-  const asked = critic.prompter.prompt({
-    iteration,
-    iterations: config.iterations,
-    revised: best,
-    episodes,
-    best: buffer.best,
+  const { iterations } = config;
+  const model = answererOf(experiment, critic, measured);
+  const proposals = proposalQuestion({
+    ...critic.prompter.prompt({ iteration: number, iterations, revised: best, episodes, best: buffer.best }),
+    ...refusals(experiment, critic.config, best, measured),
+    by: () => ({ model }),
+    form: answerFormOf(criticModelOf(config), config.prompts),
+    parameters: setting.family.parameters,
   });
   const candidate = numbersAfter(config.candidates).critic;
-  const { limit, proposals, unfinished } = await askGroup(
-    experiment,
-    iteration,
-    stop,
-    (call) => {
-      critic.isReached ||= call.completion !== undefined;
-      experiment.emit({ kind: 'call-finished', call });
-    },
-    {
-      ...asked,
-      purpose: 'critic',
-      ...{ candidates: 1, first: candidate, concurrency: 1, isPaid: critic.isPaid },
-      ...refusals(experiment, critic.config, best, measured),
-      form: answerFormOf(criticModelOf(config), config.prompts),
-      by: () => ({ model: answererOf(experiment, critic, measured), purpose: 'critic' }),
-      isReached: () => critic.isReached,
-    },
-  );
-  if (unfinished) return { unfinished };
-  const place = {
-    kind: 'revised',
-    iteration,
-    candidate,
-    revises: best.candidate,
-    before: best.score,
+  const question = {
+    ...proposals,
+    ...{ candidates: 1, concurrency: 1, first: candidate, isPaid: critic.isPaid },
+    purpose: 'critic',
+    isReached: () => critic.isReached,
   } as const;
-  const [proposal] = proposals;
-  if (limit !== undefined && (proposal?.calls ?? []).length === 0) return { measured: [], limit };
+  const { limit, proposals: answers } = await ask(experiment, number, stop, question, (call) => {
+    critic.isReached ||= call.completion !== undefined;
+    experiment.emit({ kind: 'call-finished', call });
+  });
+  const [proposal] = answers;
+  const reached = limit === undefined ? {} : { limit };
+  if (limit !== undefined && (proposal?.calls ?? []).length === 0) return { ...evaluated, ...reached };
+  const revision = {
+    kind: 'revised',
+    ...{ iteration: number, candidate, revises: best.candidate, before: best.score },
+  } as const;
   if (proposal?.kind !== 'accepted') {
-    warnOfSilence(experiment, proposal);
-    return { measured: [], revision: { ...place, result: 'rejected' }, ...(limit && { limit }) };
+    const last = proposal?.calls.at(-1)?.outcome;
+    if (last?.kind === 'error') experiment.warn(`the critic gave no answer: ${last.message}`);
+    return { ...evaluated, revision: { ...revision, result: 'rejected' }, ...reached };
   }
   const { parameters } = proposal;
   const distance = distanceOf(parameters, best.parameters, setting.family.parameters);
-  if (distance === 0) return { measured: [], revision: { ...place, result: 'kept', distance } };
-  const revising = { candidate, parameters, revises: best.candidate };
-  const evaluated = await measureCandidates(
-    experiment,
-    iteration,
-    [revising],
-    stop.abort,
-    isAskedFor(experiment, iteration),
-  );
-  const after = evaluated[0]!.entry.score;
+  if (distance === 0) return { ...evaluated, revision: { ...revision, result: 'kept', distance } };
+  const revising = [{ candidate, parameters, revises: best.candidate }];
+  const isShown = isDue(feedback, number);
+  const [played] = await measureCandidates(experiment, number, revising, stop.abort, isShown);
+  const after = played!.entry.score;
   const result = after > best.score ? 'better' : 'no-better';
-  return { measured: evaluated, revision: { ...place, result, after, distance } };
+  return {
+    ...evaluated,
+    measured: [...measured, played!],
+    revision: { ...revision, result, after, distance },
+  };
 }
 
 /** Rejects revisions that repeat known parameters (other than the revised proposal) or change too much. */
@@ -147,10 +123,4 @@ function answererOf(
     noisy: config.evaluation.seeds === 'fresh',
     shared: true,
   });
-}
-
-function warnOfSilence({ warn }: Experiment, proposal: Proposal | undefined): void {
-  const outcomes = proposal?.calls.map(({ outcome }: CallRecord) => outcome) ?? [];
-  const last = outcomes.at(-1);
-  if (last?.kind === 'error') warn(`the critic gave no answer: ${last.message}`);
 }

@@ -1,12 +1,26 @@
 /** Plays the candidates of an iteration and records the results. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import { evaluationSeeds } from '../random/seeds.js';
-import { type EvaluationSetting, isRecorded, type Measured, measure } from '../rollout/evaluation.js';
+import type { ConfirmationConfig } from '../config/config.js';
+import { returnRange } from '../environments/catalogue/known-bounds.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { remembered } from '../prompting/context/history.js';
+import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
+import {
+  type EvaluationSetting,
+  evaluate,
+  isRecorded,
+  type Measured,
+  measure,
+} from '../rollout/evaluation.js';
 import { raceAgainst } from '../rollout/racing.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { searched } from './known.js';
-import type { Experiment } from './parts.js';
-import type { Proposal } from './proposal.js';
+import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
+import type { Confirmation, FeedbackResult, Revision } from '../runs/events.js';
+import type { Task } from '../search/baseline.js';
+import { clipped, type Interval } from '../statistics/bootstrap.js';
+import { mean, meanInterval95 } from '../statistics/descriptive.js';
+import type { Proposal, ProposalGroup } from './ask.js';
+import { type Experiment, isDue, type StopRequests } from './parts.js';
+import { knownEntries, lastKnown } from './prompter.js';
 
 /** Proposed parameters and, for a revision, the number of the candidate it revises. */
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
@@ -41,28 +55,40 @@ export async function measureCandidates(
   return measured;
 }
 
+/** What an iteration has come to so far. */
+export interface Iteration extends ProposalGroup {
+  readonly number: number;
+  readonly measured: readonly Measured[];
+  readonly revision?: Revision;
+  readonly feedback?: FeedbackResult;
+}
+
 /** Plays the accepted proposals, or those that screening selects. Rejected ones are logged and cost no evaluation. */
 export async function evaluateProposals(
   experiment: Experiment,
-  iteration: number,
-  proposals: readonly Proposal[],
-  abort: AbortSignal,
-  all: boolean,
-): Promise<readonly Measured[]> {
+  iteration: Iteration,
+  { abort }: StopRequests,
+): Promise<Iteration> {
+  const { buffer, critic, emit, feedback, screening } = experiment;
+  const { limit, number, proposals } = iteration;
   for (const proposal of proposals) {
     if (proposal.kind === 'accepted') continue;
     const { candidate } = proposal;
-    experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: failuresOf(proposal) });
+    emit({ kind: 'proposal-rejected', iteration: number, candidate, failures: failuresOf(proposal) });
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
-  const chosen = await experiment.screening?.(searched(experiment, experiment.buffer.entries), accepted);
-  return measureCandidates(experiment, iteration, chosen ?? accepted, abort, all);
+  const chosen = await screening?.(searched(experiment, buffer.entries), accepted);
+  const isShown = limit === undefined && (isDue(critic, number) || isDue(feedback, number));
+  return {
+    ...iteration,
+    measured: await measureCandidates(experiment, number, chosen ?? accepted, abort, isShown),
+  };
 }
 
 /** An iteration is recorded in full or not at all, so recording waits for the last evaluation. */
 export function recordEvaluations(
   experiment: Experiment,
-  measured: readonly Measured[],
+  { feedback, measured, revision }: Iteration,
 ): readonly BufferEntry[] {
   const { buffer, emit, prompter, setting } = experiment;
   for (const { entry, episodes } of measured) {
@@ -74,6 +100,8 @@ export function recordEvaluations(
   }
   const entries = measured.map(({ entry }) => entry);
   checkBound(experiment, entries);
+  if (revision !== undefined) emit(revision);
+  if (feedback !== undefined) emit(feedback);
   return entries;
 }
 
@@ -90,4 +118,122 @@ export function checkBound({ racing, warn }: Experiment, entries: readonly Buffe
   warn(
     `an episode returned more than ${highest}, which evaluation.racing takes for the most there can be: evaluations may be cut short that would have reached the best`,
   );
+}
+
+export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
+  knownEntries(buffer.entries, lastKnown(config, iteration));
+
+/** What a search knows: the part of these evaluations that the memory holds. */
+export const searched = (
+  { buffer, config, setting }: Experiment,
+  entries: readonly BufferEntry[],
+): Omit<Task, 'proposed' | 'shared'> => ({
+  parameters: setting.family.parameters,
+  history: remembered(entries, config.memory),
+  warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
+  noisy: config.evaluation.seeds === 'fresh',
+});
+
+/**
+ * Evaluates an earlier run's policies, then random ones. They are drawn again on resume and come out the same. Imported
+ * policies are replayed on this run's episodes, because scores on other episodes aren't comparable.
+ */
+export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
+  const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;
+  if (completed > 0) return;
+  const seeds = evaluationSeeds(seed, config.evaluation.episodes);
+  const policies = [...imported, ...randomPolicies(experiment)];
+  for (const [candidate, parameters] of policies.entries()) {
+    if (candidate < buffer.entries.length) continue;
+    await experiment.pollCommands();
+    if (stop.finish.aborted || stop.abort.aborted) break;
+    const source = candidate < imported.length ? 'imported' : 'warm-up';
+    const place = { iteration: 0, group: 0, candidate, source } as const;
+    const race = raceAgainst(buffer.best, racing, seeds.length);
+    const measured = await measure(setting, parameters, seeds, place, stop.abort, race);
+    buffer.append([measured.entry]);
+    experiment.prompter.remember(measured.episodes);
+    emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
+    await yieldToEventLoop();
+  }
+  await commit();
+  checkBound(experiment, buffer.entries);
+}
+
+/** The random initial policies. They depend only on the run's seed, and none equals an imported one. */
+export function randomPolicies({
+  config,
+  imported,
+  seed,
+  setting,
+}: Pick<Experiment, 'config' | 'imported' | 'seed'> & {
+  readonly setting: Pick<EvaluationSetting, 'family'>;
+}): readonly ParameterVector[] {
+  const random = warmupGenerator(seed);
+  const drawn = new Set(imported.map(vectorKey));
+  return Array.from({ length: config.warmup.policies }, () => {
+    let parameters = setting.family.initial(random);
+    for (let tries = 0; drawn.has(vectorKey(parameters)) && tries < 100; tries++) {
+      parameters = setting.family.initial(random);
+    }
+    drawn.add(vectorKey(parameters));
+    return parameters;
+  });
+}
+
+/** Selects among the best few on fresh seeds, then measures the winner on another set of fresh seeds. */
+export async function confirmBest(
+  experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting'>,
+  { candidates, episodes }: ConfirmationConfig,
+  signal: AbortSignal,
+): Promise<Confirmation | undefined> {
+  const { buffer, config, emit, seed, setting } = experiment;
+  const range = returnRange(config.environment, config.evaluation);
+  const finalists = bestEntries(buffer.entries, candidates);
+  const of = finalists.length === 1 ? 1 : finalists.length + 1;
+  let chosen = finalists[0];
+  if (chosen === undefined) return undefined;
+  emit({ kind: 'confirmation-started', candidates: finalists.length, episodesEach: episodes, of });
+  if (finalists.length > 1) {
+    let highest = Number.NEGATIVE_INFINITY;
+    for (const entry of finalists) {
+      await yieldToEventLoop();
+      const seeds = confirmationSeeds(seed, 'selection', episodes);
+      const confirmation = await confirm({ setting, range }, entry, seeds, 'selection', signal);
+      if (confirmation === undefined) return undefined;
+      emit({ kind: 'confirmed', confirmation, of });
+      if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
+    }
+  }
+  const seeds = confirmationSeeds(seed, 'final', episodes);
+  const confirmation = await confirm({ setting, range }, chosen, seeds, 'final', signal);
+  if (confirmation === undefined) return undefined;
+  emit({ kind: 'confirmed', confirmation, of });
+  return confirmation;
+}
+
+async function confirm(
+  { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
+  entry: BufferEntry,
+  seeds: readonly number[],
+  stage: Confirmation['stage'],
+  signal: AbortSignal,
+): Promise<Confirmation | undefined> {
+  const evaluation = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds, signal);
+  const { returns } = await evaluation.catch((error: unknown) => {
+    if (signal.aborted) return { returns: undefined };
+    throw error;
+  });
+  if (returns === undefined) return undefined;
+  const centre = mean(returns);
+  return {
+    stage,
+    iteration: entry.iteration,
+    candidate: entry.candidate,
+    parameters: entry.parameters,
+    observed: entry.score,
+    mean: centre,
+    ci95: clipped(meanInterval95(returns), range, centre),
+    episodes: returns.length,
+  };
 }

@@ -8,27 +8,22 @@ import { type BufferEntry, racingTotals } from '../rollout/replay-buffer.js';
 import type { UsageTotals } from '../runs/calls.js';
 import type { Adaptation, Confirmation, StopReason } from '../runs/events.js';
 import { largest } from '../statistics/descriptive.js';
-import { askAhead } from './ask-ahead.js';
-import { confirmBest } from './confirm.js';
-import { isRevised, revise } from './critic.js';
-import { evaluateProposals, recordEvaluations } from './evaluate.js';
-import { hearFeedback, isAskedFor } from './feedback.js';
-import { learn } from './learning/learn.js';
+import type { Proposal } from './ask.js';
+import { revise } from './critic.js';
+import { confirmBest, evaluateProposals, type Iteration, recordEvaluations, warmUp } from './evaluate.js';
+import { collectFeedback } from './feedback.js';
+import { learn } from './learner.js';
 import type { Experiment, StopRequests } from './parts.js';
-import type { Proposal, ProposalGroup } from './proposal.js';
+import { openPipeline } from './propose.js';
 import {
-  allCallsFailed,
   capsIn,
-  evaluationsLeft,
   failureOf,
-  lastModelError,
   noContribution,
-  patience,
-  reasonToStop,
+  RunStopped,
   statusAfter,
+  stopIfDone,
   warnOfUnusedModel,
 } from './stopping.js';
-import { warmUp } from './warm-up.js';
 
 export interface Outcome {
   readonly reason: StopReason;
@@ -47,20 +42,10 @@ export interface Outcome {
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
   const { buffer, commit, emit, ledger } = experiment;
   emitStart(experiment);
-  let reason: StopReason;
-  let confirmed: Confirmation | undefined;
-  try {
-    await warmUp(experiment, stop);
-    reason = await improve(experiment, stop);
-    if (statusAfter(reason) === 'completed') reason = noContribution(experiment, reason) ?? reason;
-    if (statusAfter(reason) === 'completed') {
-      warnOfUnusedModel(experiment);
-      confirmed = await confirmBest(experiment, experiment.config.confirmation, stop.abort);
-      if (stop.abort.aborted) reason = { kind: 'interrupted' };
-    }
-  } catch (error) {
-    reason = failureOf(error, stop);
-  }
+  const { confirmed, reason } = await searchAndConfirm(experiment, stop).catch((error: unknown) => ({
+    confirmed: undefined,
+    reason: failureOf(error, stop),
+  }));
   emit({
     kind: 'run-finished',
     reason,
@@ -74,81 +59,84 @@ export async function runExperiment(experiment: Experiment, stop: StopRequests):
   return { reason, iterations: experiment.completed, best: buffer.best, confirmed, usage: ledger.totals };
 }
 
-/** Iterates until there is a reason to stop. */
-async function improve(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
-  const asking = askAhead(experiment, stop);
-  try {
-    return await iterate(experiment, stop, asking.next);
-  } finally {
-    await asking.close();
-  }
-}
-
-async function iterate(
+async function searchAndConfirm(
   experiment: Experiment,
   stop: StopRequests,
-  next: (iteration: number) => Promise<ProposalGroup>,
-): Promise<StopReason> {
+): Promise<Pick<Outcome, 'reason' | 'confirmed'>> {
+  const ended = await search(experiment, stop);
+  const reason = statusAfter(ended) === 'completed' ? (noContribution(experiment, ended) ?? ended) : ended;
+  if (statusAfter(reason) !== 'completed') return { reason, confirmed: undefined };
+  warnOfUnusedModel(experiment);
+  const confirmed = await confirmBest(experiment, experiment.config.confirmation, stop.abort);
+  return { reason: stop.abort.aborted ? { kind: 'interrupted' } : reason, confirmed };
+}
+
+/** A run gives up after this many consecutive iterations without an answer from the model. */
+const patience = 3;
+
+async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
+  const pipeline = openPipeline(experiment, stop);
   let unanswered = 0;
-  for (;;) {
-    await experiment.heed();
-    const reason = reasonToStop(experiment, stop);
-    if (reason !== undefined) return reason;
-    const iteration = experiment.completed + 1;
-    const proposed = await next(iteration);
-    if (proposed.unfinished) return { kind: 'interrupted' };
-    const { proposals } = proposed;
-    let { limit } = proposed;
-    for (const call of callsOf(proposals)) experiment.replies.count(call);
-    // If a limit is reached before the first call, there is no iteration to record.
-    if (limit === undefined || proposals.some(({ calls }) => calls.length > 0)) {
-      const isOpen = limit === undefined;
-      const seen = isOpen && (isRevised(experiment, iteration) || isAskedFor(experiment, iteration));
-      const measured = await evaluateProposals(experiment, iteration, proposals, stop.abort, seen);
-      const isCriticised = isOpen && evaluationsLeft(experiment) > measured.length;
-      const revised = isCriticised ? await revise(experiment, iteration, measured, stop) : { measured: [] };
-      if (revised.unfinished) return { kind: 'interrupted' };
-      limit ??= revised.limit;
-      const all = [...measured, ...revised.measured];
-      const heard =
-        limit === undefined ? await hearFeedback(experiment, iteration, all, stop) : { measured: all };
-      if (heard.unfinished) return { kind: 'interrupted' };
-      limit ??= heard.limit;
-      const entries = recordEvaluations(experiment, heard.measured);
-      if (revised.revision !== undefined) experiment.emit(revised.revision);
-      if (heard.result !== undefined) experiment.emit(heard.result);
-      const adapted = await learn(experiment, iteration, callsOf(proposals), entries);
-      await record(experiment, iteration, proposals, entries, adapted);
+  try {
+    await warmUp(experiment, stop);
+    for (;;) {
+      await experiment.pollCommands();
+      stopIfDone(experiment, stop);
+      const proposed = await pipeline.propose(experiment.completed + 1);
+      const evaluated = await evaluateProposals(experiment, proposed, stop);
+      const revised = await revise(experiment, evaluated, stop);
+      const rated = await collectFeedback(experiment, revised, stop);
+      const entries = recordEvaluations(experiment, rated);
+      const adapted = await learn(experiment, rated.number, callsOf(rated.proposals), entries);
+      await commit(experiment, rated, entries, adapted);
+      unanswered = rated.proposals.every(allCallsFailed) ? unanswered + 1 : 0;
+      if (unanswered === patience) throw new RunStopped(lastModelError(rated.proposals));
     }
-    if (limit !== undefined) return { kind: 'limit', limit };
-    unanswered = proposals.every(allCallsFailed) ? unanswered + 1 : 0;
-    if (unanswered === patience) return lastModelError(proposals);
+  } catch (error) {
+    if (error instanceof RunStopped) return error.reason;
+    throw error;
+  } finally {
+    await pipeline.close();
   }
 }
 
 const callsOf = (proposals: readonly Proposal[]) => proposals.flatMap(({ calls }) => calls);
 
-/** Records an iteration, which is complete once `commit` has written it to disk. */
-async function record(
+const allCallsFailed = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
+
+/** The stop reason if the model gave no answers, with the message of its last error. */
+function lastModelError(proposals: readonly Proposal[]): StopReason {
+  const error = callsOf(proposals).findLast(({ outcome }) => outcome.kind === 'error')?.outcome;
+  return {
+    kind: 'model-error',
+    message: error?.kind === 'error' ? error.message : 'the model gave no answer',
+  };
+}
+
+/**
+ * Completes an iteration, which counts once it is written to disk.
+ * @throws RunStopped if it reached a limit
+ */
+async function commit(
   experiment: Experiment,
-  iteration: number,
-  proposals: readonly Proposal[],
+  { limit, number, proposals }: Iteration,
   entries: readonly BufferEntry[],
   adapted: Adaptation | undefined,
 ): Promise<void> {
-  const { buffer, commit, emit, ledger, prompter } = experiment;
+  const { buffer, emit, ledger, prompter } = experiment;
   prompter.finish(proposals, entries);
   emit({
     kind: 'iteration-finished',
-    iteration,
+    iteration: number,
     ...(entries.length > 0 && { score: largest(entries.map(({ score }) => score)) }),
     ...(buffer.best && { best: buffer.best.score }),
     ...(adapted && { adapted }),
     usage: ledger.totals,
     ...limitsUsed(experiment),
   });
-  await commit();
-  experiment.completed = iteration;
+  await experiment.commit();
+  experiment.completed = number;
+  if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
 }
 
 function emitStart(experiment: Experiment): void {
@@ -167,7 +155,6 @@ function emitStart(experiment: Experiment): void {
   });
 }
 
-/** How much racing has saved so far; empty without racing. */
 const savings = ({ buffer, racing }: Experiment) =>
   racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 

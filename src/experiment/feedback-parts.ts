@@ -10,14 +10,25 @@ import { taskContext } from '../prompting/context/task-context.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import { pngFrames } from '../render/png.js';
 import { notDrawn } from '../rollout/replay.js';
-import { closeQuestion } from '../runs/questions.js';
+import { closeQuestion } from '../runs/requests.js';
 import { iterationName, makeAnimationsFolder, openDrawable } from './animations.js';
 import type { Assembly } from './assemble.js';
-import { type FeedbackAssembly, isDrawn } from './feedback/assembly.js';
-import { type PersonAccess, personFor } from './feedback/person.js';
-import { personQuestions, type Questions, visionQuestions } from './feedback/questions.js';
-import { type Draw, drawing, momentsOf, type SeenEpisode } from './feedback/seen-episode.js';
-import { languageModelIn } from './proposer/proposer.js';
+import {
+  type Draw,
+  drawing,
+  momentsOf,
+  type PersonAccess,
+  personFor,
+  type SeenEpisode,
+} from './feedback/person.js';
+import {
+  type FeedbackAssembly,
+  isDrawn,
+  personQuestions,
+  type Questions,
+  visionQuestions,
+} from './feedback/questions.js';
+import { languageModelIn } from './proposer.js';
 
 export interface FeedbackParts {
   readonly config: FeedbackConfig;

@@ -1,8 +1,7 @@
 /** The parts that the outer loop works with, built from an assembly and a run directory. */
-
 import { commit, version } from '../base/package.js';
 import type { Config } from '../config/config.js';
-import { languageModelOf } from '../config/model.js';
+import { isByBaseline, languageModelOf } from '../config/model.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -10,22 +9,21 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
-import type { CallRecord, EndedCall } from '../runs/calls.js';
+import { type CallRecord, type EndedCall, stageOf } from '../runs/calls.js';
 import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
 import type { RunDirectory } from '../runs/writer.js';
-import { findControl } from '../search/controls.js';
-import { createScreening, type Screening } from '../search/screening.js';
+import { findBaseline } from '../search/baselines.js';
+import { createScreening, type Screening } from '../search/gp.js';
 import type { Assembly } from './assemble.js';
-import { countedBy, countedOthers } from './budget/counted.js';
 import { Ledger } from './budget/ledger.js';
-import { Replies } from './budget/replies.js';
-import { type Critic, openCritic } from './critic/parts.js';
+import { countedBy, countedOthers } from './budget/usage.js';
+import { type Critic, openCritic } from './critic-parts.js';
 import type { FeedbackParts } from './feedback-parts.js';
-import type { Learner } from './learning/learner.js';
+import type { Learner } from './learner.js';
 import { Prompter } from './prompter.js';
-import { languageModelIn, type Proposer } from './proposer/proposer.js';
+import { languageModelIn, type Proposer } from './proposer.js';
 
 /** Everything a run needs. */
 export interface Experiment {
@@ -42,7 +40,7 @@ export interface Experiment {
   /** The model that reads prompts, including a portfolio's; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
   /** True if a baseline is the only proposer, here or in the replayed run. It always answers with plain parameters. */
-  readonly isControl: boolean;
+  readonly isBaseline: boolean;
   readonly prompter: Prompter;
   /** Revises the best proposals; undefined if there is no critic. */
   readonly critic: Critic | undefined;
@@ -81,7 +79,7 @@ export interface Experiment {
   /** Makes emitted events durable. */
   readonly commit: () => Promise<void>;
   /** Polls for commands of other processes, and waits while the run is paused. */
-  readonly heed: () => Promise<void>;
+  readonly pollCommands: () => Promise<void>;
   readonly now: () => Date;
 }
 
@@ -102,6 +100,12 @@ export interface StopRequests {
   /** Stop now. */
   readonly abort: AbortSignal;
 }
+
+/** Whether a stage that runs every few iterations runs in this one. */
+export const isDue = (
+  stage: { readonly config: { readonly every: number } } | undefined,
+  iteration: number,
+): boolean => stage !== undefined && iteration % stage.config.every === 0;
 
 /** The manifest of a run that is about to start. */
 export function newManifest(assembly: Assembly, run: string, now: Date): Manifest {
@@ -147,7 +151,7 @@ export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
   outside: Pick<Experiment, 'activeMs' | 'emit' | 'now'> &
-    Partial<Pick<Experiment, 'feedback' | 'heed' | 'learner'>>,
+    Partial<Pick<Experiment, 'feedback' | 'learner' | 'pollCommands'>>,
 ): Experiment {
   const { config, environment, family, model, racing, workers } = assembly;
   const { recorded, manifest } = directory;
@@ -156,8 +160,8 @@ export function experimentIn(
   const ledger = ledgerOf(assembly);
   // A shared budget already includes the recorded calls.
   const isHeld = assembly.sharedBudget !== undefined;
-  const isControl = findControl(assembly.counted.provider) !== undefined;
-  const replies = new Replies(isControl);
+  const isBaseline = findBaseline(assembly.counted.provider) !== undefined;
+  const replies = new Replies(isBaseline);
   const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call, isHeld);
@@ -173,7 +177,7 @@ export function experimentIn(
     racing,
     model,
     languageModel: languageModelIn(model),
-    isControl,
+    isBaseline,
     critic: openCritic(assembly),
     prompter: new Prompter({ ...assembly, buffer, recorded }),
     buffer,
@@ -195,7 +199,7 @@ export function experimentIn(
     commit: () => directory.commit(),
     learner: undefined,
     feedback: undefined,
-    heed: async () => undefined,
+    pollCommands: async () => undefined,
     ...outside,
   };
 }
@@ -228,4 +232,38 @@ function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Exp
     given.add(keyOf(message));
     emit({ kind: 'warning', message });
   };
+}
+
+export class Replies {
+  readonly #isBaseline: boolean;
+  /** True once any proposal, including a baseline's, has been accepted. */
+  isAnyAccepted = false;
+  isModelAccepted = false;
+  /** The model's rejected replies: first tries and corrections. */
+  rejected = 0;
+  /** The first rejected reply. */
+  first: CallRecord | undefined;
+
+  /** @param isBaseline true if only a baseline proposes; its replies don't count as a model's */
+  constructor(isBaseline: boolean) {
+    this.#isBaseline = isBaseline;
+  }
+
+  /** Counts a call of a complete iteration. */
+  count(call: CallRecord): void {
+    if (stageOf(call) !== 'proposal') return;
+    const isModel = !this.#isBaseline && !isByBaseline(call);
+    if (call.outcome.kind === 'accepted') {
+      this.isAnyAccepted = true;
+      this.isModelAccepted ||= isModel;
+    }
+    if (call.outcome.kind !== 'rejected' || !isModel) return;
+    this.rejected++;
+    this.first ??= call;
+  }
+
+  /** How many more replies may be rejected; undefined without a limit or once a proposal has been accepted. */
+  left(limit: number | undefined): number | undefined {
+    return !limit || this.isAnyAccepted ? undefined : limit - this.rejected;
+  }
 }

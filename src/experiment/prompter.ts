@@ -10,8 +10,13 @@ import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
-import { createHistory, type History, remembered, selectHistory } from '../prompting/context/history.js';
-import { parentsOf } from '../prompting/context/parents.js';
+import {
+  createHistory,
+  type History,
+  parentsOf,
+  remembered,
+  selectHistory,
+} from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
@@ -21,7 +26,6 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
 import { type CallRecord, stageOf } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
-import type { Proposal } from './proposal.js';
 
 /** The user's opening message in the `conversation` layout. */
 const firstTurn = 'Propose parameters.';
@@ -29,12 +33,14 @@ const firstTurn = 'Propose parameters.';
 /** An exchange that the next iteration continues. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** Number of memory entries already shown. */
   readonly shown: number;
   readonly turns: number;
 }
 
-type AskedProposal = Pick<Proposal, 'candidate' | 'calls'>;
+interface AskedProposal {
+  readonly candidate: number;
+  readonly calls: readonly CallRecord[];
+}
 
 export class Prompter {
   #config: Config;
@@ -142,7 +148,6 @@ export class Prompter {
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
-  /** Keeps the trajectories that a prompt may show. */
   remember(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {
@@ -150,7 +155,6 @@ export class Prompter {
     }
   }
 
-  /** Sets the total number of iterations shown from now on. */
   expect(iterations: number): void {
     this.#config = { ...this.#config, iterations };
     this.#task = { ...this.#task, iterations };
@@ -201,7 +205,6 @@ export class Prompter {
     };
   }
 
-  /** Restores the conversation of a resumed run. */
   #restoreConversation({ calls, iteration: last }: Pick<RecordedRun, 'calls' | 'iteration'>): void {
     if (this.#maximumTurns <= 1) return;
     const { entries } = this.#buffer;
@@ -225,6 +228,10 @@ export class Prompter {
     finishUntil(last + 1);
   }
 }
+
+/** The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it. */
+export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
+  Math.max(0, iteration - pipeline);
 
 /** The evaluations up to an iteration, oldest first. */
 export function knownEntries(entries: readonly BufferEntry[], known: number): readonly BufferEntry[] {

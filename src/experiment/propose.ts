@@ -1,58 +1,168 @@
-/** Requests the candidates of an iteration. */
+/** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
 import type { Config } from '../config/config.js';
-import { isByControl, languageModelOf } from '../config/model.js';
-import { answerFormOf } from '../prompting/notation/grammar.js';
-import { tellingOf } from '../prompting/notation/telling.js';
+import { evaluationsOf } from '../config/critic.js';
+import { isByBaseline, languageModelOf } from '../config/model.js';
+import { hiddenAsIn, receivedText } from '../models/secrets.js';
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import {
+  type ParseContext,
+  type ParseFailure,
+  type ParseResult,
+  parseParameters,
+  type SeenParameters,
+} from '../prompting/answer/parse.js';
+import { changesGrammar, parseChanges } from '../prompting/notation/changes.js';
+import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
+import { parseTold, type Telling, tellingOf } from '../prompting/notation/telling.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
-import type { CallRecord } from '../runs/calls.js';
-import type { Task } from '../search/control.js';
-import { movedAway, nearestTried } from '../search/novelty.js';
-import { askGroup } from './ask-group.js';
-import { knownTo, lastKnown, searched } from './known.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import type { CallRecord, EndedCall } from '../runs/calls.js';
+import type { Task } from '../search/baseline.js';
+import { movedAway, nearestTried } from '../search/moves.js';
+import { evaluatedEach } from '../search/settings.js';
+import {
+  type Answerer,
+  type AskRequest,
+  ask,
+  askUntilUsable,
+  type Prompt,
+  type ProposalGroup,
+  type Question,
+} from './ask.js';
+import { type Iteration, knownTo, searched } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
-import type { Answerer, Branch, ProposalGroup, ProposalRequest } from './proposal.js';
-import { answering } from './proposer/proposer.js';
+import { lastKnown } from './prompter.js';
+import { answering } from './proposer.js';
+import { evaluationsLeft, RunStopped } from './stopping.js';
 
-/** @param emitCall receives each call, in order */
-export async function proposeCandidates(
+/** How proposals are asked for, read and checked. */
+export interface Proposals extends Prompt, Pick<Question, 'by'> {
+  readonly parameters: ParameterSpec;
+  /** How parameters are encoded for the model; unchanged if omitted. */
+  readonly telling?: Telling | undefined;
+  readonly form?: AnswerForm;
+  /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
+  readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
+  /**
+   * Checks a proposal's distance to earlier ones: refuses it, moves it, or returns undefined if it is fine.
+   * @param accepted proposals of this iteration
+   */
+  readonly placed?: (
+    parameters: ParameterVector,
+    accepted: readonly ParameterVector[],
+    call: EndedCall,
+  ) => WrongPlace | undefined;
+  /** A candidate's parent, with a prompt of its own; if omitted, all candidates answer the same prompt. */
+  readonly branch?: ((candidate: number) => Branch) | undefined;
+}
+
+/** A proposal that is too close to an earlier one, or too far from it. */
+export type WrongPlace =
+  | { readonly kind: 'refused'; readonly failure: ParseFailure }
+  | { readonly kind: 'moved'; readonly parameters: ParameterVector; readonly distance: number };
+
+/** The prompt of the candidates that share one parent. */
+interface Branch extends Prompt {
+  /** The parameters that changes are added to; absent if full parameters are proposed. */
+  readonly changes?: ParameterVector;
+}
+
+export function proposeCandidates(
   experiment: Experiment,
   iteration: number,
   stop: StopRequests,
   emitCall: (call: CallRecord) => void,
 ): Promise<ProposalGroup> {
-  const { config, prompter } = experiment;
+  const { asked, config, prompter, replies, setting } = experiment;
+  const { candidates, limits, model, pipeline = 1, prompts, screening } = config;
   const known = lastKnown(config, iteration);
-  const { formatCorrection, messages } = prompter.prompt(iteration, known);
-  const branch = branches(experiment, iteration);
   const behind = iteration - 1 - known;
-  // Iterations that are in flight together must not affect each other's outcome.
-  const mostRejected =
-    (config.pipeline ?? 1) === 1 ? experiment.replies.left(config.limits.rejections) : undefined;
-  return askGroup(experiment, iteration, stop, emitCall, {
-    candidates: config.candidates,
-    enough: config.screening?.evaluate,
-    messages,
-    formatCorrection,
-    ...(branch && { branch }),
+  const reader = languageModelOf(model);
+  const by = answerers(experiment, iteration);
+  const { parameters } = setting.family;
+  const proposals = proposalQuestion({
+    ...prompter.prompt(iteration, known),
     ...noveltyOf(experiment, iteration),
-    ...(behind > 0 && { behind }),
-    by: askedFor(experiment, iteration),
-    concurrency: concurrencyOf(config),
-    isReached: () => experiment.asked.isReached,
-    ...(mostRejected !== undefined && { mostRejected }),
-    afterRepeat: afterRepeat(config),
-    form: answerFormOf(languageModelOf(config.model), config.prompts),
-    telling: tellingOf(experiment.setting.family.parameters, config.prompts.set),
-    isPaid: languageModelOf(config.model) !== undefined,
+    ...{ by, parameters, branch: branches(experiment, iteration) },
+    form: answerFormOf(reader, prompts),
+    telling: tellingOf(parameters, prompts.set),
   });
+  const question = {
+    ...proposals,
+    candidates,
+    enough: screening?.evaluate,
+    ...(behind > 0 && { behind }),
+    concurrency: reader && 'concurrency' in reader ? reader.concurrency : 1,
+    isReached: () => asked.isReached,
+    // Iterations that are in flight together must not affect each other's outcome.
+    mostRejected: pipeline === 1 ? replies.left(limits.rejections) : undefined,
+    afterRepeat: afterRepeat(config),
+    isPaid: reader !== undefined,
+  };
+  return ask(experiment, iteration, stop, question, emitCall);
+}
+
+/** Asks for proposals outside a run. @throws ModelError if retrying can't help, or if aborted */
+export const propose = (
+  request: Proposals & Omit<AskRequest, 'grammar' | 'outcomeOf' | 'promptOf'>,
+): Promise<ProposalGroup> => askUntilUsable({ ...request, ...proposalQuestion(request) });
+
+/** What the model is asked for proposals, and how its answers are read. */
+export function proposalQuestion(
+  proposals: Proposals,
+): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
+  const { branch, by, form, parameters: spec, telling } = proposals;
+  const isChange = branch?.(0).changes !== undefined;
+  return {
+    by,
+    promptOf: (candidate) => branch?.(candidate) ?? proposals,
+    grammar: isChange ? changesGrammar(spec, form) : answerGrammar(telling?.spec ?? spec, form),
+    outcomeOf(call, accepted) {
+      const { completion, iteration } = call;
+      const { placed, seen } = proposals;
+      const result = readProposal(proposals, call.candidate, receivedText(completion), {
+        ...(seen && {
+          seen: (parameters) => (accepted.has(vectorKey(parameters)) ? { iteration } : seen(parameters)),
+        }),
+        finishReason: completion.finishReason,
+        constrained: completion.constrained,
+      });
+      if (!result.ok) return { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) };
+      const { predicted, value } = result;
+      const wrong = placed?.(value, [...accepted.values()], call);
+      if (wrong?.kind === 'refused') return { kind: 'rejected', failure: wrong.failure };
+      return {
+        kind: 'accepted',
+        ...(wrong === undefined
+          ? { parameters: value }
+          : { parameters: wrong.parameters, moved: { from: value, distance: wrong.distance } }),
+        ...(predicted !== undefined && { predicted }),
+      };
+    },
+  };
+}
+
+/** A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form. */
+function readProposal(
+  { branch, by, parameters, telling }: Proposals,
+  candidate: number,
+  text: string,
+  context: ParseContext,
+): ParseResult {
+  if (by(candidate).isBaseline) return parseParameters(text, parameters, context);
+  const parent = branch?.(candidate).changes;
+  if (parent !== undefined) return parseChanges(text, parent, parameters, context);
+  return telling === undefined
+    ? parseParameters(text, parameters, context)
+    : parseTold(text, telling, context);
 }
 
 /**
  * Raises a local model's temperature after a repeat; at its own temperature it might repeat itself until the
  * iteration is lost.
  */
-function afterRepeat({ adapt, model }: Config): ProposalRequest['afterRepeat'] {
+function afterRepeat({ adapt, model }: Config): Question['afterRepeat'] {
   const reader = languageModelOf(model);
   // Learning needs all answers sampled at the same temperature.
   if (reader?.provider !== 'local' || !reader.heatAfterRepeat || adapt !== undefined) return undefined;
@@ -77,8 +187,8 @@ export function branches(
  * Who answers for each candidate: the run's model, its baseline (which sees what a model's memory would
  * show), or a portfolio member.
  */
-function askedFor(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
-  const { buffer, config, isControl, model, seed } = experiment;
+function answerers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
+  const { buffer, config, isBaseline, model, seed } = experiment;
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),
@@ -86,14 +196,14 @@ function askedFor(experiment: Experiment, iteration: number): (candidate: number
     shared: isPortfolio || config.critic !== undefined,
   };
   if (!isPortfolio) {
-    const answerer = { model: answering(model, task), isControl };
+    const answerer = { model: answering(model, task), isBaseline };
     return () => answerer;
   }
   const members = model.members.map(({ name, proposer }) => ({
     model: answering(proposer, task),
     member: name,
-    isFree: isByControl({ member: name }),
-    isControl: isByControl({ member: name }),
+    isFree: isByBaseline({ member: name }),
+    isBaseline: isByBaseline({ member: name }),
   }));
   const chosen = model.choose(iteration, {
     candidates: config.candidates,
@@ -109,10 +219,10 @@ export function noveltyOf(
     readonly setting: Pick<Experiment['setting'], 'family'>;
   },
   iteration: number,
-): Pick<ProposalRequest, 'placed' | 'seen'> {
+): Pick<Proposals, 'placed' | 'seen'> {
   const { config, setting } = experiment;
   const { novelty } = config;
-  const seen: ProposalRequest['seen'] = (parameters) => {
+  const seen: Proposals['seen'] = (parameters) => {
     const entry = experiment.buffer.find(parameters);
     return entry === undefined || entry.iteration > lastKnown(config, iteration) ? undefined : entry;
   };
@@ -139,7 +249,81 @@ export function noveltyOf(
   };
 }
 
-function concurrencyOf({ model }: Pick<Config, 'model'>): number {
-  const reader = languageModelOf(model);
-  return reader && 'concurrency' in reader ? reader.concurrency : 1;
+/**
+ * Keeps requests for `pipeline` iterations in flight. Each prompt knows the evaluations up to `pipeline`
+ * iterations before it, and results are recorded in iteration order, whichever answer arrives first.
+ */
+export function openPipeline(experiment: Experiment, stop: StopRequests) {
+  // A recording answers instantly, and it may lack answers that its run never used.
+  const isReplayed = experiment.config.model.provider === 'replayed';
+  const { pipeline = 1 } = isReplayed ? {} : experiment.config;
+  const leave = new AbortController();
+  const stopping = { ...stop, finish: AbortSignal.any([stop.finish, leave.signal]) };
+  const underway = new Map<number, { readonly calls: CallRecord[]; readonly group: Promise<Ended> }>();
+  const emitCall = (call: CallRecord) => experiment.emit({ kind: 'call-finished', call });
+  const start = (iteration: number) => {
+    const calls: CallRecord[] = [];
+    const onCall = pipeline === 1 ? emitCall : (call: CallRecord) => calls.push(call);
+    const group = proposeCandidates(experiment, iteration, stopping, onCall);
+    underway.set(iteration, {
+      calls,
+      group: group.then(
+        (proposed) => ({ proposed }),
+        (error) => ({ error }),
+      ),
+    });
+  };
+  return {
+    /**
+     * Returns the proposals of the next iteration, and requests those of later ones in the meantime.
+     * @throws RunStopped if a limit is reached before the first call: there is no iteration to record
+     */
+    async propose(iteration: number): Promise<Iteration> {
+      for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
+        if (underway.has(ahead)) continue;
+        if (ahead > iteration && !mayAskAhead(experiment, ahead, ahead - iteration)) break;
+        start(ahead);
+      }
+      const { calls, group } = underway.get(iteration)!;
+      const ended = await group;
+      underway.delete(iteration);
+      for (const call of calls) emitCall(call);
+      if ('error' in ended) throw ended.error;
+      const { limit, proposals } = ended.proposed;
+      for (const call of proposals.flatMap((proposal) => proposal.calls)) experiment.replies.count(call);
+      if (limit !== undefined && proposals.every((proposal) => proposal.calls.length === 0))
+        throw new RunStopped({ kind: 'limit', limit });
+      return { ...ended.proposed, number: iteration, measured: [] };
+    },
+    /** Sends no more requests; answers that still arrive are kept for a resumed run. */
+    async close(): Promise<void> {
+      leave.abort();
+      await Promise.all([...underway.values()].map(({ group }) => group));
+    },
+  };
 }
+
+/**
+ * Whether an iteration may be requested while `before` earlier ones are in flight. It may not if it could use up a
+ * limit that they may need for corrections: what gets evaluated would then depend on which answer comes first.
+ */
+function mayAskAhead(experiment: Experiment, ahead: number, before: number): boolean {
+  const { config, ledger, prompter } = experiment;
+  const { candidates, corrections, critic, feedback } = config;
+  if (!hasPlace(experiment, ahead)) return false;
+  const asked = candidates + [critic, feedback].filter((one) => one !== undefined).length;
+  const calls = (before + 1) * asked * (corrections + 1);
+  return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
+}
+
+/** Whether an iteration still fits the limits once everything before it has been evaluated. */
+function hasPlace(experiment: Experiment, iteration: number): boolean {
+  const { completed, config } = experiment;
+  const [ahead, now] = [iteration - 1, completed].map((iterations) =>
+    evaluationsOf({ ...config, iterations }),
+  );
+  const needed = ahead! - now! + evaluatedEach(config);
+  return iteration <= config.iterations && needed <= evaluationsLeft(experiment);
+}
+
+type Ended = { readonly proposed: ProposalGroup } | { readonly error: unknown };

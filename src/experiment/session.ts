@@ -6,20 +6,18 @@ import type { RunEvent } from '../runs/events.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { type IterationAnimations, openIterationAnimations } from './animations.js';
 import { type Assembly, closeEnvironment } from './assemble.js';
-import { Control } from './control/control.js';
 import { runExperiment } from './experiment.js';
-import { createAnswers } from './feedback/answers.js';
+import { createAnswers } from './feedback/person.js';
 import { type FeedbackParts, openFeedback } from './feedback-parts.js';
-import { learnAgain } from './learning/learn.js';
-import { adaptingConfig, type Learner, learningAtHand } from './learning/learner.js';
+import { adaptingConfig, type Learner, learnAgain, learningAtHand } from './learner.js';
 import { type Experiment, experimentIn } from './parts.js';
-import { languageModelIn } from './proposer/proposer.js';
+import { languageModelIn } from './proposer.js';
+import { RunCommands } from './run-commands.js';
 import { capsIn, statusAfter } from './stopping.js';
 
 /** Shows the progress of a run. */
 export interface Display {
   show(event: RunEvent): void;
-  /** Restores the terminal. */
   close(): void;
 }
 
@@ -37,8 +35,12 @@ export async function runInDirectory(
   const quit = new AbortController();
   const { abort } = context.stop;
   const stop = { abort, finish: AbortSignal.any([context.stop.finish, quit.signal]) };
-  const control = new Control(directory.path, stop, context.milliseconds, ({ question, rating, remark }) =>
-    answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
+  const control = new RunCommands(
+    directory.path,
+    stop,
+    context.milliseconds,
+    ({ question, rating, remark }) =>
+      answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
   // Waiting for a person counts towards no limit.
   let askedMs = 0;
@@ -69,7 +71,7 @@ export async function runInDirectory(
     });
     experiment = experimentIn(assembly, directory, {
       ...{ emit, activeMs, now: context.now, learner, feedback },
-      heed: () => control.heed(),
+      pollCommands: () => control.poll(),
     });
     control.begin(steerable(experiment));
     await learnAgain(experiment, directory.recorded.calls);
@@ -108,7 +110,6 @@ const steerable = (experiment: Experiment) => ({
   },
 });
 
-/** Undefined if the model isn't trained. */
 async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
   const adapting = adaptingConfig(config);
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);

@@ -14,20 +14,32 @@ import type { AskedRequest, SentRequest } from '../runs/underway.js';
 import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
-import type { Proposal } from './proposal.js';
 
-export function reasonToStop(experiment: Experiment, stop: StopRequests): StopReason | undefined {
-  const { buffer, completed, config, replies } = experiment;
-  if (stop.finish.aborted || stop.abort.aborted) return { kind: 'interrupted' };
-  const { target } = config;
-  if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold) {
-    return { kind: 'target', return: target.return };
+export class RunStopped extends Error {
+  override readonly name = 'RunStopped';
+  readonly reason: StopReason;
+
+  constructor(reason: StopReason) {
+    super(reason.kind);
+    this.reason = reason;
   }
-  if (completed >= config.iterations) return { kind: 'iterations' };
-  if (evaluationsLeft(experiment) < evaluatedEach(config)) return { kind: 'limit', limit: 'evaluations' };
-  if ((replies.left(config.limits.rejections) ?? 1) <= 0) return { kind: 'limit', limit: 'rejections' };
-  const over = minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0);
-  return over && { kind: 'limit', limit: over.limit };
+}
+
+/** @throws RunStopped if the run has come to its end, or the user stopped it */
+export function stopIfDone(experiment: Experiment, stop: StopRequests): void {
+  const { buffer, completed, config, replies } = experiment;
+  const { limits, target } = config;
+  if (stop.finish.aborted || stop.abort.aborted) throw new RunStopped({ kind: 'interrupted' });
+  if (target !== undefined && heldFor(buffer.entries, target.return, completed) >= target.hold)
+    throw new RunStopped({ kind: 'target', return: target.return });
+  if (completed >= config.iterations) throw new RunStopped({ kind: 'iterations' });
+  const limit =
+    evaluationsLeft(experiment) < evaluatedEach(config)
+      ? 'evaluations'
+      : (replies.left(limits.rejections) ?? 1) <= 0
+        ? 'rejections'
+        : minuteLimits(experiment).find(({ leftMs }) => leftMs <= 0)?.limit;
+  if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
 }
 
 /** How many evaluations the limit still allows. */
@@ -67,7 +79,6 @@ function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
   ];
 }
 
-/** Maximum delay of a timer: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** When to stop waiting for the model; undefined without a wall-time limit. */
@@ -122,18 +133,6 @@ export function callsUnderway(
   };
 }
 
-/** A run gives up after this many consecutive iterations without an answer from the model. */
-export const patience = 3;
-
-export const allCallsFailed = ({ calls }: Proposal) => calls.every(({ outcome }) => outcome.kind === 'error');
-
-/** The stop reason if the model gave no answers, with the message of its last error. */
-export function lastModelError(proposals: readonly Proposal[]): StopReason {
-  const outcomes = proposals.flatMap(({ calls }) => calls.map(({ outcome }) => outcome));
-  const error = outcomes.findLast((outcome) => outcome.kind === 'error');
-  return { kind: 'model-error', message: error?.message ?? 'the model gave no answer' };
-}
-
 /** Replaces the reason of a run that would otherwise count as completed although its model contributed nothing. */
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
@@ -165,7 +164,7 @@ export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   const { first, isModelAccepted, rejected } = replies;
   if (first === undefined || isModelAccepted) return;
   warn(
-    `the language model contributed nothing: all ${rejected} of its replies were rejected, and every proposal is a control's; first reason: ${rejectionText(first)}`,
+    `the language model contributed nothing: all ${rejected} of its replies were rejected, and every proposal is a baseline's; first reason: ${rejectionText(first)}`,
   );
 }
 

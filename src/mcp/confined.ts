@@ -3,7 +3,7 @@
  * below the working directory, and no argument names a program, a server or a secret; config files do.
  */
 import { z } from 'zod';
-import { isControl } from '../search/controls.js';
+import { isBaseline } from '../search/baselines.js';
 
 /** A leading hyphen would make it an option of the program that receives it. */
 const isConfined = (path: string) =>
@@ -42,7 +42,7 @@ const keys = new Set(
 function isPlain(text: string): boolean {
   const [, key, value] = /^([A-Za-z][\w.]*)=([\w.+-]*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) return false;
-  if (key === 'model.provider') return isControl(value);
+  if (key === 'model.provider') return isBaseline(value);
   return keys.has(key) || sections.test(key);
 }
 

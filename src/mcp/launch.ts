@@ -15,9 +15,9 @@ import { basename, extname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { findRun } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
+import { findRun } from '../runs/listing/names.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({

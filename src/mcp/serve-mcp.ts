@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { RunPlaces } from '../archive/listing.js';
-import { requireWithin } from '../archive/names.js';
 import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { outputSchemaFile } from '../base/output-schema.js';
 import { version } from '../base/package.js';
+import type { RunPlaces } from '../runs/listing/listing.js';
+import { requireWithin } from '../runs/listing/names.js';
 import { type Launched, launched, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 

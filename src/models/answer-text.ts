@@ -1,16 +1,16 @@
 import { jsonIn } from '../storage/json-depth.js';
 
-/** The answer in a model's text: without its thinking, the marks of its chat template, and its channels. */
+/** The answer in a model's text: without thinking, chat-template marks and channels. */
 
 const names = (text: string) => new Set(text.split(' '));
-/** Blocks of thinking, under the names that models use; `begin_of_` and the like are gone from a name. */
+/** Names of thinking blocks; `begin_of_` and the like are removed from a name first. */
 const thinking = names(
   'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
 );
 /** Elements whose content is the answer: their names become labels. */
 const answers = names('answer final final_answer solution response output result params parameters proposal');
 const formatting = names('b i em strong code pre p br div span center li ul ol u');
-/** Names in the example of the format, which have no end. */
+/** Names in the format example, which have no end tag. */
 const placeholders = names('number integer value reason why explanation');
 /** Marks of a chat template. */
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
@@ -74,7 +74,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
   return { text: kept, unclosedThinking: unclosed || hidden !== undefined };
 }
 
-/** The last final message of a reply with channels; what comes before the first channel if none is final. */
+/** The last final message of a reply with channels, or the text before the first channel. */
 function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
   const channel = reply.indexOf('<|channel|>');
   // The same without its control tokens begins with `analysis`.

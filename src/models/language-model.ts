@@ -6,28 +6,22 @@ export interface NumberKind {
   /** Smallest and largest allowed number, both inclusive. */
   readonly low: number;
   readonly high: number;
-  /** Most digits after the point; 0 for integers. */
+  /** Maximum number of digits after the point; 0 for integers. */
   readonly decimals: number;
-  /** The allowed numbers, where only some of the range are allowed. */
+  /** The allowed numbers, if not the whole range is allowed. */
   readonly choices?: readonly number[];
 }
 
-/**
- * The form of an answer: a list of numbers, each after its label. Providers that can constrain decoding enforce it, in
- * this form or as a JSON object with the same list.
- */
+/** The form of an answer: a list of numbers, each after its label, or a JSON object with the same list. */
 export interface AnswerGrammar {
   /** Text before each number; from the second on with the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /**
-   * Text after the last number: the answer is the whole reply, apart from thinking. Absent: free text may come before the
-   * answer and after its line.
-   */
+  /** Text after the last number; if present, the answer is the whole reply, otherwise free text may surround it. */
   readonly closing?: string;
-  /** Beginning of a label. Free text before the answer must not open a list with it, text after must not contain it. */
+  /** Start of a label: free text before the answer must not open a list with it, text after it must not contain it. */
   readonly mention: string;
-  /** Key of the list where the answer is JSON. */
+  /** Key of the list in a JSON answer. */
   readonly key: string;
 }
 
@@ -36,22 +30,19 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** Tokens of one call. All counts but `unreported` are the provider's; undefined where it reports none. */
+/** Tokens of one call as counted by the provider, apart from `unreported`; undefined if not reported. */
 export interface Usage {
   readonly promptTokens?: number;
   /** Part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /** Spent on hidden reasoning, as part of the completion; by its share of the text where the provider counts it with the rest. */
+  /** Hidden reasoning, part of the completion; estimated from the text if the provider doesn't count it separately. */
   readonly reasoningTokens?: number;
-  /** Estimates on the high side, in place of counts that the provider left out or that can't be right. */
+  /** High estimates, in place of missing or implausible counts. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/**
- * How a provider was told the form of an answer: by a schema or grammar that it enforces, as any JSON, or by the prompt
- * alone.
- */
+/** How the provider was told the format: as an enforced schema or grammar, as any JSON, or only in the prompt. */
 export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
@@ -62,47 +53,43 @@ export interface CompletionToken {
   readonly id?: number;
   /** Its part of the text in UTF-8, which may end within a character. */
   readonly bytes: readonly number[];
-  /** Natural logarithm of its probability under the model itself: temperature 1, nothing filtered. */
+  /** Natural log-probability under the model itself: temperature 1, unfiltered. */
   readonly logProbability: number;
 }
 
-/** An answer by its tokens, as a trainer needs it. */
+/** The tokens of an answer, for training. */
 export interface SampledTokens {
-  /** The token that ended it included. */
+  /** Includes the token that ended it. */
   readonly ids: readonly number[];
-  /** Natural logarithms of their probabilities at the temperature of the sampling, among the tokens that were allowed. */
+  /** Natural log-probabilities at the sampling temperature, among the allowed tokens. */
   readonly logp: readonly number[];
-  /** Ids that each token was chosen from where a constraint left only some, else null. Absent: all of them, always. */
+  /** Ids that a constraint allowed for each token, null for all; absent if there was no constraint. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
 export interface Completion {
-  /** The answer without hidden reasoning. */
   readonly text: string;
-  /** Only models that can adopt another adapter give them. */
+  /** Only from models that can adopt another adapter. */
   readonly sampled?: SampledTokens;
-  /** Present where `logProbabilities` was asked for and the provider has them; includes the token that ended the answer. */
+  /** If `logProbabilities` was requested and the provider has them; includes the token that ended the answer. */
   readonly tokens?: readonly CompletionToken[];
-  /**
-   * Present where texts were to be scored: the log-probability of each token of each text, that of the end of the answer
-   * last. The text is then empty.
-   */
+  /** For texts to score: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
-  /** Reasoning that the provider returned apart from the answer. */
+  /** Reasoning that the provider returned separately. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
-  /** Set where the answer was held to the grammar that was asked for: what stands around it is no part of it. */
+  /** Set if the answer was held to the requested grammar; text around it isn't part of it. */
   readonly constrained?: true;
-  /** What the provider did about the form that was asked for; absent where the config fixes it, or none was asked for. */
+  /** How the provider was told the format; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
   /** Wall time of the call, retries included, in milliseconds. */
   readonly latencyMs: number;
   /** HTTP tries beyond the first. */
   readonly retries: number;
-  /** Kinds of the failed tries before, in order. */
+  /** Kinds of the failed tries, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
-  /** Faults of a reply that arrived all the same. */
+  /** Faults of a reply that arrived. */
   readonly faults?: readonly ReplyFault[];
   /** Messages for the user, e.g. that the provider cut the prompt. */
   readonly warnings?: readonly string[];
@@ -110,115 +97,94 @@ export interface Completion {
 
 /** How the next token is chosen. Filters apply in Hugging Face's order: penalty, temperature, top-k, top-p, min-p. */
 export interface Sampling {
-  /** 0: always the likeliest token. */
+  /** 0: always the most likely token. */
   readonly temperature: number;
-  /** The fewest tokens that hold this share of the probability; 1: all (Holtzman et al. 2020). */
+  /** The smallest set of tokens with this share of the probability; 1: all (Holtzman et al. 2020). */
   readonly topP: number;
-  /** The k likeliest tokens (and ties with the last of them); 0: all. */
+  /** The k most likely tokens, including ties with the last; 0: all. */
   readonly topK: number;
-  /** Tokens at least this fraction as likely as the likeliest; 0: all (Nguyen et al. 2024). */
+  /** Tokens at least this fraction as likely as the most likely; 0: all (Nguyen et al. 2024). */
   readonly minP: number;
-  /** Logits of tokens that occurred are divided by it where positive, multiplied where negative; 1: off (Keskar et al. 2019). */
+  /** Divides positive logits of tokens that occurred, multiplies negative ones; 1: off (Keskar et al. 2019). */
   readonly repetitionPenalty: number;
 }
 
-/** Every token at its own probability. */
-export const plainSampling: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  repetitionPenalty: 1,
-};
+export const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
+
+/** Unfiltered, at temperature 1. */
+export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** The sampling that a call asks for, completed by the model's own settings. */
-export function chosenSampling(own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice {
-  return {
-    temperature: asked.temperature ?? own.temperature,
-    topP: asked.topP ?? own.topP,
-    topK: asked.topK ?? own.topK,
-    minP: asked.minP ?? own.minP,
-    repetitionPenalty: asked.repetitionPenalty ?? own.repetitionPenalty,
-  };
-}
+/** The sampling that a call requests, completed by the model's own settings. */
+export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
+  Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 export interface GenerateOptions {
-  /**
-   * One for each wanted completion, at least one; non-negative, below 2^31. The same seed gives the same answer where
-   * the provider can reproduce answers.
-   */
+  /** One per completion, at least one; in [0, 2^31). The same seed gives the same answer if reproducible. */
   readonly seeds: readonly number[];
-  /** In place of the model's own settings. */
+  /** Replaces the model's own settings. */
   readonly sampling?: SamplingChoice;
-  /** The longest completion in tokens; the model's own limit holds too. */
+  /** Maximum completion length in tokens; the model's own limit also applies. */
   readonly maxTokens?: number;
-  /** Texts that end a completion and are not part of it; in place of the model's own. */
+  /** Texts that end a completion and are not part of it; replace the model's own. */
   readonly stop?: readonly string[];
-  /** The form of the answer; enforced by models whose setting `format` says so. */
+  /** The form of the answer; enforced by models whose `format` says so. */
   readonly grammar?: AnswerGrammar;
-  /** Texts of which the answer is to be one; only for a model with `scoresTexts`. */
+  /** The answer must be one of these texts; only for models with `scoresTexts`. */
   readonly choices?: readonly string[];
-  /** Texts to score as whole answers, in place of writing one; only for a model with `scoresTexts`, and with one seed. */
+  /** Texts to score as whole answers instead of generating one; only for models with `scoresTexts`, with one seed. */
   readonly score?: readonly string[];
-  /** PNG pictures that the last message is about; only for a model with `seesImages`. */
+  /** PNG pictures for the last message; only for models with `seesImages`. */
   readonly images?: readonly Uint8Array[];
-  /** Whether completions shall have `tokens`. */
+  /** Whether to return `tokens`. */
   readonly logProbabilities?: boolean;
-  /** Names this call (with several completions, the first of them) within its run. A recorded run answers by it. */
+  /** Names this call, or the first of its completions, within its run; a recorded run answers by it. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
-  /** Asked before a try that failed of `kind` is made again; false ends the call with that failure. */
+  /** Called before a retry after a failure of `kind`; false ends the call with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
-  /** Whether the caller has waited for the model's `rate` before; the call waits else. */
+  /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
   readonly hasTurn?: boolean;
-  /** Once it is aborted, no further try waits for its turn: the call ends with the failure before. */
+  /** Once aborted, no further try waits for its turn: the call ends with the previous failure. */
   readonly finish?: AbortSignal;
-  /** Told that a try waits for its turn, for about so many milliseconds. */
+  /** Called when a try waits for its turn, with the approximate milliseconds. */
   readonly onWait?: Turn['onWait'];
-  /** Told of each try that failed, as soon as it has. */
+  /** Called for each failed try. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
-  /** Receives more text of the completion with this index, where the provider streams. */
+  /** Receives new text of the completion with this index, if the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }
 
-/** The lowest of the limits that are set. */
 export function lowestLimit(...limits: readonly (number | undefined)[]): number | undefined {
   const set = limits.filter((limit) => limit !== undefined);
   return set.length === 0 ? undefined : smallest(set);
 }
 
-/** How much a model can read and write. */
 export interface ModelContext {
-  /** Longest prompt and answer together. */
+  /** Maximum length of prompt and answer together. */
   readonly tokens: number;
-  /** Set where the model is known to think unless it is told not to. */
+  /** Set if the model is known to think unless told not to. */
   readonly thinks?: boolean;
   /** What will keep the model from reading its prompts well, and the remedy. */
   readonly warning?: string;
-  /** Tokens of a prompt, where they can be counted exactly. */
+  /** Tokens of a prompt, if they can be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
 }
 
 /** A request that waits for its turn. */
 export interface Turn {
-  /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** Told that it waits, where that takes a second or more: for about so many milliseconds. */
+  /** Called with the approximate milliseconds, if the wait takes a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
 }
 
-/** How often requests may be sent. */
 export interface RequestRate {
-  /**
-   * Waits until one more request may be sent, which the caller then does at once.
-   * @throws the reason of the signal, as soon as it is aborted
-   */
+  /** Waits until one more request may be sent, which the caller then does at once. @throws the signal's reason */
   turn(turn: Turn): Promise<void>;
-  /** Keeps the rate together with all models of the same server that share the directory, of whichever process or machine. */
+  /** Shares the rate with all models of the same server that use the directory, in any process on any machine. */
   share(directory: string): void;
-  /** Leaves to others what was granted for later. */
+  /** Returns unused grants. */
   close(): void;
 }
 
@@ -226,64 +192,51 @@ export interface RequestRate {
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
-  /** Whether one call can give several completions, reading their prompt once. Others are asked for one at a time. */
+  /** Whether one call can give several completions, reading the prompt once. */
   readonly givesSeveral?: boolean;
-  /** Absent where requests may be sent at any time. Whoever takes a turn tells the next call so: `hasTurn`. */
+  /** Absent if requests may be sent at any time. After waiting for a turn, set `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
-  /** Whether it can tell how likely given texts are as answers, or answer with one of them: `score` and `choices` of the options. */
+  /** Whether it supports `score` and `choices`: given texts as answers, scored or to choose from. */
   readonly scoresTexts?: boolean;
-  /** Whether calls may have `images`. What a server makes of them depends on the model that it serves. */
+  /** Whether calls may have `images`; the server's model decides what it makes of them. */
   readonly seesImages?: boolean;
   /**
-   * One completion a seed, in their order. A provider may give only the first few of several, or none: the caller then
-   * asks for the others one at a time. Usage, latency, retries and warnings of the whole call stand on the first
-   * completion.
-   * @throws ModelError when the provider gave none (network, HTTP status, deadline). An empty or odd text is not
-   *   an error.
+   * One completion per seed, in order. A provider may return fewer: the caller then requests the rest one at a time.
+   * The first completion has usage, latency, retries and warnings of the whole call. An empty or odd text is not an
+   * error.
+   * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /**
-   * Loads the model before the first call and returns a description of what it runs on. A model without it is always
-   * ready.
-   * @throws UserError when it can't be used
-   */
+  /** Loads the model before the first call and returns what it runs on. @throws UserError if it can't be used */
   open?(): Promise<string>;
-  /**
-   * Asks the provider for the model's limits, without generating anything.
-   * @throws ModelError when the provider can't be asked
-   */
+  /** Asks the provider for the model's limits, without generating anything. @throws ModelError if that fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
-  /** Learns how long prompts will become, in tokens: a server then makes room once and needn't load the model anew. */
+  /** Announces the length of future prompts in tokens, so that a server makes room only once. */
   expect?(promptTokens: number): void;
-  /**
-   * Answers with this adapter from here on, without loading the model again. Only of models that were made so.
-   * @param directory may hold another adapter each time
-   */
+  /** Uses this adapter from now on, without reloading the model; the directory may hold another adapter each time. */
   adopt?(directory: string): void;
-  /** Frees the model's resources. */
   close?(): Promise<void>;
 }
 
 /** Why a try gave no completion. */
 export type ModelErrorKind =
   | 'rate-limit'
-  /** A rate limit that lasts longer than the config waits. */
+  /** A rate limit that lasts longer than the config allows to wait. */
   | 'quota'
   | 'server'
-  /** No connection. */
   | 'network'
   /** The connection broke before the answer was complete. */
   | 'cut'
   | 'timeout'
-  /** A web page in the place of an answer. */
+  /** A web page instead of an answer. */
   | 'html'
-  /** No JSON, or JSON of another shape. */
+  /** Not JSON, or JSON of another shape. */
   | 'malformed'
-  /** A well-formed answer without a completion in it. */
+  /** A well-formed answer without a completion. */
   | 'empty'
   /** The provider refused the prompt for its content. */
   | 'content-filter'
-  /** The server refused a prompt that its context can't hold. */
+  /** The prompt exceeds the server's context. */
   | 'too-long'
   | 'authentication'
   | 'not-found'
@@ -297,37 +250,36 @@ export const isFatal = (kind: ModelErrorKind): boolean =>
 
 /** A fault of a completion. */
 export type ReplyFault =
-  /** No text. */
   | 'no-text'
   /** Stopped or emptied by the provider's content filter. */
   | 'content-filter'
-  /** One phrase over and over, up to the limit of its length. */
+  /** One phrase repeated up to the token limit. */
   | 'loop'
-  /** Longer than was asked for. */
+  /** Longer than requested. */
   | 'overlong'
   /** The server read less than was sent. */
   | 'prompt-cut'
   /** Token counts are missing. */
   | 'usage-missing'
-  /** Token counts can't be right. */
+  /** Token counts are implausible. */
   | 'usage-wrong';
 
-/** Whether the answer of a failed try may have been generated, and so be paid for, before it was lost. */
+/** Whether a failed try may have generated, and charged for, an answer that was lost. */
 export const mayBePaid = (kind: ModelErrorKind): boolean =>
   ['cut', 'timeout', 'malformed', 'aborted'].includes(kind);
 
-/** How a call that gave no completion is recorded. */
+/** How a call without a completion is recorded. */
 export interface FailedCall {
   readonly kind: 'error';
   readonly error: ModelErrorKind;
   readonly message: string;
   readonly retries: number;
-  /** The errors of the tries before the last one, in order. */
+  /** Errors of the tries before the last one, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
 
-/** A call that gave no completion. A `fatal` kind will fail again, so the run stops. */
+/** A call without a completion. A `fatal` kind will fail again, so the run stops. */
 export class ModelError extends Error {
   override readonly name = 'ModelError';
   readonly kind: ModelErrorKind;

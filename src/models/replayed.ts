@@ -16,33 +16,27 @@ export interface RecordedCall {
   readonly messages: readonly ChatMessage[];
   readonly completion?: Completion;
   readonly outcome: { readonly kind: 'accepted' | 'rejected' } | FailedCall;
-  /** How many completions its one request asked for, where there were several. */
+  /** Completions that its one request asked for, if several. */
   readonly choices?: number;
 }
 
-/** The calls of one run. */
 export interface Cassette {
-  /** Directory of the run. */
   readonly path: string;
-  /** Id of the model that answered. */
   readonly model: string;
-  /**
-   * In the order of their writing, read anew each time. The later of two with one id counts: a resumed run asked again.
-   */
+  /** In order, read again each time. The later of two with the same id counts, because a resumed run asked again. */
   readonly calls: Iterable<RecordedCall>;
 }
 
 /**
- * Answers by the calls' ids. Recorded errors are thrown again; usage and latency are the recorded ones, but nothing is
- * waited for. A call that the run does not hold, and (with `onChange: fail`) one whose prompt is not the recorded one,
- * fails with the ModelError `not-recorded`, which ends a run.
+ * Answers calls by their ids, with recorded errors, usage and latency. A call that the run doesn't hold, or (with
+ * `onChange: fail`) whose prompt differs, throws the ModelError `not-recorded`, which ends a run.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
   cassette: Cassette,
 ): LanguageModel {
   const calls = answers(cassette);
-  /** Describes the first prompt that changed; undefined once the user knows of it. */
+  /** Describes the first changed prompt; undefined once reported. */
   let warning: string | undefined;
   let changed = false;
 
@@ -51,11 +45,10 @@ export function createReplayed(
     const difference = firstDifference(promptOf(cassette, call), messages);
     if (difference === undefined) return;
     const text = `${call.id}: the prompt is not the recorded one. ${difference}`;
-    if (onChange === 'fail') {
+    if (onChange === 'fail')
       throw notRecorded(
         `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn, to go on with its replies`,
       );
-    }
     changed = true;
     warning = `${text}. The recorded replies are taken all the same, by their positions`;
   };
@@ -68,11 +61,10 @@ export function createReplayed(
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
       if (callId === undefined) throw notRecorded('a recorded run answers only the calls of a run');
-      if (call === undefined) {
+      if (call === undefined)
         throw notRecorded(
           `${callId}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
         );
-      }
       compare(call, messages);
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
@@ -85,19 +77,18 @@ export function createReplayed(
   };
 }
 
-/** A call with a hash in the place of its prompt: the prompts of a long run are more than memory holds. */
+/** A call with a hash instead of its prompt, because the prompts of a long run don't fit in memory. */
 type Answer = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
-/** By their ids. A call that the user stopped has no answer. */
+/** By id. A call that the user stopped has no answer. */
 function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
   const found = new Map<string, Answer>();
   let last: { readonly messages: readonly ChatMessage[]; readonly hash: string } | undefined;
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
     // The candidates of an iteration answer one prompt.
-    if (last === undefined || firstDifference(last.messages, messages) !== undefined) {
+    if (last === undefined || firstDifference(last.messages, messages) !== undefined)
       last = { messages, hash: hashOf(messages) };
-    }
     found.set(call.id, { ...call, promptHash: last.hash });
   }
   return found;
@@ -109,7 +100,6 @@ function hashOf(messages: readonly ChatMessage[]): string {
   return hash.digest('base64');
 }
 
-/** The prompt that a call answered. */
 function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly ChatMessage[] {
   for (const { id: other, messages } of calls) {
     if (other === id && hashOf(messages) === promptHash) return messages;
@@ -117,20 +107,19 @@ function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly Cha
   throw new Error(`${id} was there before`);
 }
 
-/** Whether one request for several completions failed: the others were asked for alone, if at all. */
+/** Whether one request for several completions failed; the others were requested separately, if at all. */
 const failedForAll = (call: Answer | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
 
-/** Place and text of the first line in which two prompts differ; undefined where they are equal. */
+/** Place and text of the first line that differs; undefined if the prompts are equal. */
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [was, is] = [recorded[i], now[i]];
-    if (was?.role !== is?.role) {
+    if (was?.role !== is?.role)
       return `Message ${i + 1}: recorded ${was?.role ?? 'none'}, now ${is?.role ?? 'none'}`;
-    }
     if (was === undefined || is === undefined || was.content === is.content) continue;
     const [before, after] = [was.content.split('\n'), is.content.split('\n')];
     const line = before.findIndex((text, l) => text !== after[l]);
@@ -140,7 +129,7 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   return undefined;
 }
 
-/** Quotes both lines from a little before the first character that differs. */
+/** Quotes both lines from just before the first difference. */
 function around(recorded: string | undefined, now: string | undefined): string {
   let same = 0;
   while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;

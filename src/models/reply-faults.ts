@@ -1,26 +1,20 @@
 import { sum } from '../statistics/descriptive.js';
 import type { ChatMessage, Completion, ReplyFault, Usage } from './language-model.js';
 
-/** Tokens that a chat template adds to each message (role markers), at most. */
+/** Maximum number of tokens that a chat template adds to each message. */
 const templateTokens = 8;
 /** Tokens that a template may add on its own: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/**
- * An upper bound of the tokens of the messages with any common tokenizer: a token for each digit and sign (numbers are most
- * of a prompt here), one for every three letters, one for every byte of other scripts.
- */
+/** An upper bound on tokens: one per digit, sign and byte of other scripts, one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
-/**
- * Tokens of a picture of some hundred pixels a side: more than most models take (85 to 1,100), and fewer than those that bill
- * it dearly.
- */
+/** Tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
-/** An upper bound of the tokens of a text alone. */
+/** An upper bound on the tokens of a text. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
@@ -31,11 +25,7 @@ export function mostTokensOf(text: string): number {
   return tokens;
 }
 
-/**
- * A lower bound of the tokens of the messages with any common tokenizer: none joins two words, or digits with anything else,
- * or more than four digits; marks may join one another, and the last one may join the word after it. A fifth is left
- * for the exceptions.
- */
+/** A lower bound on tokens, less a fifth for exceptions: none joins two words, or more than four digits. */
 export function fewestTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
   for (const { content } of messages) {
@@ -52,13 +42,12 @@ export interface ReportedCounts {
   readonly cached?: unknown;
   readonly completion: unknown;
   readonly reasoning?: unknown;
-  /** Prompt and completion. */
   readonly total?: unknown;
 }
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults that show in the text of a reply. */
+/** Faults visible in the text of a reply. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -67,7 +56,7 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
   return faults;
 }
 
-/** What a user can do about a reply without text; undefined for one with text. */
+/** What a user can do about an empty reply; undefined for one with text. */
 export function silenceWarning(
   { text, reasoning, finishReason }: Reply,
   maxTokens: number | undefined,
@@ -82,17 +71,14 @@ export function silenceWarning(
     : 'the model thought, but gave no answer: raise model.maxTokens, or let it think less';
 }
 
-/** How much of a text's end is examined, and how much of that must be a loop, in characters. */
+/** Characters examined at the end of a text, and the least that must be a loop. */
 const loopLength = { most: 2000, fewest: 200 } as const;
 /** How often the phrase must occur there. */
 const loopRounds = 8;
-/** A count is discarded where it exceeds any tokenizer's by this factor. */
+/** A count this many times above any tokenizer's is discarded. */
 const absurd = 10;
 
-/**
- * Whether a text ends in one phrase over and over. Finds the shortest period of its end by the prefix function (Knuth,
- * Morris & Pratt 1977), in linear time.
- */
+/** Whether a text ends in a repeated phrase: its shortest period (Knuth, Morris & Pratt 1977), in linear time. */
 export function endsInLoop(text: string): boolean {
   // Reversed, so that a last round may be cut.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
@@ -107,26 +93,23 @@ export function endsInLoop(text: string): boolean {
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
-/** The warning of a prompt of which the server read less than was sent. */
+/** The warning if the server read less of a prompt than was sent. */
 function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
-  if (read < fewest) {
+  if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
-  }
   return read === window
     ? `the server read ${read} tokens, as many as its context window holds: it cut the prompt`
     : undefined;
 }
 
 /**
- * Keeps the token counts that can be right, estimates the others, and names what was wrong.
- * @param sent the messages, the limit of one completion in tokens where there was one, and the replies to them; where it
- *   is known, how many tokens the server's window holds, and how many of this prompt it must have read
+ * Keeps plausible token counts, estimates the others, and names what was wrong. `window` and `floor`: tokens that the
+ * server can read, and must have read of this prompt.
  */
 export function checkUsage(
   reported: ReportedCounts,
   sent: {
     readonly messages: readonly ChatMessage[];
-    /** Pictures sent with them. */
     readonly images?: number;
     readonly maxTokens: number | undefined;
     readonly replies: readonly Reply[];
@@ -166,10 +149,7 @@ export function checkUsage(
   };
 }
 
-/**
- * A lower bound of the tokens that a server read. Some templates leave the system message out; and a tokenizer that was
- * made for answers of this form (the embedded model's) needs fewer tokens than common ones: the reply shows by how much.
- */
+/** A lower bound on the tokens read, without system messages (some templates omit them), scaled by the reply. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],
@@ -197,13 +177,12 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
     reasoning: read(reported.reasoning),
     total: read(reported.total),
   };
-  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null)) {
+  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null))
     faults.add('usage-missing');
-  }
   return counts;
 }
 
-/** Drops the counts that can't be right, and adds hidden reasoning to a completion that leaves it out. */
+/** Drops implausible counts, and adds hidden reasoning to a completion count that lacks it. */
 function plausible(
   { prompt, cached, completion, reasoning, total }: Counts,
   { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },
@@ -215,9 +194,8 @@ function plausible(
   if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
   if (completion === 0 && written) completion = wrong();
   // xAI and Gemini count hidden reasoning in the total, but not in the completion.
-  if (prompt !== undefined && completion !== undefined && total !== undefined) {
+  if (prompt !== undefined && completion !== undefined && total !== undefined)
     completion = Math.max(completion, total - prompt);
-  }
   if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
     wrong();
     completion += reasoning;

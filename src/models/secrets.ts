@@ -1,14 +1,14 @@
-/** Secrets that a server, or a proxy before it, repeats in its reply: they are read as they stand, and kept nowhere. */
+/** Secrets that a server or proxy repeats in its reply: parsed as received, but never stored. */
 import { hideSecrets, mapText } from '../base/errors.js';
 import type { Completion } from './language-model.js';
 
-/** A shorter one may be a part of any number or word: to hide it would change what replies say. */
+/** A shorter one may be part of any number or word, and hiding it would change replies. */
 const shortest = 8;
 
-/** The text of each reply in which something was hidden, and what that was. */
+/** Original text of each reply with hidden parts, and the secrets. */
 const received = new WeakMap<Completion, { readonly text: string; readonly secrets: readonly string[] }>();
 
-/** Hides secrets in a reply. Tokens that spell one are left out. */
+/** Hides secrets in a reply, and omits tokens that spell one. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
   const long = secrets.filter(({ length }) => length >= shortest);
   const { tokens, ...rest } = completion;
@@ -24,11 +24,11 @@ export function withoutSecrets(completion: Completion, secrets: readonly string[
   return safe;
 }
 
-/** The text of a reply as it was received: what is hidden may be a part of the answer. For reading only. */
+/** The text of a reply as received, for parsing only: a hidden part may belong to the answer. */
 export const receivedText = (completion: Completion): string =>
   received.get(completion)?.text ?? completion.text;
 
-/** Hides in data that was read from a reply what is hidden in the reply. */
+/** Hides in data parsed from a reply what is hidden in the reply. */
 export function hiddenAsIn<T>(completion: Completion, data: T): T {
   const secrets = received.get(completion)?.secrets;
   return secrets === undefined ? data : mapText(data, (text) => hideSecrets(text, secrets));

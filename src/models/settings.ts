@@ -1,6 +1,12 @@
 /** The section `model` of a config, for hosted, replayed and user models; `local/settings.ts` has the local model's. */
 import { z } from 'zod';
 
+/** A described schema. @param meta e.g. `{ format: 'path' }` */
+export const about = <S extends z.ZodType>(text: string, schema: S, meta?: z.core.GlobalMeta): S => {
+  const described = schema.describe(text);
+  return meta === undefined ? described : described.meta(meta);
+};
+
 const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 const text = z.string().min(1);
@@ -8,131 +14,113 @@ const httpUrl = z.url({ protocol: /^https?$/ });
 
 const price = z
   .strictObject({
-    input: z.number().min(0).describe('Price of a million prompt tokens'),
+    input: z.number().min(0).describe('Price per million prompt tokens'),
     cachedInput: z
       .number()
       .min(0)
       .optional()
-      .describe('Price of a million cached prompt tokens (default: input)'),
-    output: z.number().min(0).describe('Price of a million completion tokens'),
+      .describe('Price per million cached prompt tokens (default: input)'),
+    output: z.number().min(0).describe('Price per million completion tokens'),
   })
-  .describe('Prices, in any one currency, so that cost is counted');
+  .describe('Prices in any one currency, to count the cost');
 
 const sampling = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
   topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the provider's)"),
-  format: z
-    .enum(['auto', 'text', 'json'])
-    .default('auto')
-    .describe(
-      '`auto` asks for JSON, parameters first, and has the server enforce a schema if it can; `json` insists on a schema, reason first; `text` asks for a line of text',
-    ),
-  concurrency: count(1).default(4).describe('Calls in flight at once, when `candidates` is above 1'),
-  timeoutSeconds: positive.default(600).describe('Deadline of one call, its retries included'),
+  format: about(
+    '`auto` asks for JSON, parameters first, with a schema if the server can enforce one; `json` insists on a schema, reason first; `text` asks for a line of text',
+    z.enum(['auto', 'text', 'json']).default('auto'),
+  ),
+  concurrency: count(1).default(4).describe('Calls in flight at once, if `candidates` is above 1'),
+  timeoutSeconds: positive.default(600).describe('Deadline of one call, including retries'),
   maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
-  requestsPerMinute: count(1)
-    .optional()
-    .describe(
-      'Most requests a minute, retries included, over all runs and tasks of a command: they wait for their turn (default: any number)',
-    ),
-  maxRetryAfterSeconds: positive
-    .default(300)
-    .describe("The longest wait that a server's Retry-After may impose; one that asks for more ends the run"),
+  requestsPerMinute: about(
+    'Most requests per minute, including retries, over all runs and tasks of a command (default: unlimited)',
+    count(1).optional(),
+  ),
+  maxRetryAfterSeconds: about(
+    "Longest wait that a server's Retry-After may impose; a longer one ends the run",
+    positive.default(300),
+  ),
   price: price.optional(),
 };
 
 export const openaiSchema = z.strictObject({
-  provider: z
-    .literal('openai')
-    .describe('The OpenAI API, or any server that is compatible with it (llama.cpp, vLLM, LM Studio, …)'),
+  provider: z.literal('openai').describe('OpenAI, or any compatible server (llama.cpp, vLLM, LM Studio, …)'),
   name: text.describe('Model name at the server, e.g. `gpt-5-mini`'),
-  baseUrl: httpUrl
-    .optional()
-    .describe(
-      'Any OpenAI-compatible server, usually with `/v1` at its end (default: OPENAI_BASE_URL, where a login may stand too; then api.openai.com)',
-    ),
-  apiKeyEnv: text
-    .default('OPENAI_API_KEY')
-    .describe('Environment variable that holds the key; a server on this machine needs none')
-    // A user may put the key itself here, and no message must show it.
-    .meta({ writeOnly: true }),
+  baseUrl: about(
+    'Address of a compatible server, usually ending in `/v1` (default: OPENAI_BASE_URL, which may include a login, then api.openai.com)',
+    httpUrl.optional(),
+  ),
+  apiKeyEnv: about(
+    'Environment variable with the key; a server on this machine needs none',
+    text.default('OPENAI_API_KEY'),
+    // Users may enter the key itself here, and no message must show it.
+    { writeOnly: true },
+  ),
   maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),
-  reasoningEffort: z
-    .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
-    .optional()
-    .describe('For reasoning models'),
-  extra: z
-    .record(text, z.unknown())
-    .optional()
-    .describe(
-      'Fields for the request beside those that have a key here, as the server names them, e.g. `{top_k: 20}`',
-    ),
+  reasoningEffort: about(
+    'For reasoning models',
+    z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
+  ),
+  extra: about(
+    'Other fields of the request, by the names that the server uses, e.g. `{top_k: 20}`',
+    z.record(text, z.unknown()).optional(),
+  ),
   ...sampling,
 });
 
 export const ollamaSchema = z.strictObject({
   provider: z.literal('ollama').describe('A model served by Ollama'),
   name: text.describe('Model name, e.g. `qwen3:8b`'),
-  host: httpUrl
-    .optional()
-    .describe(
-      'Address of the server (default: OLLAMA_HOST, where a login may stand too; then http://127.0.0.1:11434)',
-    ),
+  host: about(
+    'Address of the server (default: OLLAMA_HOST, which may include a login, then http://127.0.0.1:11434)',
+    httpUrl.optional(),
+  ),
   maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
   contextTokens: count(512)
     .optional()
-    .describe(
-      'Context window (num_ctx) (default: what the longest prompt of the run needs, for all its calls)',
-    ),
-  think: z
-    .union([z.boolean(), z.enum(['low', 'medium', 'high'])])
-    .optional()
-    .describe('Whether a reasoning model thinks first'),
+    .describe('Context window (num_ctx; default: enough for the longest prompt)'),
+  think: about(
+    'Whether a reasoning model thinks first',
+    z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),
+  ),
   keepAlive: text
     .optional()
-    .describe(
-      "How long the server keeps the model loaded, e.g. `10m`; seconds without a unit, '-1' for ever",
-    ),
+    .describe("How long the model stays loaded, e.g. `10m`, or in seconds; '-1': for ever"),
   ...sampling,
-  topK: count(0).optional().describe("The k likeliest tokens; 0: all (top_k; default: the model's)"),
-  minP: z
-    .number()
-    .min(0)
-    .max(1)
-    .optional()
-    .describe("Tokens at least this fraction as likely as the likeliest (min_p; default: the model's)"),
-  repetitionPenalty: positive
-    .optional()
-    .describe(
-      'Above 1 it punishes tokens that occurred, which numbers suffer from (repeat_penalty; default: 1, off)',
-    ),
+  topK: count(0).optional().describe("Only the k most likely tokens; 0: all (top_k; default: the model's)"),
+  minP: about(
+    "Only tokens at least this fraction as likely as the most likely (min_p; default: the model's)",
+    z.number().min(0).max(1).optional(),
+  ),
+  repetitionPenalty: about(
+    'Above 1, tokens that occurred become less likely, which is bad for numbers (repeat_penalty; default: 1, off)',
+    positive.optional(),
+  ),
 });
 
 export const replayedSchema = z.strictObject({
-  provider: z
-    .literal('replayed')
-    .describe('What an earlier run was answered, once more: offline, byte for byte, nothing is sent or paid'),
-  run: text
-    .describe('Directory of the run; of repeats, that of all of them: each replays the one that has its seed')
-    .meta({ format: 'path' }),
-  onChange: z
-    .enum(['fail', 'warn'])
-    .default('fail')
-    .describe(
-      'Where a prompt is not the recorded one: `fail` ends the run and shows the first difference, `warn` goes on with the recorded replies',
-    ),
+  provider: z.literal('replayed').describe('Replies of an earlier run: offline, byte for byte, without cost'),
+  run: about('Directory of the run; of repeats, each replays the one with its seed', text, {
+    format: 'path',
+  }),
+  onChange: about(
+    'If a prompt differs from the recorded one: `fail` ends the run and shows the first difference, `warn` uses the recorded replies',
+    z.enum(['fail', 'warn']).default('fail'),
+  ),
 });
 
 export const moduleModelSchema = z.strictObject({
   provider: z
     .literal('module')
-    .describe('A file of your own that makes the model; `{provider: ./my-model.js}` is short for it'),
+    .describe('Your own file that creates the model; short: `{provider: ./my-model.js}`'),
   path: text.describe('Path of the JavaScript file').meta({ format: 'path' }),
-  options: z.record(z.string(), z.unknown()).default({}).describe('What its `create` is given'),
+  options: z.record(z.string(), z.unknown()).default({}).describe('Passed to its `create`'),
 });
 
 export const customModelSchema = z.strictObject({
-  provider: z.literal('custom').describe('A model that the calling program hands in, with `run()`'),
+  provider: z.literal('custom').describe('A model that the calling program passes to `run()`'),
   id: text.describe('Its id'),
 });
 

@@ -1,4 +1,4 @@
-/** Models of users: from a module that a config names, or an object of the calling program. */
+/** Users' models: from a module that a config names, or an object of the calling program. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { EnvironmentError } from '../base/environment-error.js';
@@ -16,20 +16,17 @@ import type { ModuleModelConfig } from './settings.js';
 /** A reply: its text, or a completion in which only the text is required. */
 type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 
-/** One reply, or one for each of `options.seeds`; missing ones are asked for one by one. */
+/** One reply, or one per seed; missing ones are requested one by one. */
 type UserReplies = UserReply | readonly UserReply[];
 
 /** A language model as a user may write it: an id and a function that answers messages. */
 export interface UserModel
   extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
-  /**
-   * One reply, or one a seed where it `givesSeveral`. Whatever it throws makes the call count as failed; the next
-   * iteration asks again.
-   */
+  /** One reply, or one per seed if it `givesSeveral`. If it throws, the call failed; the next iteration asks again. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
-/** @throws UserError that names the file, and the member that is missing or wrong */
+/** @throws UserError that names the file, and the missing or wrong member */
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const made = await module.create(options, 'model.options');
@@ -37,19 +34,14 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
   return checkedModel(made, `module/${module.name}`, module.file);
 }
 
-/**
- * @param name its id where it has none
- * @param file that it comes from; undefined for an object
- * @throws UserError for a missing member; calls throw ModelError where `generate` throws or returns no text
- */
+/** Wraps a user's model. `file`: its module; undefined for an object. @throws UserError for a missing member */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, seesImages, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
-  if (typeof id !== 'string' || id === '') {
+  if (typeof id !== 'string' || id === '')
     throw new UserError({ ...place, message: `id of ${subject} must be a text`, value: id });
-  }
   if (typeof generate !== 'function') {
     const remedy = 'give it generate(messages, options), which returns the text of the answer';
     throw new UserError({ ...place, message: `${subject} has no function generate`, remedy });
@@ -82,9 +74,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
         const completion = typeof given === 'string' ? { text: given } : given;
-        if (!isRecord(completion) || typeof completion.text !== 'string') {
+        if (!isRecord(completion) || typeof completion.text !== 'string')
           throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
-        }
         return {
           finishReason: 'stop',
           usage: {},

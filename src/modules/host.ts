@@ -1,25 +1,24 @@
-/** The thread that users' modules run in; `module-thread.ts` is its other side. */
+/** The thread that runs users' modules; `module-thread.ts` is its other side. */
 import { extname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parentPort } from 'node:worker_threads';
 import { messageOf, UserError } from '../base/errors.js';
 import { continueAt, createGenerator, type RandomGenerator, stateOf } from '../random/generator.js';
-import type {
-  FromHost,
-  HostSetting,
-  ModuleKind,
-  Request,
-  SentError,
-  SentValue,
-  ToHost,
+import {
+  type FromHost,
+  type HostSetting,
+  type ModuleKind,
+  plainCopy,
+  type Request,
+  type SentError,
+  type SentValue,
+  type ToHost,
 } from './host-messages.js';
-import { hostModules, stackOf } from './hosting.js';
-import { plainCopy } from './plain.js';
-import { tellPulse } from './pulse.js';
+import { hostModules, stackOf, tellPulse } from './pulse.js';
 import { importModule, membersOf, type UserModule } from './user-module.js';
 
-/** A function, and the generator that it was given last, with the state that the other side knows of. */
+/** A function, and the generator it last received, with the state known to the other side. */
 interface Held {
   readonly call: (...given: readonly unknown[]) => unknown;
   random?: RandomGenerator;
@@ -56,7 +55,7 @@ port.on('message', (message: ToHost) => {
   else void answer(message.id, message.request);
 });
 
-/** Errors, and values that can't be sent, are answered too. */
+/** Also answers errors and values that can't be sent. */
 async function answer(id: number, request: Request): Promise<void> {
   try {
     say({ kind: 'answer', id, ...(await answerTo(id, request)) });
@@ -117,7 +116,7 @@ async function call(id: number, { given, later, random: state, target }: Request
     if (later) return { value: { data: plainCopy(await result) } };
     return { value: isPromise(result) ? ({ promise: true } as const) : sentValue(result) };
   }
-  // The stream goes on here where the other side has drawn nothing from it meanwhile.
+  // Continue the stream here if the other side has drawn nothing in between.
   const { known, random = createGenerator(0) } = function_;
   if (!known?.every((word, i) => word === state[i])) continueAt(random, state);
   const value = sentValue(function_.call(...given, random));
@@ -125,7 +124,7 @@ async function call(id: number, { given, later, random: state, target }: Request
   return { value, random: stateOf(random)! };
 }
 
-/** Options of a call as users' code gets them: what can't be sent is made here. */
+/** Adds the parts of a call's options that can't be sent. */
 function withSignal(id: number, part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('seeds' in part)) return part;
   const abort = new AbortController();
@@ -135,7 +134,7 @@ function withSignal(id: number, part: unknown): unknown {
   return { ...part, signal: abort.signal, onText };
 }
 
-/** One may reject later. */
+/** It may reject later. */
 function isPromise(value: unknown): boolean {
   if (!(value instanceof Promise)) return false;
   value.catch(() => undefined);

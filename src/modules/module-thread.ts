@@ -1,6 +1,6 @@
 /**
- * A thread that users' modules run in, as the rest of the program sees it. What they make arrives as plain data and
- * functions of this thread, which call theirs: a call can be stopped, and what it returns has been read.
+ * The thread that runs users' modules, as seen by the rest of the program. Results arrive as plain data and
+ * proxy functions, so calls can be stopped and results have been read.
  */
 import process from 'node:process';
 import {
@@ -15,22 +15,29 @@ import { EnvironmentError, type EnvironmentFailure } from '../base/environment-e
 import { UserError } from '../base/errors.js';
 import { continueAt, type RandomGenerator, stateOf } from '../random/generator.js';
 import { startThread } from '../storage/thread.js';
-import type { FromHost, HostSetting, Request, SentError, SentValue, ToHost } from './host-messages.js';
-import { plainCopy } from './plain.js';
+import {
+  type FromHost,
+  type HostSetting,
+  plainCopy,
+  type Request,
+  type SentError,
+  type SentValue,
+  type ToHost,
+} from './host-messages.js';
 import { watchPulse } from './pulse.js';
 
-/** Longest call of users' code, in seconds. */
+/** Longest call of user code, in seconds. */
 export const usualSeconds = 60;
 
 export interface CallSetting {
-  /** Name of the file, for messages. */
+  /** File name, for messages. */
   readonly origin: string;
   readonly seconds: number;
   /** Whether functions return promises. Others block this thread until they return. */
   readonly later: boolean;
 }
 
-/** Why the thread ended, and the file that did it, where that is known. */
+/** Why the thread ended, and the file responsible if known. */
 interface Failure {
   readonly kind: EnvironmentFailure;
   readonly message: string;
@@ -46,13 +53,16 @@ interface Later {
 }
 
 interface Pending extends Later {
-  /** Called without an answer where the thread has ended. */
+  /** Called without an answer if the thread has ended. */
   settle(answer?: FromHost): void;
 }
 
-/** How long a call may block this thread before signals end the process: the event loop, which handles them, waits. */
+/**
+ * A call that blocks this thread for longer lets signals end the process, because the event loop can't handle
+ * them.
+ */
 const patienceMs = 500;
-/** How long users' code may go on with a call that is no longer wanted. */
+/** Grace period for user code after a call is cancelled. */
 const afterAbortMs = 5000;
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -79,7 +89,7 @@ export class ModuleThread {
       this.#end(exited(code));
     });
     port1.on('message', (message: FromHost) => this.#receive(message));
-    // Only a call keeps the process alive, not what modules leave open.
+    // Only calls keep the process alive, not what modules leave open.
     this.#worker.unref();
     port1.unref();
   }
@@ -88,17 +98,16 @@ export class ModuleThread {
     return this.#failure !== undefined;
   }
 
-  /** Whether a promise of it is waited for. */
   get isBusy(): boolean {
     return this.#pending.size > 0;
   }
 
-  /** Ends the thread, also in the middle of a call. */
+  /** Ends the thread, even during a call. */
   close(): void {
     this.#end({ kind: 'died', message: 'it was closed' });
   }
 
-  /** @throws UserError of the module; EnvironmentError where it does not return in time */
+  /** @throws UserError from the module; EnvironmentError if it doesn't return in time */
   async load(request: Omit<Request & { kind: 'load' }, 'kind'>, setting: CallSetting) {
     const { value } = await this.#ask({ kind: 'load', ...request }, setting);
     const { target, ...module } = this.#decoded(value, '', setting) as {
@@ -135,7 +144,7 @@ export class ModuleThread {
     else this.#pending.get(message.id)?.settle(message);
   }
 
-  /** @throws what users' code threw, or what ended its thread */
+  /** @throws what user code threw, or what ended its thread */
   #answered(answer: FromHost | undefined, { origin }: CallSetting): Answer {
     if (answer?.kind === 'answer') return answer;
     if (answer?.kind === 'thrown') throw thrownError(answer.error);
@@ -170,7 +179,7 @@ export class ModuleThread {
     }
   }
 
-  /** Makes a request and waits for its answer, while nothing else happens in this thread. @throws as `#answered` */
+  /** Sends a request and blocks this thread until it is answered. @throws as `#answered` */
   #askNow(request: Request, name: string, setting: CallSetting): Answer {
     if (this.#failure !== undefined) return this.#answered(undefined, setting);
     const id = ++this.#requests;
@@ -183,7 +192,6 @@ export class ModuleThread {
     return this.#answered(answer, setting);
   }
 
-  /** Messages that have arrived and wait to be received. */
   *#arrived(): Generator<FromHost, void> {
     for (;;) {
       const got = receiveMessageOnPort(this.#port);
@@ -192,7 +200,7 @@ export class ModuleThread {
     }
   }
 
-  /** The answer, as soon as it is there; undefined where it is not by then, or the thread has ended. */
+  /** The answer, once it is there; undefined after `end`, or if the thread has ended. */
   #received(id: number, end: number): FromHost | undefined {
     for (;;) {
       const [sent, hasEnded] = [Atomics.load(this.#shared, 0), Atomics.load(this.#shared, 1)];
@@ -251,7 +259,7 @@ const exited = (code?: number): Failure => ({
   message: `it ended its thread${code === undefined ? '' : ` with exit code ${code}`}: a module may not call process.exit`,
 });
 
-/** While nothing in this thread can handle signals, they end the process as they do any other. */
+/** Restores default signal handling while this thread is blocked. */
 function withDefaultSignals<T>(wait: () => T): T {
   if (!isMainThread) return wait();
   const handlers = signals.map((signal) => [signal, process.listeners(signal)] as const);
@@ -266,7 +274,7 @@ function withDefaultSignals<T>(wait: () => T): T {
 
 let shared: ModuleThread | undefined;
 
-/** The thread of all users' modules that this thread calls, started as it is first needed. */
+/** The thread for all users' modules called from here, started on first use. */
 export function moduleThread(): ModuleThread {
   if (shared === undefined || shared.ended) shared = new ModuleThread();
   return shared;

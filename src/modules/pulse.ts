@@ -1,4 +1,48 @@
-/** What of users' code a thread is in, told to the thread that watches it by a number in shared memory. */
+import process from 'node:process';
+import { messageOf } from '../base/errors.js';
+import { harmlessLine } from '../base/terminal-text.js';
+
+let here = false;
+
+/** Whether users' modules run in this thread. */
+export const hostsModules = (): boolean => here;
+
+/**
+ * Makes this thread run users' modules. Their output and unhandled rejections go to standard error, because
+ * standard output is for results.
+ * @param onUncaught receives an uncaught error before the thread ends
+ */
+export function hostModules(onUncaught: (message: string) => void): void {
+  here = true;
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  const noted = new Set<string>();
+  process.on('unhandledRejection', (reason) => {
+    const place = /file:\S+:\d+:\d+/.exec(stackOf(reason))?.[0];
+    const note = `a module left a promise that was rejected: ${readable(reason)}${place ? ` (${place})` : ''}\n`;
+    if (noted.has(note) || noted.size === mostNotes) return;
+    noted.add(note);
+    process.stderr.write(note);
+  });
+  process.on('uncaughtException', (error) => {
+    onUncaught(readable(error));
+    process.exit(1);
+  });
+}
+
+const mostNotes = 10;
+
+const readable = (error: unknown): string => harmlessLine(messageOf(error));
+
+/** The stack of anything thrown; empty if unreadable. */
+export function stackOf(error: unknown): string {
+  try {
+    return String((error as Partial<Error> | undefined)?.stack ?? '');
+  } catch {
+    return '';
+  }
+}
+
+/** Reports through shared memory which user code a thread is running, so another thread can watch it. */
 const calls = [
   'nothing',
   'the top level',
@@ -21,19 +65,19 @@ const numbers = new Map(calls.map((name, i) => [name, i]));
 let memory: Int32Array | undefined;
 let count = 0;
 
-/** From here on, this thread writes there what it calls. */
+/** Makes this thread report its calls. */
 export function tellPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** The number counts, so that two calls of the same function differ. */
+/** The number counts calls, so that two calls of the same function differ. */
 export function enter(name: UserCall): void {
   if (memory === undefined) return;
   count = (count + calls.length) % (calls.length * 2 ** 26);
   store(memory, place, count + numbers.get(name)!);
 }
 
-/** Calls a user's function, as which it is then known. */
+/** Runs a user's function under this name. */
 export function watched<T>(name: UserCall, call: () => T): T {
   if (memory === undefined) return call();
   enter(name);
@@ -44,7 +88,7 @@ export function watched<T>(name: UserCall, call: () => T): T {
   }
 }
 
-/** Tells of a call that lasts longer than that. @returns what ends the watch */
+/** Calls back if a call takes too long. @returns a function that stops watching */
 export function watchPulse(
   shared: Int32Array,
   seconds: number,

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** SHA-256 of the source of each module, and of its relative imports, by absolute path. */
+/** SHA-256 of each module and its relative imports, by absolute path. */
 export type ModuleHashes = Readonly<Record<string, string>>;
 
 /**
- * Hashes modules and the files that they import by a relative path, those of these, and so on; packages and Node's own
- * modules count by the name in the source. `new URL('./data.json', import.meta.url)` counts as an import.
+ * Hashes modules and, recursively, the files that they import by relative path; packages count by name only.
+ * `new URL('./data.json', import.meta.url)` counts as an import.
  */
 export function hashModules(paths: readonly string[]): ModuleHashes {
   const hashes: Record<string, string> = {};
@@ -29,20 +29,20 @@ const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFi
 
 const relativeImport = /\b(?:from|import|require|resolve|URL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
 
-/** Resolves a path like Node: `require` may leave the extension out, and TypeScript writes `.js` for `.ts`. */
+/** Resolves a path like Node: `require` may omit the extension, and TypeScript writes `.js` for `.ts`. */
 function fileOf(path: string): string | undefined {
   const candidates = ['.js', '.cjs', '.json', '/index.js'].map((ending) => path + ending);
   return [path, path.replace(/js$/, 'ts'), ...candidates].find(isFile);
 }
 
-/** Files of these modules that are no longer what they were; none where nothing is known of them. */
+/** Files of these modules that have changed; empty if their state is unknown. */
 export function changedSince(was: ModuleHashes | undefined, paths: readonly string[]): readonly string[] {
   if (was === undefined || paths.length === 0) return [];
   const now = hashModules(paths);
   return Object.keys(now).filter((file) => was[file] !== now[file]);
 }
 
-/** Files that differ between two states, or are there in one alone. */
+/** Files that differ between two states or exist in only one. */
 export function changedModules(was: ModuleHashes, now: ModuleHashes): readonly string[] {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((file) => was[file] !== now[file]);
 }

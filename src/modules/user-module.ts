@@ -1,4 +1,4 @@
-/** Modules of users: files that a config names in the place of a built-in environment, policy, model, … */
+/** Users' modules: files named in a config in place of a built-in environment, policy, model, … */
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
@@ -6,20 +6,19 @@ import { pathToFileURL } from 'node:url';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
 import { isPathOf } from '../settings/settings.js';
 import type { ModuleKind } from './host-messages.js';
-import { hostsModules, stackOf } from './hosting.js';
 import { moduleThread, usualSeconds } from './module-thread.js';
-import { enter } from './pulse.js';
+import { enter, hostsModules, stackOf } from './pulse.js';
 
 /** The checked default export of a module. */
 export interface UserModule {
   /** Absolute path. */
   readonly file: string;
-  /** `name` of the record, else the file's name without its extension. */
+  /** The record's `name`, otherwise the file name without extension. */
   readonly name: string;
   /**
-   * Makes the environment, policy, model, … of the module.
-   * @param field of the config that holds the options, for messages
-   * @throws UserError that names the file, where the options don't fit its schema or it throws
+   * Creates the environment, policy, model, … of the module.
+   * @param field of the config that holds the options, for errors
+   * @throws UserError that names the file, if the options don't fit its schema or it throws
    */
   create(
     options: Readonly<Record<string, unknown>>,
@@ -28,10 +27,10 @@ export interface UserModule {
   ): Promise<unknown>;
 }
 
-/** Whether a config's value names a file to be imported: `./my-env.js`, as opposed to `CartPole-v1`. */
+/** Whether a config value names a file: `./my-env.js`, as opposed to `CartPole-v1`. */
 export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
 
-/** What is read of the object that `create` returns: everything, where nothing is named. */
+/** Members read from the object that `create` returns; undefined: all. */
 export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefined>> = {
   environment: [
     ...['observationSpace', 'actionSpace', 'maxSteps', 'stepSeconds', 'reset', 'step', 'frame', 'close'],
@@ -47,8 +46,8 @@ export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefine
  * Loads a module in the thread of users' modules; Node imports each file once a thread.
  * @param field of the config that names it
  * @param seconds longest wait for a call
- * @throws UserError that names the file, and what its default export lacks; EnvironmentError where the module does not
- *   return in time or ends the thread
+ * @throws UserError that names the file, and what its default export lacks; EnvironmentError where the module
+ * does not return in time or ends the thread
  */
 export async function loadModule(
   path: string,
@@ -61,10 +60,10 @@ export async function loadModule(
   return moduleThread().load({ path: resolve(path), as: kind, field }, setting);
 }
 
-/** @throws UserError for a file of TypeScript that this version of Node can't run */
+/** @throws UserError for a TypeScript file that this version of Node can't run */
 export function requireRunnable(file: string, field: string): void {
   const { typescript } = process.features as { readonly typescript?: unknown };
-  // From sources, this program is run by a loader of TypeScript itself.
+  // From sources, a TypeScript loader runs this program itself.
   if (!/\.[cm]?ts$/.test(file) || typescript || extname(import.meta.url) === '.ts') return;
   throw new UserError({
     field,
@@ -74,7 +73,7 @@ export function requireRunnable(file: string, field: string): void {
   });
 }
 
-/** What to do where a file's syntax is of the other kind of modules than its name and package.json say. */
+/** The remedy if a file's syntax doesn't match its kind of module (ESM or CommonJS). */
 function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
   const stem = basename(file, extname(file));
   if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
@@ -84,7 +83,7 @@ function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
   return {};
 }
 
-/** As `loadModule`, in this thread. */
+/** Like `loadModule`, in this thread. */
 export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
   const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} writes one)`;
@@ -161,7 +160,7 @@ function parseWith(schema: object, options: unknown, file: string, field: string
   }
 }
 
-/** The file, with line and column where the error's trace tells them. */
+/** The file, with line and column if the stack shows them. */
 export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
   const trace = stackOf(error);
   const place = [pathToFileURL(file).href, file]

@@ -1,6 +1,5 @@
 /** Compares players: mean results, and differences over the games that both played. */
 import { resolve } from 'node:path';
-import { findRuns } from '../archive/names.js';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { nothingLeft } from '../comparison/compare.js';
@@ -9,18 +8,17 @@ import { leftOutText } from '../comparison/table.js';
 import { formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { csvTable, estimate, number, terminalTable, text } from '../format/table.js';
 import type { GameRecord } from '../runs/events.js';
-import { describeReason } from '../runs/facts.js';
+import { findRuns } from '../runs/listing/names.js';
 import { openLogs, runFiles } from '../runs/reader.js';
+import { describeReason } from '../runs/summary.js';
 import { comparePairs, type PairedDifference } from '../statistics/paired.js';
-import { type Judged, verdicts } from '../statistics/verdict.js';
+import { type Judged, verdicts } from '../statistics/tests.js';
 import { replaceFile } from '../storage/files.js';
 import { loadPlayConfig } from './play-config.js';
-import { gamesOf } from './play-games.js';
-import { type PlayResult, percent, playResult } from './play-result.js';
+import { gamesOf, type PlayResult, percent, playResult } from './play-result.js';
 import { isPlay } from './played.js';
 
 interface ComparedPlay extends PlayResult {
-  /** A unique name. */
   readonly name: string;
 }
 

@@ -4,25 +4,13 @@
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../agents/speaker.js';
-import { type AskingRequest, askRound, finalError } from '../experiment/budget/asking.js';
+import { type AskingRequest, askRound, finalError } from '../experiment/budget/ask-round.js';
+import { RunStopped } from '../experiment/stopping.js';
 import { type LanguageModel, ModelError } from '../models/language-model.js';
 import { receivedText } from '../models/secrets.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
-import type { StopReason } from '../runs/events.js';
 import type { PlayConfig } from './play-config.js';
 
-/** Ends a play before its last game. */
-export class StopError extends Error {
-  override readonly name = 'StopError';
-  readonly reason: StopReason;
-
-  constructor(reason: StopReason) {
-    super(reason.kind);
-    this.reason = reason;
-  }
-}
-
-/** A model's reply, with the call that it came from. */
 export interface ModelReply extends Reply {
   readonly call?: CallRecord;
 }
@@ -48,7 +36,7 @@ export interface ModelSpeakerSettings
 /** A play gives up after this many consecutive rounds in which every call failed. */
 const patience = 3;
 
-/** @throws StopError at a limit, at a stop request, and if the model gives no answers */
+/** @throws RunStopped at a limit, at a stop request, and if the model gives no answers */
 export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
   const { model, policy, wave } = settings;
   // Every conversation is different, so none shares a call with another.
@@ -83,12 +71,12 @@ export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply
         const error = call && finalError(call, settings);
         if (error === undefined) continue;
         const reached = error.kind === 'aborted' ? settings.timeUp() : undefined;
-        throw reached === undefined ? error : new StopError({ kind: 'limit', limit: reached });
+        throw reached === undefined ? error : new RunStopped({ kind: 'limit', limit: reached });
       }
       const reached = isCut && !settings.finish.aborted ? settings.timeUp() : undefined;
-      if (reached !== undefined) throw new StopError({ kind: 'limit', limit: reached });
-      if (isCut || settings.finish.aborted) throw new StopError({ kind: 'interrupted' });
-      if (limit !== undefined) throw new StopError({ kind: 'limit', limit });
+      if (reached !== undefined) throw new RunStopped({ kind: 'limit', limit: reached });
+      if (isCut || settings.finish.aborted) throw new RunStopped({ kind: 'interrupted' });
+      if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
       silent = calls.every((call) => call?.outcome.kind === 'error') ? silent + 1 : 0;
       if (silent >= patience) throw silence(calls);
       return calls.map((call, i) => ({ text: textOf(call!, conversations[i]!), call: call! }));
@@ -116,7 +104,6 @@ function textOf({ completion, outcome }: CallRecord, { choices }: Conversation):
   return choices!.find(({ action }) => JSON.stringify(action) === JSON.stringify(chosen))!.text;
 }
 
-/** The record of a call, with the action named in its reply if there is one. */
 function judge(
   { completion, cost, outcome, ...base }: EndedCall,
   { choices, seed }: Conversation,

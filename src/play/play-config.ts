@@ -12,7 +12,7 @@ import { localSchema } from '../models/local/settings.js';
 import { moduleModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../settings/settings.js';
-import { longestPart } from '../storage/names.js';
+import { longestPart } from '../storage/regular-file.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 

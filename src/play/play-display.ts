@@ -5,10 +5,10 @@ import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
-import { controlledText } from '../runs/control.js';
 import type { GameRecord, RunEvent } from '../runs/events.js';
-import { playMeans } from './play-figures.js';
+import { controlledText } from '../runs/requests.js';
 import type { PlayDisplay } from './play-games.js';
+import { playMeans } from './play-result.js';
 
 export function createPlayDisplay(
   mode: ProgressMode,

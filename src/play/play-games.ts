@@ -4,8 +4,8 @@ import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
-import { Control } from '../experiment/control/control.js';
-import { statusAfter } from '../experiment/stopping.js';
+import { RunCommands } from '../experiment/run-commands.js';
+import { RunStopped, statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
 import { deriveSeeds } from '../random/generator.js';
 import { type CallRecord, type EndedCall, faultsOf } from '../runs/calls.js';
@@ -13,8 +13,8 @@ import { firstFaults, type GameRecord, type RunEvent, type StopReason } from '..
 import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
-import { type ModelReply, modelSpeaker, StopError } from './model-speaker.js';
-import { playFigures, playMeans } from './play-figures.js';
+import { type ModelReply, modelSpeaker } from './model-speaker.js';
+import { gamesOf, playFigures, playMeans } from './play-result.js';
 import { callsAtOnce, type PlaySetup } from './play-setup.js';
 import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
 
@@ -25,18 +25,13 @@ export interface PlayDisplay {
   close(): void;
 }
 
-/** The games recorded in a run directory. */
-export const gamesOf = (recorded: { readonly episodes: Iterable<unknown> }): readonly GameRecord[] => [
-  ...(recorded.episodes as Iterable<GameRecord>),
-];
-
 export async function playInDirectory(
   setup: PlaySetup,
   directory: RunDirectory,
   display: PlayDisplay,
   outside: Outside,
 ): Promise<void> {
-  const control = new Control(directory.path, outside.stop, outside.milliseconds);
+  const control = new RunCommands(directory.path, outside.stop, outside.milliseconds);
   const play = new Play(setup, directory, display, { ...outside, stop: control.stop }, control);
   try {
     await play.run();
@@ -58,7 +53,7 @@ class Play {
   readonly #directory: RunDirectory;
   readonly #display: PlayDisplay;
   readonly #outside: Outside;
-  readonly #control: Control;
+  readonly #control: RunCommands;
   readonly #started: number;
   readonly #earlierMs: number;
   readonly #games: GameRecord[];
@@ -76,7 +71,7 @@ class Play {
     directory: RunDirectory,
     display: PlayDisplay,
     outside: Outside,
-    control: Control,
+    control: RunCommands,
   ) {
     const { recorded } = directory;
     this.#setup = setup;
@@ -117,7 +112,7 @@ class Play {
     let reason: StopReason = { kind: 'iterations' };
     try {
       while (this.#games.length < config.episodes) {
-        await this.#control.heed();
+        await this.#control.poll();
         this.#requireTime();
         await this.#playWave(Math.min(config.parallel, arena.batch.slots));
       }
@@ -144,11 +139,11 @@ class Play {
     };
   }
 
-  /** @throws StopError if the user has asked to stop or time is up */
+  /** @throws RunStopped if the user has asked to stop or time is up */
   #requireTime(): void {
     const { finish, abort } = this.#outside.stop;
-    if (finish.aborted || abort.aborted) throw new StopError({ kind: 'interrupted' });
-    if (this.#leftMs() <= 0) throw new StopError({ kind: 'limit', limit: 'minutes' });
+    if (finish.aborted || abort.aborted) throw new RunStopped({ kind: 'interrupted' });
+    if (this.#leftMs() <= 0) throw new RunStopped({ kind: 'limit', limit: 'minutes' });
   }
 
   #leftMs(): number {
@@ -158,7 +153,7 @@ class Play {
 
   /** @throws any error that is neither a stop nor a failure of the model or environment */
   #reasonOf(error: unknown): StopReason {
-    if (error instanceof StopError) return error.reason;
+    if (error instanceof RunStopped) return error.reason;
     if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
     if (error instanceof ModelError) return { kind: 'model-error', message: error.message };
     if (!(error instanceof EnvironmentError)) throw error;

@@ -1,17 +1,17 @@
 /** Composition root of a play: config → environments, agent, model, and the initial content of its run directory. */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
-import { type Arena, localArena, remoteArena } from '../agents/arena.js';
+import { type Arena, localArena, remoteArena } from '../agents/player.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
 import { UserError } from '../base/errors.js';
 import { commit, version } from '../base/package.js';
 import { isBuiltInId, isRemoteId, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
-import { countedBy } from '../experiment/budget/counted.js';
 import { Ledger } from '../experiment/budget/ledger.js';
-import { callsIn } from '../experiment/proposer/cassette.js';
-import { createModel } from '../experiment/proposer/create-model.js';
+import { countedBy } from '../experiment/budget/usage.js';
+import { callsIn } from '../experiment/open-models.js';
+import { createModel } from '../experiment/proposer.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { moduleModel } from '../models/user-model.js';
@@ -29,11 +29,8 @@ export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
   readonly agent: PromptedAgent;
-  /** Undefined for players without a model. */
   readonly model: LanguageModel | undefined;
-  /** Counts calls for the limits. */
   readonly ledger: Ledger;
-  /** Seed of each game. */
   readonly starts: readonly number[];
   readonly fingerprint: string;
   readonly prompts: { readonly hash: string };
@@ -143,7 +140,6 @@ const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
 /** Maximum batch size of a local model. */
 const mostInBatch = 64;
 
-/** Maximum number of concurrent calls. */
 export function callsAtOnce({ model, parallel }: PlayConfig): number {
   if (model === undefined) return 1;
   return 'concurrency' in model ? model.concurrency : parallel;

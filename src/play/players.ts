@@ -4,8 +4,8 @@
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Agent } from '../agents/agent.js';
-import type { Arena } from '../agents/arena.js';
-import { listedChoices } from '../agents/choices.js';
+import type { Arena } from '../agents/player.js';
+import { listedChoices } from '../agents/reading.js';
 import type { Fallback } from '../agents/settings.js';
 import type { Reply, Speaker } from '../agents/speaker.js';
 import { UserError } from '../base/errors.js';

@@ -1,20 +1,21 @@
 /** Plays a config of games in a run directory, and resumes plays. */
 import { basename, join, resolve } from 'node:path';
-import { findRun } from '../archive/names.js';
-import { goOn, refuseChanges } from '../archive/steer-runs.js';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { openPage } from '../base/open-page.js';
 import { fitted } from '../format/width.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createRunDirectory } from '../runs/create.js';
-import { describeReason } from '../runs/facts.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
+import { findRun } from '../runs/listing/names.js';
+import { goOn, refuseChanges } from '../runs/listing/steer.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readManifest, runFiles } from '../runs/reader.js';
+import { describeReason } from '../runs/summary.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
+import { runName } from '../studies/library-run.js';
 import { closeLeft, isReported } from '../studies/single-run.js';
 import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
@@ -51,7 +52,10 @@ export async function playConfig(
     await openModel(setup, context);
     const place =
       runDir === undefined
-        ? claimDirectory(resolve(context.cwd, runsDir), playName(loaded, context.now()))
+        ? claimDirectory(
+            resolve(context.cwd, runsDir),
+            runName(loaded.config, `${loaded.stem}.yaml`, context.now()),
+          )
         : resolve(context.cwd, runDir);
     const directory = createRunDirectory(place, {
       configYaml: playYaml(loaded.config),
@@ -120,11 +124,6 @@ function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): 
     alternatives: ['model', 'expert', 'random', 'first'],
   });
 }
-
-const playName = ({ config, stem }: LoadedPlay, now: Date): string => {
-  const [date, time] = now.toISOString().split('T') as [string, string];
-  return `${config.name ?? stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
-};
 
 /** Maximum prompt length, in tokens, that a server is asked to allow for. */
 const mostExpected = 16_384;

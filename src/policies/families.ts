@@ -18,7 +18,6 @@ import {
 interface PolicyRecord {
   /** The value of `policy.kind`. */
   readonly name: BuiltInPolicyConfig['kind'];
-  /** The `policy` section of a config. */
   readonly schema: z.ZodType;
   /** @throws UserError if the policies don't fit the environment */
   create(config: { readonly kind: string }, environment: EnvironmentSpec): PolicyFamily;
@@ -38,16 +37,13 @@ export const policySchema = z.discriminatedUnion('kind', [
   modulePolicySchema,
 ]);
 
-/**
- * Creates the built-in policy family that `config` names, for the spaces of `environment`.
- * @throws UserError if the two don't fit together
- */
+/** Creates the built-in policy family that `config` names. @throws UserError if it doesn't fit the environment */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
   const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
   if (record !== undefined) return record.create(config, environment);
   throw new UserError({
     field: 'policy.kind',
-    message: 'policies of a module have to be imported first',
+    message: 'policies of a module must be imported first',
     remedy: 'use openPolicyFamily',
   });
 }

@@ -1,19 +1,38 @@
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import type { RandomGenerator } from '../random/generator.js';
+import { createGenerator, type RandomGenerator, shuffled } from '../random/generator.js';
 import { firstLargest } from '../statistics/descriptive.js';
-import { placesOf } from './order.js';
 import {
   createProjection,
   linearWeights,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
   type PolicyFamily,
   type VectorShape,
+  vectorShape,
+  weightParameters,
 } from './policy.js';
-import type { LinearConfig } from './settings.js';
-import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
+import type { LinearConfig, LinearOrder } from './settings.js';
+
+/** Size of the weight matrix: a row per observation, plus one for the bias if present; a column per output. */
+interface LinearShape extends VectorShape {
+  readonly bias: boolean;
+}
+
+/** The parameter index of each weight, counted row by row with biases last; undefined if the orders agree. */
+function placesOf(
+  { observations, outputs, bias }: LinearShape,
+  order: LinearOrder | undefined,
+): readonly number[] | undefined {
+  const rows = observations + (bias ? 1 : 0);
+  const weights = Array.from({ length: rows * outputs }, (_, weight) => weight);
+  if (order === undefined || order === 'rows') return undefined;
+  if (order === 'columns') return weights.map((w) => (w % outputs) * rows + Math.floor(w / outputs));
+  if (order === 'bias-first') return bias ? weights.map((w) => (w + outputs) % weights.length) : undefined;
+  return shuffled(weights, createGenerator(order.shuffled));
+}
 
 /**
  * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a` (i is an observation dimension);
@@ -23,7 +42,7 @@ import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
  */
 export function linearPolicies(config: LinearConfig, environment: EnvironmentSpec): PolicyFamily {
   const { bias } = config;
-  const shape: Shape = { ...vectorShape(environment, config.kind), bias };
+  const shape: LinearShape = { ...vectorShape(environment, config.kind), bias };
   const weights = (shape.observations + (bias ? 1 : 0)) * shape.outputs;
   const projection = config.projection && createProjection(config.projection, weights);
   const places = placesOf(shape, config.order);
@@ -38,11 +57,7 @@ export function linearPolicies(config: LinearConfig, environment: EnvironmentSpe
   };
 }
 
-interface Shape extends VectorShape {
-  readonly bias: boolean;
-}
-
-function buildLinear(values: ParameterVector, shape: Shape): Policy {
+function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   const { observations, outputs, bias, discrete, firstAction } = shape;
   const weights = Float64Array.from(values);
   const outputsFor = (observation: readonly number[], sums: number[]): number[] => {
@@ -76,7 +91,7 @@ export function toGrid(value: number, { low, high, decimals }: Omit<ParameterSpe
   return Math.min(last, Math.max(first, Math.round(value * scale))) / scale + 0;
 }
 
-function weightNames(shape: Shape): readonly string[] {
+function weightNames(shape: LinearShape): readonly string[] {
   const { bias, observations } = shape;
   const targets = outputNames(shape);
   const weights = Array.from({ length: observations }, (_, i) =>
@@ -97,6 +112,6 @@ const orderInSubspace = () =>
   new UserError({
     field: 'policy.order',
     message:
-      'says how weights stand among the parameters, but with policy.projection no parameter is a weight',
-    remedy: 'leave one of the two out',
+      'sets the order of weights among the parameters, but with policy.projection no parameter is a weight',
+    remedy: 'omit one of the two',
   });

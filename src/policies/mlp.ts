@@ -5,6 +5,7 @@ import { firstLargest } from '../statistics/descriptive.js';
 import { toGrid } from './linear.js';
 import {
   createProjection,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type Policy,
@@ -12,9 +13,10 @@ import {
   type PolicyFamily,
   project,
   type VectorShape,
+  vectorShape,
+  weightParameters,
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
-import { outputNames, vectorShape, weightParameters } from './vector-spaces.js';
 
 /** Larger networks can't be proposed: a prompt line must hold all parameters, and CMA-ES their covariances. */
 const maxParameters = 5000;
@@ -93,13 +95,13 @@ function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
   if (weights <= most) return;
   const fewer =
     projection === undefined && weights <= maxWeights
-      ? 'use fewer hidden units, or policy.projection: {rank: 10}, which proposes few numbers that make all of them'
+      ? 'use fewer hidden units, or policy.projection: {rank: 10}, which needs only 10 parameters'
       : 'use fewer hidden units';
   throw new UserError({
     field: 'policy.hidden',
     message: `this network would have ${weights} weights and biases; at most ${most} can be ${projection === undefined ? 'proposed' : 'projected'}`,
     value: hidden,
-    remedy: `${fewer}; \`policyloop finetune rl\` trains larger ones by reinforcement`,
+    remedy: `${fewer}; \`policyloop finetune rl\` trains larger ones by reinforcement learning`,
   });
 }
 

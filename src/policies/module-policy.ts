@@ -51,7 +51,7 @@ export interface RecordedPolicy {
 /** A policy family for display only; its policies can't be built. */
 export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
   const refuse = () => {
-    throw new UserError({ message: 'policies of a module are not made to be looked at' });
+    throw new UserError({ message: 'policies of a module are recorded for display only' });
   };
   const { name, parameters, text } =
     'name' in recorded
@@ -75,7 +75,7 @@ const parametersShape = z
     names: z.array(z.string()).optional(),
   })
   .refine(({ low, high }) => low < high, 'low must be below high')
-  .refine(({ count, names }) => (names?.length ?? count) === count, 'names must be as many as count says');
+  .refine(({ count, names }) => (names?.length ?? count) === count, 'there must be one name per parameter');
 
 /** @throws UserError that names the file and what is missing or wrong */
 export async function modulePolicies(
@@ -119,7 +119,7 @@ export async function modulePolicies(
         const action = guarded('the policy', () => policy(observation));
         if (isValidAction(action, actionSpace)) return action;
         throw wrong(
-          `the policy returned ${typeof action === 'bigint' ? action : (JSON.stringify(action) ?? 'nothing')}, which is no action of ${id}`,
+          `the policy returned ${typeof action === 'bigint' ? action : (JSON.stringify(action) ?? 'nothing')}, which is not an action of ${id}`,
         );
       };
     },

@@ -1,6 +1,13 @@
 import { Matrix, QrDecomposition } from 'ml-matrix';
 import { UserError } from '../base/errors.js';
-import type { Action, NumericSpace, Observation, Space } from '../environments/environment.js';
+import {
+  type Action,
+  dimensionsOf,
+  type EnvironmentSpec,
+  type NumericSpace,
+  type Observation,
+  type Space,
+} from '../environments/environment.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 
@@ -53,7 +60,6 @@ export type PolicyDescription =
     } & VectorShape)
   | ({
       readonly kind: 'mlp';
-      /** Widths of the hidden layers. */
       readonly hidden: readonly number[];
       /** Activation function of the hidden layers. */
       readonly activation: 'tanh' | 'relu' | 'leaky-relu';
@@ -73,10 +79,7 @@ export type PolicyDescription =
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
-/**
- * Inner bin edges of one observation dimension. There are `edges.length + 1` bins; bin i holds edges[i-1] ≤ x
- * < edges[i].
- */
+/** Inner bin edges of one dimension: bin i holds edges[i-1] ≤ x < edges[i]. */
 export interface BinEdges {
   readonly edges: readonly number[];
 }
@@ -96,10 +99,7 @@ export interface Projection {
   readonly seed: number;
   /** Number of parameters. */
   readonly rank: number;
-  /**
-   * √(weights / rank). With it, the weights have the same root mean square as the parameters, so a range
-   * means the same for both.
-   */
+  /** √(weights / rank), which gives the weights the same root mean square as the parameters. */
   readonly scale: number;
   /** B, with one row per weight and orthonormal columns. */
   readonly basis: readonly ParameterVector[];
@@ -115,9 +115,9 @@ export function createProjection({ rank, seed }: ProjectionConfig, weights: numb
   if (rank > weights) {
     throw new UserError({
       field: 'policy.projection.rank',
-      message: `this policy has ${weights} weights, so that no more parameters than that can make them`,
+      message: `exceeds the number of weights of this policy, ${weights}`,
       value: rank,
-      remedy: `use a rank of at most ${weights}, or leave policy.projection out: every weight is then a parameter`,
+      remedy: `use a rank of at most ${weights}, or omit policy.projection: every weight is then a parameter`,
     });
   }
   return { seed, rank, scale: Math.sqrt(weights / rank), basis: orthonormalBasis(weights, rank, seed) };
@@ -147,8 +147,8 @@ export function numericSpace(space: Space, id: string): NumericSpace {
   throw new UserError({
     field: 'environment',
     value: id,
-    message: 'speaks in texts, which no policy of numbers can act on',
-    remedy: 'train a language model as the agent (policyloop finetune rl), or write a policy of your own',
+    message: "has texts as observations or actions, which numeric policies can't handle",
+    remedy: 'train a language model as the agent (policyloop finetune rl), or write your own policy',
   });
 }
 
@@ -167,3 +167,51 @@ export function linearWeights(
   if (projection !== undefined) return project(projection, parameters);
   return places === undefined ? parameters : places.map((place) => parameters[place]!);
 }
+
+/** @throws UserError if the observation is not a vector, or the action is a tuple or a text */
+export function vectorShape(
+  { id, observationSpace, actionSpace }: EnvironmentSpec,
+  kind: string,
+): VectorShape {
+  const observed = numericSpace(observationSpace, id);
+  if (observed.kind === 'discrete') {
+    throw new UserError({
+      field: 'policy.kind',
+      message: `${kind === 'mlp' ? 'a network' : `a ${kind} policy`} needs a vector as observation, but ${id} observes one of ${observed.n} states`,
+      value: kind,
+      alternatives: ['q-table'],
+      remedy: 'set policy.kind to q-table, or leave policy out',
+    });
+  }
+  const observations = dimensionsOf(observed);
+  const acted = numericSpace(actionSpace, id);
+  switch (acted.kind) {
+    case 'discrete':
+      return { observations, outputs: acted.n, discrete: true, firstAction: acted.start ?? 0 };
+    case 'box':
+      return { observations, outputs: acted.low.length, discrete: false, firstAction: 0 };
+    case 'tuple':
+      throw tupleActions(id);
+  }
+}
+
+/** The meaning of each output: `action 1` (a score) or `action[1]` (a dimension). */
+export const outputNames = ({
+  outputs,
+  discrete,
+  firstAction,
+}: Omit<VectorShape, 'observations'>): readonly string[] =>
+  Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
+
+/** Parameters that are weights with these names, or their coordinates in a random subspace of rank `rank`. */
+export const weightParameters = (
+  { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
+  names: readonly string[],
+  rank: number | undefined,
+): ParameterSpec => ({
+  count: rank ?? names.length,
+  kind: decimals === 0 ? 'integer' : 'float',
+  ...{ low, high, decimals },
+  names:
+    rank === undefined ? names : Array.from({ length: rank }, (_, j) => `coordinate ${j} of the weights`),
+});

@@ -25,10 +25,7 @@ interface Discretizer {
   readonly bins?: readonly BinEdges[];
 }
 
-/**
- * Defines the states of a table. A discrete observation is its own state. The parts of a tuple or the bins of
- * a vector are combined with the last dimension varying fastest: `index = ((b0 · n1) + b1) · n2 + b2 …`.
- */
+/** The states of a table. Parts of a tuple and bins are combined with the last dimension varying fastest. */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = numericSpace(environment.observationSpace, environment.id);
   const bins = config.discretize?.map(binEdges);
@@ -45,19 +42,19 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
         index: (observation) => mixedRadix(sizes, (d) => (observation as readonly number[])[d]! - starts[d]!),
       };
     }
-    throw new UserError({
-      field: 'policy.discretize',
-      message: `a Q-table needs bins for ${environment.id}, whose observation is a vector of ${space.low.length} real numbers`,
-      remedy: `give ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
-    });
+    throw refuse(
+      'policy.discretize',
+      `a Q-table needs bins for ${environment.id}, whose observation is a vector of ${space.low.length} real numbers`,
+      `give ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
+    );
   }
   const dimensions = dimensionsOf(space);
   if (bins.length !== dimensions) {
-    throw new UserError({
-      field: 'policy.discretize',
-      message: `${environment.id} has ${plural(dimensions, 'observation dimension')}, but bins are given for ${bins.length}`,
-      remedy: `give exactly ${plural(dimensions, 'item')}`,
-    });
+    throw refuse(
+      'policy.discretize',
+      `${environment.id} has ${plural(dimensions, 'observation dimension')}, but bins are given for ${bins.length}`,
+      `give exactly ${plural(dimensions, 'item')}`,
+    );
   }
   const sizes = bins.map((bin) => bin.edges.length + 1);
   const binAt = (observation: Observation, d: number) =>
@@ -68,6 +65,9 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     bins,
   };
 }
+
+const refuse = (field: string, message: string, remedy: string, value?: unknown) =>
+  new UserError({ field, message, ...(value !== undefined && { value }), remedy });
 
 const productOf = (sizes: readonly number[]) => sizes.reduce((product, n) => product * n, 1);
 
@@ -104,11 +104,11 @@ export function qTablePolicies(config: QTableConfig, environment: EnvironmentSpe
   const states = discretizer.states;
   const count = config.form === 'actions' ? states : states * actions.length;
   if (count > maxParameters) {
-    throw new UserError({
-      field: config.discretize === undefined ? 'policy' : 'policy.discretize',
-      message: `this table would have ${count} parameters; at most ${maxParameters} are supported`,
-      remedy: 'use fewer bins, or policy.kind: linear',
-    });
+    throw refuse(
+      config.discretize === undefined ? 'policy' : 'policy.discretize',
+      `this table would have ${count} parameters; at most ${maxParameters} are supported`,
+      'use fewer bins, or policy.kind: linear',
+    );
   }
   const description = {
     kind: 'q-table',
@@ -179,11 +179,11 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
   switch (space.kind) {
     case 'discrete':
       if (config.actions !== undefined) {
-        throw new UserError({
-          field: 'policy.actions',
-          message: `the actions of ${environment.id} are already discrete (${space.n} of them)`,
-          remedy: 'remove policy.actions',
-        });
+        throw refuse(
+          'policy.actions',
+          `the actions of ${environment.id} are already discrete (${space.n} of them)`,
+          'remove policy.actions',
+        );
       }
       return Array.from({ length: space.n }, (_, a) => a + (space.start ?? 0));
     case 'box': {
@@ -191,20 +191,20 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       const example = JSON.stringify([-1, 0, 1].map((value) => Array(dimensions).fill(value)));
       const remedy = `list at least two vectors of ${plural(dimensions, 'number')}, e.g. policy.actions: ${example}, or use policy.kind: linear`;
       if (config.actions === undefined || config.actions.length < 2) {
-        throw new UserError({
-          field: 'policy.actions',
-          message: `a Q-table chooses among listed actions, and ${environment.id} has continuous ones`,
+        throw refuse(
+          'policy.actions',
+          `a Q-table needs a list of actions, because actions of ${environment.id} are continuous`,
           remedy,
-        });
+        );
       }
       const wrong = config.actions.findIndex((action) => action.length !== dimensions);
       if (wrong >= 0) {
-        throw new UserError({
-          field: `policy.actions.${wrong}`,
-          message: `an action of ${environment.id} has ${plural(dimensions, 'number')}`,
-          value: config.actions[wrong],
+        throw refuse(
+          `policy.actions.${wrong}`,
+          `actions of ${environment.id} have ${plural(dimensions, 'number')}`,
           remedy,
-        });
+          config.actions[wrong],
+        );
       }
       return config.actions;
     }

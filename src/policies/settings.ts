@@ -3,24 +3,32 @@ import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);
 
+const range = (bound: number, note: string) => ({
+  low: z.number().default(-bound).describe(`Smallest parameter value${note}`),
+  high: z.number().default(bound).describe(`Largest parameter value${note}`),
+  decimals: count(0).max(6).default(1).describe(`Digits after the decimal point${note}`),
+});
+
 const binsSchema = z.union([
   z.strictObject({
     low: z.number().describe('Lower end of the binned range'),
     high: z.number().describe('Upper end of the binned range'),
-    bins: count(1).describe('Number of equal bins; what lies beyond falls into the outermost ones'),
+    bins: count(1).describe('Number of equal bins; values outside the range fall into the outermost ones'),
   }),
-  z.strictObject({ edges: z.array(z.number()).describe('Inner edges, ascending: one bin more than edges') }),
+  z.strictObject({
+    edges: z.array(z.number()).describe('Inner edges, ascending; there is one bin more than edges'),
+  }),
 ]);
 
 const projectionSchema = z.strictObject({
   rank: count(1).max(1000).describe('Number of parameters'),
-  seed: count(0).default(0).describe('Draws the subspace: the same in every run that says the same'),
+  seed: count(0).default(0).describe('Seed of the subspace: the same seed gives the same subspace'),
 });
 
 const orderSchema = z.union([
   z.enum(['rows', 'columns', 'bias-first']),
   z.strictObject({
-    shuffled: count(0).describe('Draws the order: the same in every run that says the same'),
+    shuffled: count(0).describe('Seed of the order: the same seed gives the same order'),
   }),
 ]);
 
@@ -34,23 +42,21 @@ export const linearSchema = z.strictObject({
   projection: projectionSchema
     .optional()
     .describe(
-      'Propose the coordinates of the weights in a random subspace of this rank, where weights are too many',
+      'Propose coordinates of the weights in a random subspace of this rank, if there are too many weights',
     ),
   order: orderSchema
     .optional()
     .describe(
-      'How the weights stand among the parameters. `rows` (default): observation by observation, the biases last. `columns`: output by output, the bias of each after its weights. `bias-first`: the biases, then `rows`',
+      'Order of the weights. `rows` (default): by observation, biases last. `columns`: by output, each bias after its weights. `bias-first`: the biases, then `rows`',
     ),
-  low: z.number().default(-6).describe('Smallest parameter value'),
-  high: z.number().default(6).describe('Largest parameter value'),
-  decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
+  ...range(6, ''),
 });
 
 export const mlpSchema = z.strictObject({
   kind: z
     .literal('mlp')
     .describe(
-      'A small network: hidden layers, then outputs that are used as those of `linear`. Its parameters stand layer by layer: the weights row by row (a row an input), then the biases',
+      'A small network: hidden layers, then outputs as in `linear`. Parameters are ordered by layer: the weights row by row (one row per input), then the biases',
     ),
   hidden: z
     .array(count(1).max(1000))
@@ -61,13 +67,11 @@ export const mlpSchema = z.strictObject({
   activation: z
     .enum(['tanh', 'relu', 'leaky-relu'])
     .default('tanh')
-    .describe('What hidden units apply to their sum; `leaky-relu` keeps a fifth of a negative one'),
+    .describe('Activation function of hidden units; `leaky-relu` has slope 0.2 for negative inputs'),
   projection: projectionSchema
     .optional()
-    .describe('Propose the coordinates of all weights in a random subspace of this rank'),
-  low: z.number().default(-6).describe('Smallest parameter value'),
-  high: z.number().default(6).describe('Largest parameter value'),
-  decimals: count(0).max(6).default(1).describe('Digits after the decimal point'),
+    .describe('Propose coordinates of all weights in a random subspace of this rank'),
+  ...range(6, ''),
 });
 
 export const qTableSchema = z.strictObject({
@@ -75,30 +79,24 @@ export const qTableSchema = z.strictObject({
   form: z
     .enum(['actions', 'values'])
     .default('actions')
-    .describe('`actions`: one action a state. `values`: a value for every state and action, greedy choice'),
+    .describe('`actions`: one action per state. `values`: a value per state and action, greedy choice'),
   discretize: z
     .array(binsSchema)
     .min(1)
     .optional()
-    .describe('Bins, one item for each observation dimension; needed where the observation is continuous'),
+    .describe('Bins, one item per observation dimension; required if observations are continuous'),
   actions: z
     .array(z.array(z.number()).min(1))
     .min(1)
     .optional()
-    .describe(
-      'The action vectors to choose among, where the action space is continuous, e.g. `[[-1], [0], [1]]`',
-    ),
-  low: z.number().default(-10).describe('Smallest value (form `values`)'),
-  high: z.number().default(10).describe('Largest value (form `values`)'),
-  decimals: count(0).max(6).default(1).describe('Digits after the decimal point (form `values`)'),
+    .describe('The action vectors to choose from if actions are continuous, e.g. `[[-1], [0], [1]]`'),
+  ...range(10, ' (form `values`)'),
 });
 
 export const modulePolicySchema = z.strictObject({
-  kind: z
-    .literal('module')
-    .describe('A file of your own that makes the policies; `{kind: ./my-policy.js}` is short for it'),
+  kind: z.literal('module').describe('Policies from your own file; short form: `{kind: ./my-policy.js}`'),
   path: z.string().min(1).describe('Path of the JavaScript file').meta({ format: 'path' }),
-  options: z.record(z.string(), z.unknown()).default({}).describe('What its `create` is given'),
+  options: z.record(z.string(), z.unknown()).default({}).describe('Options passed to its `create`'),
 });
 
 export type BuiltInPolicyConfig = LinearConfig | MlpConfig | QTableConfig;

@@ -6,7 +6,7 @@ import { languageModelOf, type ModelConfig } from '../config/model.js';
 import { isBuiltInId } from '../environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { defaultSampling } from '../models/local/default-sampling.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { samplingText } from '../models/local/weights/generation-config.js';

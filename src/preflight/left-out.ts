@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { languageModelOf } from '../config/model.js';
 import { isRemoteId } from '../environments/catalogue/open.js';
 import { openModel } from '../experiment/open-models.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { isModulePath } from '../modules/user-module.js';
 import { openTask } from '../rollout/task.js';

@@ -3,8 +3,8 @@ import type { Config } from '../config/config.js';
 import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
 import type { Assembly } from '../experiment/assemble.js';
-import { criticModelOf } from '../experiment/critic/parts.js';
-import { historyWithin } from '../experiment/proposer/run-defaults.js';
+import { criticModelOf } from '../experiment/critic-parts.js';
+import { historyWithin } from '../experiment/proposer.js';
 import { type Finding, found } from './findings.js';
 import type { Contexts, LongestPrompt, PromptForecast, Tokens } from './prompt-forecast.js';
 

@@ -191,7 +191,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             value: critic.prompts,
             message,
             remedy:
-              'add critic.model, another language model or a control such as hill-climb; or name templates in that notation',
+              'add critic.model, another language model or a baseline such as hill-climb; or name templates in that notation',
           }),
         ]
       : []),

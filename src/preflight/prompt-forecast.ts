@@ -1,7 +1,7 @@
 /** Forecasts the length of a run's prompts from two made-up runs. */
 
 import { framesOf } from '../config/feedback.js';
-import { criticPrompter } from '../experiment/critic/parts.js';
+import { criticPrompter } from '../experiment/critic-parts.js';
 import { questionsOn } from '../experiment/feedback-parts.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage, ModelContext } from '../models/language-model.js';

@@ -8,11 +8,7 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }
 
-/**
- * Estimates the number of tokens without a tokenizer, erring on the high side: one per digit, punctuation
- * mark and line; one per four letters or part thereof; one per other non-ASCII character; and one for a space
- * before a digit (many vocabularies have no token for a number with its space). Runs in linear time.
- */
+/** A high estimate of a text's tokens: one per digit, mark, line, four letters, and space before a digit. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   let letters = 0;

@@ -4,18 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { UserError } from '../base/errors.js';
-import { Pcg64, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
-import { seedWords } from './seed-sequence.js';
+import { Pcg64, seedWords, stripCore, stripHeight, stripWidth, tailStart } from './pcg64.js';
 
 export interface RandomGenerator {
   /** A double in [0, 1) with 53 random bits. */
   random(): number;
   /** A double in [low, high). */
   uniform(low: number, high: number): number;
-  /**
-   * An integer in [low, high).
-   * @throws UserError if `low < high` doesn't hold or a bound is not a safe integer
-   */
+  /** An integer in [low, high). @throws UserError for unsafe integers, or unless low < high */
   integers(low: number, high: number): number;
   /**
    * An index drawn with the given probabilities: the first whose cumulative sum exceeds a `random()`, or 0 if
@@ -40,9 +36,7 @@ export function createGenerator(
   return new Generator(new Pcg64(seedWords(seed, spawnKey, 8)));
 }
 
-/**
- * `count` distinct 32-bit seeds: the words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`, without repeats.
- */
+/** `count` distinct 32-bit seeds: words of `SeedSequence(seed, spawn_key=spawnKey).generate_state`. */
 export function deriveSeeds(seed: number, spawnKey: readonly number[], count: number): number[] {
   let seeds = new Set<number>();
   for (let words = 0; seeds.size < count; ) {
@@ -57,7 +51,6 @@ export function stateOf(random: unknown): readonly number[] | undefined {
   return random instanceof Generator ? random.state : undefined;
 }
 
-/** Sets the state of `random`. */
 export function continueAt(random: RandomGenerator, state: readonly number[]): void {
   (random as Generator).state = state;
 }
@@ -136,9 +129,7 @@ class Generator implements RandomGenerator {
     return this.#bits.low >>> 0;
   }
 
-  /**
-   * Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), for 1 < range < 2^32.
-   */
+  /** Lemire's nearly divisionless method ("Fast Random Integer Generation in an Interval", 2019), 1 < range < 2^32. */
   #bounded32(range: number): number {
     for (;;) {
       const draw = this.#next32();

@@ -1,7 +1,103 @@
+/** NumPy's SeedSequence and PCG64: the bits of its random generators, and the tables of its normal deviates. */
+import { append } from '../base/append.js';
+import { UserError } from '../base/errors.js';
+
+// SeedSequence hashes a seed of any size, and spawn keys below it, into independent streams. Algorithm and constants:
+// Melissa O'Neill's seed_seq_fe, with a pool of four words.
+
+const poolSize = 4;
+const initialHashA = 0x43b0d7e5;
+const multiplierA = 0x931e8875;
+const initialHashB = 0x8b51f9dd;
+const multiplierB = 0x58f38ded;
+const mixLeft = 0xca01f9dd;
+const mixRight = 0x4973f715;
+const word = 2 ** 32;
+
 /**
- * PCG64 (O'Neill's PCG XSL-RR 128/64) as in NumPy: a 128-bit linear congruential generator with a permuted
- * 64-bit output. 128-bit numbers are stored as four 32-bit words, least significant first.
+ * The 32-bit words of `SeedSequence(entropy, spawn_key=spawnKey).generate_state(count)`. A larger `count`
+ * extends the same sequence.
+ * @param entropy a non-negative integer of any size
+ * @param spawnKey non-negative integers
+ * @throws UserError for a negative, fractional or non-finite number
  */
+export function seedWords(entropy: number | bigint, spawnKey: readonly number[], count: number): number[] {
+  return generateState(mixEntropy(assembleEntropy(entropy, spawnKey)), count);
+}
+
+/** The 32-bit words of the seed, least significant first, then those of the spawn keys. */
+function assembleEntropy(entropy: number | bigint, spawnKey: readonly number[]): readonly number[] {
+  const words = toWords(entropy, 'seed');
+  if (spawnKey.length === 0) return words;
+  // Padding distinguishes the children of a short seed from a longer seed with the same words.
+  while (words.length < poolSize) words.push(0);
+  for (const key of spawnKey) append(words, toWords(key, 'spawnKey'));
+  return words;
+}
+
+function toWords(value: number | bigint, field: string): number[] {
+  const valid = typeof value === 'bigint' ? value >= 0n : Number.isInteger(value) && value >= 0;
+  if (!valid) {
+    throw new UserError({
+      field,
+      message: 'must be a non-negative integer',
+      value: Number.isFinite(value) ? value : String(value),
+      remedy: 'use 0, 1, 2, … or a bigint such as 12345678901234567890n',
+    });
+  }
+  const words: number[] = [];
+  if (value <= Number.MAX_SAFE_INTEGER) {
+    const low = Number(value);
+    words.push(low % word);
+    if (low >= word) words.push(Math.floor(low / word));
+  } else {
+    for (let rest = BigInt(value); rest > 0n; rest >>= 32n) words.push(Number(rest & 0xffffffffn));
+  }
+  return words;
+}
+
+function mixEntropy(entropy: readonly number[]): readonly number[] {
+  const pool: number[] = [];
+  let hashConstant = initialHashA;
+  const hash = (value: number): number => {
+    const salted = value ^ hashConstant;
+    hashConstant = Math.imul(hashConstant, multiplierA);
+    const hashed = Math.imul(salted, hashConstant);
+    return hashed ^ (hashed >>> 16);
+  };
+  for (let i = 0; i < poolSize; i++) pool.push(hash(entropy[i] ?? 0));
+  for (let source = 0; source < poolSize; source++) {
+    for (let target = 0; target < poolSize; target++) {
+      if (source !== target) pool[target] = mix(pool[target]!, hash(pool[source]!));
+    }
+  }
+  for (let source = poolSize; source < entropy.length; source++) {
+    for (let target = 0; target < poolSize; target++) {
+      pool[target] = mix(pool[target]!, hash(entropy[source]!));
+    }
+  }
+  return pool;
+}
+
+function mix(x: number, y: number): number {
+  const mixed = (Math.imul(mixLeft, x) - Math.imul(mixRight, y)) | 0;
+  return mixed ^ (mixed >>> 16);
+}
+
+function generateState(pool: readonly number[], count: number): number[] {
+  const state: number[] = [];
+  let hashConstant = initialHashB;
+  for (let i = 0; i < count; i++) {
+    const salted = pool[i % poolSize]! ^ hashConstant;
+    hashConstant = Math.imul(hashConstant, multiplierB);
+    const hashed = Math.imul(salted, hashConstant);
+    state.push((hashed ^ (hashed >>> 16)) >>> 0);
+  }
+  return state;
+}
+
+// PCG XSL-RR 128/64: a 128-bit linear congruential generator with a permuted 64-bit output. 128-bit numbers are stored
+// as four 32-bit words, least significant first.
 
 /** The multiplier 0x2360ed051fc65da44385df649fccf645. */
 const m0 = 0x9fccf645;
@@ -12,9 +108,8 @@ const inverseWord = 2 ** -32;
 
 /** The bit stream of one generator. `next` puts its 64 bits into `high` and `low`. */
 export class Pcg64 {
-  /** Upper 32 bits of the last output, as a signed integer. */
+  /** Halves of the last output, as signed 32-bit integers. */
   high = 0;
-  /** Lower 32 bits of the last output, as a signed integer. */
   low = 0;
   // Signed 32-bit integers, which V8 keeps unboxed in the object.
   #s0 = 0;
@@ -58,14 +153,12 @@ export class Pcg64 {
     [this.#i0, this.#i1, this.#i2, this.#i3] = words.slice(4) as [number, number, number, number];
   }
 
-  /** Advances the state by one step and puts the output into `high` and `low`. */
   next(): void {
     const s0 = this.#s0 >>> 0;
     const s1 = this.#s1 >>> 0;
     const s2 = this.#s2 >>> 0;
     const s3 = this.#s3;
-    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words and is therefore exact
-    // in a double.
+    // Schoolbook multiplication modulo 2^128. Each column sums fewer than 2^21 words, which is exact in a double.
     const low00 = Math.imul(s0, m0) >>> 0;
     const low01 = Math.imul(s0, m1) >>> 0;
     const low10 = Math.imul(s1, m0) >>> 0;
@@ -112,11 +205,7 @@ export class Pcg64 {
   }
 }
 
-/**
- * Upper word of the 64-bit product of two words whose lower word is `low`. The double product is off by less
- * than 2^11, so after subtracting `low` the quotient by 2^32 is nearly an integer; adding one half and
- * flooring rounds the error away.
- */
+/** Upper word of a 64-bit product whose lower word is `low`; the double product is off by less than 2^11. */
 function highWord(a: number, b: number, low: number): number {
   return Math.floor((a * b - low) * inverseWord + 0.5);
 }
@@ -125,7 +214,6 @@ function highWord(a: number, b: number, low: number): number {
 // Generate Normal Random Samples", 2005) in NumPy's layout: 256 strips of equal area under f(x) = exp(-x²/2),
 // 52-bit magnitudes. Strip 0 is the base with the tail; strip i ≥ 1 spans 0 … x_i. The tail starts at x_255.
 
-/** Start of the tail. */
 export const tailStart = 3.6541528853610088;
 const strips = 256;
 const scale = 2 ** 52;

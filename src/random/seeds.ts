@@ -8,7 +8,6 @@ export function repeatSeeds(seed: number, repeats: number): readonly number[] {
   return [seed, ...deriveSeeds(seed, [streams.repeat], Math.max(0, repeats - 1))];
 }
 
-/** The stream for drawing the warm-up policies. */
 export function warmupGenerator(seed: number): RandomGenerator {
   return createGenerator(seed, [streams.warmup]);
 }
@@ -19,10 +18,7 @@ export function evaluationSeeds(seed: number, episodes: number, iteration?: numb
   return lowerHalf(seed, key, episodes);
 }
 
-/**
- * Episode seeds of a confirmation stage, all at least 2^31, so that no evaluation can have used them. No two
- * stages share a seed.
- */
+/** Episode seeds of a confirmation stage, all at least 2^31: disjoint from evaluations and from other stages. */
 export function confirmationSeeds(
   seed: number,
   stage: 'selection' | 'final' | 'inspection',

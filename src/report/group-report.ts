@@ -13,7 +13,7 @@ import {
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
-import type { RunFacts } from '../runs/facts.js';
+import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
@@ -24,7 +24,7 @@ import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 
 export interface RepeatData {
-  readonly data: RunFacts & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
+  readonly data: RunSummary & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
 }
 

@@ -3,12 +3,12 @@ import { terminalTable, text } from '../format/table.js';
 import { layersOf, networkWeights } from '../policies/mlp.js';
 import {
   linearWeights,
+  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type PolicyDescription,
 } from '../policies/policy.js';
-import { outputNames } from '../policies/vector-spaces.js';
-import { formatParameters } from '../prompting/notation/written.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
 
 /** Decimals of derived weights; parameters have their own number of decimals. */
 const weightDecimals = 3;

@@ -3,7 +3,7 @@ import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { adaptationsIn } from '../runs/adaptations.js';
-import { placeName } from '../runs/facts.js';
+import { placeName } from '../runs/summary.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import { type Labels, readLabels } from '../archive/labels.js';
 import { shownPath } from '../base/context.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
@@ -13,18 +12,19 @@ import {
   adaptationTotals,
 } from '../runs/adaptations.js';
 import { type CallRecord, stageOf } from '../runs/calls.js';
-import { controlledText, type LoggedControl } from '../runs/control.js';
+import { type Labels, readLabels } from '../runs/listing/listing.js';
+import type { OpenedRun } from '../runs/open-run.js';
+import { runFiles } from '../runs/reader.js';
+import { controlledText, type LoggedControl } from '../runs/requests.js';
 import {
-  factsOf,
   formatCaps,
   formatFaults,
   formatUsage,
   type RunResult,
   racingText,
   resultOf,
-} from '../runs/facts.js';
-import type { OpenedRun } from '../runs/open-run.js';
-import { runFiles } from '../runs/reader.js';
+  summaryOf,
+} from '../runs/summary.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import {
   type FeedbackFigures,
@@ -92,7 +92,7 @@ export function runFigures(
   const weightsOf = projectedWeights(description);
   const maker = makerOf(recorded.calls);
   return {
-    ...resultOf(factsOf(path, manifest), cwd),
+    ...resultOf(summaryOf(path, manifest), cwd),
     ...readLabels(path),
     environment: manifest.environment,
     model: manifest.model,
@@ -123,7 +123,7 @@ export function runText(
   { path, config, manifest, family, recorded }: OpenedRun,
   { columns, cwd, top }: Shown,
 ): string {
-  const facts = factsOf(path, manifest);
+  const facts = summaryOf(path, manifest);
   const result = resultOf(facts, cwd);
   const { confirmed } = result;
   const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));

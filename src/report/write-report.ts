@@ -2,7 +2,6 @@ import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
-import { notablePolicies } from '../experiment/afterwards/choose-policy.js';
 import {
   drawBounded,
   drawEpisode,
@@ -12,9 +11,9 @@ import {
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { factsOf } from '../runs/facts.js';
-import { type OpenedRun, readShownRun } from '../runs/open-run.js';
+import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
+import { summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import type { Animations, RunData, ShownEpisode } from './data/proposals.js';
@@ -67,7 +66,7 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
 export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
   const { path, manifest, config, family, recorded } = run;
   return {
-    ...factsOf(path, manifest),
+    ...summaryOf(path, manifest),
     config,
     configYaml: readOwnText(join(path, runFiles.config)),
     parameters: family.parameters,

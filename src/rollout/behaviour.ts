@@ -1,6 +1,4 @@
-/**
- * Describes a policy's behaviour over all episodes of an evaluation: how they end, effort, streaks, and states visited.
- */
+/** Describes a policy's behaviour over the episodes of an evaluation: endings, effort, streaks, and states visited. */
 import type { Action, Observation, Space } from '../environments/environment.js';
 import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
@@ -11,18 +9,15 @@ export interface Quartiles {
   readonly high: number;
 }
 
-/** The episodes that ended in the same way. */
 export interface Ending {
   readonly how: 'terminated' | 'cut off';
   readonly episodes: number;
-  /** Mean return of these episodes. */
   readonly return: number;
   readonly length: Quartiles;
   /** Their final observations. */
   readonly last: readonly Occurrence[] | readonly Quartiles[];
 }
 
-/** A value and its number of occurrences. */
 interface Occurrence {
   readonly value: number | string;
   readonly times: number;
@@ -42,7 +37,6 @@ export interface Behaviour {
   readonly figures: readonly Figure[];
 }
 
-/** An episode with its trajectory. */
 type SeenEpisode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated'>;
 
 interface Spaces {
@@ -63,8 +57,8 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
     const own = episodes.filter(({ terminated }) => terminated === (how === 'terminated'));
     return own.length === 0 ? [] : [endingOf(how, own, spaces.observationSpace)];
   });
-  const told = actionsTold(episodes, spaces.actionSpace);
-  const figures = episodes.map((episode) => figuresOf(episode, spaces, told));
+  const listed = listedActions(episodes, spaces.actionSpace);
+  const figures = episodes.map((episode) => figuresOf(episode, spaces, listed));
   return {
     episodes: episodes.length,
     return: {
@@ -114,7 +108,6 @@ const isVector = (value: Observation | Action): value is readonly number[] => ty
 const columns = (vectors: readonly (readonly number[])[]) =>
   vectors[0]!.slice(0, mostComponents).map((_, i) => vectors.map((vector) => vector[i]!));
 
-/** Most frequent first. */
 function occurrences(values: readonly (number | string)[]): readonly Occurrence[] {
   const counts = new Map<number | string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -132,7 +125,7 @@ function nameOf(value: Observation | Action): number | string {
 }
 
 /** The actions whose shares are listed: the first ones of a discrete space, the most frequent ones of any other. */
-function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
+function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
     return Array.from({ length: Math.min(space.n, mostActions) }, (_, i) => (space.start ?? 0) + i);
@@ -145,13 +138,13 @@ function actionsTold(episodes: readonly SeenEpisode[], space: Space): readonly (
 function figuresOf(
   episode: SeenEpisode,
   spaces: Spaces,
-  told: readonly (number | string)[],
+  listed: readonly (number | string)[],
 ): ReadonlyMap<string, number> {
   const { actions, observations, rewards } = episode;
   return new Map([
     ['steps with a reward above 0, share', share(rewards, (reward) => reward > 0)],
     ['steps with a reward below 0, share', share(rewards, (reward) => reward < 0)],
-    ...actionFigures(actions, spaces.actionSpace, told),
+    ...actionFigures(actions, spaces.actionSpace, listed),
     ['longest run of steps with the observation unchanged', longestRun(observations, same) - 1],
     ...observationFigures(observations, spaces.observationSpace),
   ]);
@@ -160,17 +153,21 @@ function figuresOf(
 type Named = readonly (readonly [name: string, value: number])[];
 
 /** Effort: which actions, how large, how often they change, and the longest streak of one action. */
-function actionFigures(actions: readonly Action[], space: Space, told: readonly (number | string)[]): Named {
-  const restless = changes(actions, same);
+function actionFigures(
+  actions: readonly Action[],
+  space: Space,
+  listed: readonly (number | string)[],
+): Named {
+  const changed = changes(actions, same);
   const streak = longestRun(actions, same);
   if (space.kind !== 'box') {
     const names = actions.map(nameOf);
-    const shares = told.map(
+    const shares = listed.map(
       (action) => [`action ${action}, share of steps`, share(names, (name) => name === action)] as const,
     );
     return [
       ...shares,
-      ['steps with another action than before, share', restless],
+      ['steps with another action than before, share', changed],
       ['longest run of steps with one action', streak],
     ];
   }
@@ -234,12 +231,8 @@ const sameSign = (a: number, b: number) => Math.sign(a) === Math.sign(b);
 
 /** Share of consecutive pairs whose values differ. */
 function changes<T>(values: readonly T[], equal: (a: T, b: T) => boolean): number {
-  return share(values.slice(1), unequalTo(values, equal));
-}
-
-function unequalTo<T>(values: readonly T[], equal: (a: T, b: T) => boolean): (value: T) => boolean {
-  let before = 0;
-  return (value) => !equal(values[before++]!, value);
+  const differs = values.slice(1).map((value, i) => !equal(values[i]!, value));
+  return share(differs, Boolean);
 }
 
 /** Length of the longest run of equal values. */

@@ -19,14 +19,11 @@ export interface Trajectory {
   readonly rewards: number[];
 }
 
-/** An episode to play. */
 export interface EpisodeTask {
   readonly seed: number;
-  /** Whether to record its trajectory. */
   readonly record: boolean;
 }
 
-/** An episode, with its trajectory if it was recorded. */
 export interface PlayedEpisode extends Episode {
   readonly trajectory?: Trajectory;
 }
@@ -67,7 +64,6 @@ export class RunningEpisode {
     this.#truncated = truncated || (this.#length >= maxSteps && !terminated);
   }
 
-  /** The episode so far. */
   result(): PlayedEpisode {
     return {
       return: this.#return,
@@ -88,10 +84,7 @@ export function playEpisode(
   return rollout(environment, policy, { seed, maxSteps, ...(record && { record: emptyTrajectory() }) });
 }
 
-/**
- * Plays one seeded episode; fills `record` if given.
- * @param options `onState` is called at the start and after each step with the episode so far
- */
+/** Plays one seeded episode; fills `record` if given. @param options `onState` gets each state's episode so far */
 export function rollout(
   environment: Environment,
   policy: Policy,

@@ -1,4 +1,4 @@
-/** Threads that play episodes, with the same results as the main thread. They start only when that pays off. */
+/** Threads that play episodes, with the same results as the main thread. They start only when that saves time. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -26,28 +26,27 @@ export interface WorkerJob {
   readonly tasks: readonly EpisodeTask[];
 }
 
-/** A thread with what `player.ts` makes in it. */
+/** A thread and the player that `player.ts` creates in it. */
 interface Player {
   readonly thread: ModuleThread;
   readonly made: Promise<{
     play(job: WorkerJob): Promise<readonly PlayedEpisode[]>;
     close(): Promise<void>;
   }>;
-  /** Whether it has played: its start counts for no episode. */
+  /** Whether it has played; its first job includes the start. */
   isWarm: boolean;
 }
 
-/** Time for environments of users to close what they have open. */
+/** Time for users' environments to close their resources. */
 const closingMs = 1000;
-/** Cost of starting a worker with the slowest environments (see bench/workers.ts): workers pay after as much time without them. */
+/** Cost of starting a worker with the slowest environment (bench/workers.ts); workers start after that much play. */
 const startMs = 600;
 /** Sending a shorter episode to a worker would take as long as playing it here. */
 const shortestEpisodeMs = 0.5;
 
 /**
- * @param count of threads; `auto`: one a core, once this thread has spent on episodes what starting them costs, and
- *   unless episodes are so short that they are better played here. Undefined for 1, unless users' modules take part:
- *   a thread can be stopped.
+ * @param count number of threads; `auto`: one per core, once episodes in this thread have cost as much as starting them
+ * @returns undefined for a single thread, unless users' modules take part: only a thread can be stopped
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
@@ -63,7 +62,7 @@ export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
   readonly #onlyWherePays: boolean;
   readonly #call: CallSetting;
-  /** Whether users' modules take part, which no other thread may then play. */
+  /** Whether users' modules take part; they must not run in this thread. */
   readonly isNeeded: boolean;
   #threads: number;
   #players: Player[] = [];
@@ -86,12 +85,11 @@ export class EvaluationWorkers {
     this.#call = { origin, seconds, later: true };
   }
 
-  /** Current number of threads. */
   get running(): number {
     return this.#players.length;
   }
 
-  /** With a single thread, where one is needed: others are at work at the same time. */
+  /** Limits it to a single thread, if one is needed, because other evaluations run at the same time. */
   alone(): EvaluationWorkers | undefined {
     this.#threads = 1;
     return this.isNeeded ? this : undefined;
@@ -120,7 +118,7 @@ export class EvaluationWorkers {
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    // What ended a thread of users' modules ends the run; any other thread starts again.
+    // A failed thread with users' modules ends the run; any other thread is restarted.
     const players = this.#players.filter(({ thread }) => this.isNeeded || !thread.ended);
     const threads = Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length);
     while (players.length < threads) players.push(this.#start());
@@ -179,7 +177,7 @@ export class EvaluationWorkers {
     return { thread, made, isWarm: false };
   }
 
-  /** @throws UserError for what the environment refuses; EnvironmentError where it fails, or its thread */
+  /** @throws UserError for an invalid setting; EnvironmentError if the environment or its thread fails */
   async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
     const broken = (message: string) =>
       new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
@@ -190,7 +188,7 @@ export class EvaluationWorkers {
       if (!this.isNeeded || error instanceof UserError || error instanceof EnvironmentError) throw error;
       throw broken(messageOf(error));
     }
-    throw broken('what it played is no episode');
+    throw broken('it returned no episodes');
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { abortable } from '../base/abortable.js';
 import type { Environment } from '../environments/environment.js';
 import {
@@ -18,7 +19,59 @@ import {
 import type { EvaluationWorkers } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
-import { EpisodeTurns } from './turns.js';
+
+/** Longest time that steps may block the event loop, and so signals; a single step can't be interrupted. */
+const longestTurnMs = 50;
+
+/** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
+const longestStride = 256;
+
+/** Plays episodes and yields to the event loop from time to time, even in the middle of an episode. */
+class EpisodeTurns {
+  readonly #signal: AbortSignal | undefined;
+  #turned = performance.now();
+  #looked = this.#turned;
+  #stride = 1;
+  #left = 1;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  /** Plays one episode like `rollout`. @throws the signal's reason when aborted */
+  async play(
+    environment: Environment,
+    policy: Policy,
+    { seed, record }: EpisodeTask,
+    maxSteps: number,
+  ): Promise<PlayedEpisode> {
+    const episode = new RunningEpisode(environment.reset(seed), record ? emptyTrajectory() : undefined);
+    while (!episode.ended) {
+      const action = policy(episode.observation);
+      episode.take(action, environment.step(action), maxSteps);
+      if (--this.#left > 0) continue;
+      if (this.#isOver()) await this.#turn();
+    }
+    return episode.result();
+  }
+
+  /** Whether it is time to yield. Adapts the stride to the speed of the steps. */
+  #isOver(): boolean {
+    const now = performance.now();
+    const wasFast = now - this.#looked < 1;
+    this.#stride = wasFast ? Math.min(2 * this.#stride, longestStride) : Math.ceil(this.#stride / 4);
+    this.#left = this.#stride;
+    this.#looked = now;
+    return now - this.#turned >= longestTurnMs;
+  }
+
+  async #turn(): Promise<void> {
+    await yieldToEventLoop();
+    this.#signal?.throwIfAborted();
+    this.#turned = performance.now();
+    this.#looked = this.#turned;
+  }
+}
 
 /** The outcome of playing one policy on a list of episode seeds. */
 export interface Evaluation {
@@ -38,7 +91,6 @@ export interface EvaluationSetting {
   readonly family: PolicyFamily;
   /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
-  /** Which episodes to record. */
   readonly record: 'none' | 'first' | 'all';
   /** Threads that play part of the episodes when that pays off; without them, all are played in the main thread. */
   readonly workers?: EvaluationWorkers | undefined;
@@ -107,7 +159,6 @@ export interface Measured {
   readonly episodes: readonly EpisodeRecord[];
 }
 
-/** Evaluates a candidate. */
 export async function measure(
   setting: EvaluationSetting,
   parameters: ParameterVector,
@@ -148,11 +199,7 @@ async function play(
   return played;
 }
 
-/**
- * Plays one episode per task, many at a time, with the same results as `rollout`. A batch that finishes takes
- * the next tasks.
- * @throws EnvironmentError as soon as one episode fails; the other results are lost
- */
+/** Plays many episodes at a time, with the results of `rollout`. @throws EnvironmentError as soon as one fails */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,

@@ -1,7 +1,4 @@
-/**
- * Cuts an evaluation short once it can't, or almost certainly won't, reach the incumbent's mean return.
- * Racing of candidates goes back to Maron & Moore (1994), "Hoeffding races".
- */
+/** Cuts an evaluation short once it can hardly reach the incumbent's mean (Maron & Moore 1994, "Hoeffding races"). */
 
 import { UserError } from '../base/errors.js';
 import { highestReturn } from '../environments/catalogue/known-bounds.js';
@@ -11,16 +8,10 @@ import { largest, mean } from '../statistics/descriptive.js';
 import type { BufferEntry } from './replay-buffer.js';
 import type { EvaluationConfig } from './settings.js';
 
-/** How the evaluations of a run are raced. */
 export interface Racing {
-  /**
-   * In [0.5, 1]. An evaluation that would have reached the incumbent is cut short with probability at most 1
-   * − confidence.
-   */
+  /** In [0.5, 1]: at most 1 − confidence of the evaluations that would reach the incumbent are cut short. */
   readonly confidence: number;
-  /** Number of episodes between checks. */
   readonly block: number;
-  /** Upper bound on the return of any episode. */
   readonly highest: number;
 }
 
@@ -32,10 +23,7 @@ export interface Race extends Racing {
   readonly total: number;
 }
 
-/**
- * The racing that `evaluation.racing` asks for; undefined without it.
- * @throws UserError if no upper bound on an episode's return is known
- */
+/** The racing of `evaluation.racing`, if any. @throws UserError if no upper bound on an episode's return is known */
 export function racingOf(
   {
     environment: { id, options },
@@ -50,9 +38,9 @@ export function racingOf(
   if (highest !== undefined) return { ...racing, highest };
   throw new UserError({
     field: 'evaluation.racing.highest',
-    message: `is needed: it is not known how much an episode of ${id} can return at most`,
+    message: `is required: no upper bound on the return of an episode of ${id} is known`,
     remedy:
-      'state what no episode can pass, such as the highest reward of a step times the steps of an episode, or remove evaluation.racing',
+      'set an upper bound, such as the highest reward of a step times the steps of an episode, or remove evaluation.racing',
   });
 }
 

@@ -40,10 +40,7 @@ export interface BufferEntry {
   readonly lengths: readonly number[];
   /** Mean of `returns`. */
   readonly score: number;
-  /**
-   * Number of planned episodes, if the evaluation was cut short (`evaluation.racing`). The score is then the mean of
-   * the episodes played. It is below the best earlier score, so such an entry is never the best of the run.
-   */
+  /** Number of planned episodes, if it was cut short (`evaluation.racing`); such an entry is never the best. */
   readonly planned?: number;
   /** Present if feedback was requested and given. */
   readonly feedback?: Feedback;
@@ -119,10 +116,7 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
-/**
- * The `count` entries with the highest scores, best first, without duplicate parameters; the earlier wins
- * ties. Excludes evaluations that were cut short.
- */
+/** The best `count` entries without duplicates, best first; earlier ones win ties. Excludes cut evaluations. */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
   const best = new Map<string, BufferEntry>();

@@ -8,10 +8,7 @@ import type { EvaluationSetting } from './evaluation.js';
 /** A replayed episode with its drawn frames. */
 export interface Replay extends Episode, Pick<Animation, 'moments' | 'pace'> {}
 
-/**
- * Plays an episode as an evaluation does and draws it. Plays it twice: first to learn its length, then for the frames.
- * @throws UserError if the environment can't be drawn, or the parameters don't fit the policy family
- */
+/** Replays and draws an episode. Plays it twice, because its length sets the pace. @throws UserError */
 export function replay(
   {
     environment,
@@ -29,8 +26,8 @@ export function replay(
   if (parameters.length !== count) {
     throw new UserError({
       field: 'policy',
-      message: `this policy has ${parameters.length} parameters, but those of the config have ${count}`,
-      remedy: 'restore the environment and the policy that the run began with in its config.yaml',
+      message: `this policy has ${parameters.length} parameters, but policies of the config have ${count}`,
+      remedy: 'restore the original environment and policy in the config.yaml of the run',
     });
   }
   const policy = family.build(parameters);
@@ -53,7 +50,7 @@ export function canDraw(
 export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
-    message: `${id} has no drawing`,
-    remedy: 'pictures can be made of the built-in environments; policyloop environments lists them',
+    message: `${id} can't be drawn`,
+    remedy: 'only built-in environments can be drawn; policyloop environments lists them',
   });
 }

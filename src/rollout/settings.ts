@@ -10,40 +10,42 @@ const racingSchema = z.strictObject({
     .max(1)
     .default(0.95)
     .describe(
-      'Of evaluations that would reach the best, at most 1 − confidence are cut short; 1: only where that is impossible',
+      'At most 1 − confidence of the evaluations that would reach the best are cut short; 1: only if it is out of reach',
     ),
-  block: count(1).default(5).describe('Episodes between two looks, so also the fewest that are played'),
+  block: count(1).default(5).describe('Episodes between checks, and so the minimum number of episodes'),
   highest: z
     .number()
     .optional()
-    .describe('What no episode returns more than (default: what is known of the environment)'),
+    .describe('Upper bound on the return of an episode (default: what is known about the environment)'),
 });
 
 export const evaluationSchema = z.strictObject({
-  episodes: count(1).default(20).describe('Episodes an evaluation; their mean return is the score'),
+  episodes: count(1).default(20).describe('Episodes per evaluation; their mean return is the score'),
   seeds: z
     .enum(['common', 'fresh'])
     .default('common')
-    .describe('`common`: all candidates meet the same episodes. `fresh`: new ones each iteration'),
+    .describe('`common`: all candidates play the same episodes. `fresh`: new episodes in each iteration'),
   maxSteps: count(1)
     .default(1000)
-    .describe("Steps after which an episode is cut, beside the environment's own limit"),
+    .describe("Steps after which an episode is cut off, in addition to the environment's own limit"),
   reward: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Path of a JavaScript file whose function gives each step its reward, in the place of the environment’s',
+      'Path of a JavaScript file whose function computes the reward of each step, instead of the environment',
     )
     .meta({ format: 'path' }),
   workers: z
     .union([z.literal('auto'), count(1)])
     .default('auto')
-    .describe('Threads (of `gymnasium:`, processes) that play episodes; `auto`: one a core, where that pays'),
+    .describe(
+      'Threads that play episodes (processes for `gymnasium:`); `auto`: one per core if that saves time',
+    ),
   racing: racingSchema
     .optional()
     .describe(
-      'Cut an evaluation short when it can hardly reach the best so far (default: play all episodes)',
+      'Cut an evaluation short once it can hardly reach the best so far (default: play all episodes)',
     ),
 });
 

@@ -27,11 +27,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
-/**
- * @param reward path of the module of `evaluation.reward`
- * @throws UserError like `openEnvironment`, and if the module has no reward function. Steps throw
- * EnvironmentError if the function throws or doesn't return a finite number
- */
+/** Opens an environment with a module's rewards. @throws like `openEnvironment`; its steps EnvironmentError */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

@@ -1,22 +1,20 @@
-/** What a run that trained its model tells of it: as figures, and in words. */
+/** Figures on a run that trained its model, and their text. */
 import { formatDuration, formatNumber, plural } from '../format/numbers.js';
 import { mean } from '../statistics/descriptive.js';
 import type { Adaptation, LoggedEvent } from './events.js';
 
-/** Sums and means over the updates of a run. */
 export interface AdaptationTotals {
   readonly updates: number;
-  /** Steps of the optimizer. */
+  /** Optimizer steps. */
   readonly steps: number;
-  /** Answers that were compared. */
   readonly answers: number;
   /** Part of the run's wall time. */
   readonly seconds: number;
   /** Mean standard deviation of the rewards in a group. */
   readonly spread: number;
-  /** Share of groups whose rewards were all equal, which taught nothing. */
+  /** Share of groups whose rewards were all equal, which teach nothing. */
   readonly flat: number;
-  /** The last one that made a step; absent before it. */
+  /** The last update that made a step. */
   readonly last?: Adaptation;
 }
 
@@ -32,7 +30,6 @@ export function adaptationsIn(events: Iterable<LoggedEvent>): readonly LoggedAda
   return found;
 }
 
-/** Undefined where there was no update. */
 export function adaptationTotals(adaptations: readonly Adaptation[]): AdaptationTotals | undefined {
   if (adaptations.length === 0) return undefined;
   const sum = (of: (one: Adaptation) => number) => adaptations.reduce((total, one) => total + of(one), 0);
@@ -48,7 +45,9 @@ export function adaptationTotals(adaptations: readonly Adaptation[]): Adaptation
   };
 }
 
-/** `12 updates in 43.1 s of 1.8 min; spread of rewards 0.32, 8 % of groups flat; entropy 1.7 nats`. */
+/**
+ * Example: `12 updates in 43.1 s of 1.8 min; spread of rewards 0.32, 8 % of groups flat; entropy 1.7 nats`.
+ */
 export function adaptationText(
   { flat, last, seconds, spread, updates }: AdaptationTotals,
   activeMs: number,

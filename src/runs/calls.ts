@@ -1,42 +1,37 @@
-/** The model calls of a run, and what they use. */
+/** Model calls of a run and what they use. */
 import type { ScoredChoice } from '../agents/scored.js';
 import type { Action } from '../environments/environment.js';
 import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 
-/** The place of a model call in a run. */
 export interface CallPosition {
   readonly iteration: number;
   readonly candidate: number;
-  /** 0 for the first ask, then 1, 2, … for format corrections. */
+  /** 0 for the first request, then 1, 2, … for corrections. */
   readonly attempt: number;
 }
 
-/** Names a call within its run. */
 export const callId = ({ iteration, candidate, attempt }: CallPosition): string =>
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * What a call is for: a proposal, a correction of one, a revision by the critic, or feedback. Corrections of the last two
- * have their purpose.
- *
- * What is counted, everywhere: a *call* asks a model once, for any purpose. A *proposal* is what one *candidate* of an
- * iteration came to: its first call and the corrections. An *evaluation* is a policy whose episodes were played: of the
- * warm-up, of an accepted proposal that `screening` did not leave out, or of a revision.
+ * Purpose of a call: a proposal, a correction of one, a revision by the critic, or feedback. Corrections of
+ * revisions and feedback keep their purpose. Terms used everywhere: a *call* asks a model once; a *proposal*
+ * is one *candidate*'s first call with its corrections; an *evaluation* is a policy whose episodes were
+ * played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 
 type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpose | undefined };
 
-/** Runs of earlier versions tell it of the critic and of feedback only. */
+/** Runs of earlier versions record it only for the critic and feedback. */
 export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
   purpose ?? (attempt > 0 ? 'correction' : 'proposal');
 
-/** The same in SQL. */
 export const purposeSql = "coalesce(purpose, CASE WHEN attempt > 0 THEN 'correction' ELSE 'proposal' END)";
 
-/** What all calls of one candidate, one revision or one question are for. */
+/** Purpose of all calls of one candidate, revision or question. */
 export function stageOf(call: Purposeful): Stage {
   const purpose = purposeOf(call);
   return purpose === 'correction' ? 'proposal' : purpose;
@@ -44,18 +39,15 @@ export function stageOf(call: Purposeful): Stage {
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
 
-/**
- * Numbers that tell the revision of an iteration and its question for feedback from the candidates before them. They say
- * nothing else: what a call is for, its purpose says.
- */
+/** Candidate numbers of the revision and the feedback question, which follow those of the proposals. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
-/** Why a reply was rejected, in older runs perhaps because the parser of that time could read it in two ways. */
+/** Why a reply was rejected; `ambiguous` occurs only in older runs. */
 export type LoggedFailure =
   | ParseFailure
   | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
 
-/** The failure under a kind that the parser still has. */
+/** Maps failures of older versions to current ones. */
 export const currentFailure = (failure: LoggedFailure): ParseFailure =>
   failure.kind === 'ambiguous' ? { kind: 'missing' } : failure;
 
@@ -63,41 +55,41 @@ export const currentFailure = (failure: LoggedFailure): ParseFailure =>
 export interface CallRecord extends CallPosition {
   readonly messages: readonly ChatMessage[];
   readonly seed: number;
-  /** Absent for proposals and corrections in runs of earlier versions: read it with `purposeOf`. */
+  /** Absent for proposals and corrections in older runs: use `purposeOf`. */
   readonly purpose?: CallPurpose;
-  /** Who answered, where a portfolio is asked. */
+  /** Name of the model in a portfolio. */
   readonly member?: string;
-  /** With `pipeline`: iterations before this one of which the prompt could not know yet; absent where there are none. */
+  /** With `pipeline`: the number of earlier iterations that the prompt could not know yet. */
   readonly behind?: number;
   readonly outcome:
     | {
         readonly kind: 'accepted';
-        /** Empty for a reply that names an action of a game, and for feedback. */
+        /** Empty for an action in a game and for feedback. */
         readonly parameters: ParameterVector;
-        /** The return that the reply predicts for them; absent if it predicts none. */
+        /** The return predicted by the reply. */
         readonly predicted?: number;
-        /** Where they were too close to what was tried: what the reply named, and how far that was. */
+        /** Set if the proposal was too close to an earlier one: its original parameters and its distance. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         readonly action?: Action;
-        /** Where the actions were scored: all of them. */
+        /** All actions, if they were scored. */
         readonly scored?: readonly ScoredChoice[];
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
-  /** Completions that the one request of this call asked for, where they are several: their other calls follow. */
+  /** Number of completions requested at once, if several; the other calls follow. */
   readonly choices?: number;
-  /** Absent when the call gave none. */
+  /** Absent if the call failed. */
   readonly completion?: Completion;
-  /** In the currency of `model.price`; absent without one. */
+  /** In the currency of `model.price`; absent without a price. */
   readonly cost?: number;
   /** ISO 8601. */
   readonly time: string;
 }
 
-/** A call that has ended, whether or not it is known yet what its answer means. */
+/** A finished call whose answer may not have been read yet. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** The faults of all tries of a call, and of its reply. */
+/** Faults of all tries of a call and of its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -107,10 +99,10 @@ export function faultsOf({ completion, outcome }: EndedCall): readonly string[] 
   ];
 }
 
-/** The sums over the calls of a run. */
+/** Sums over the calls of a run. */
 export interface UsageTotals {
   readonly calls: number;
-  /** Calls that gave no completion. */
+  /** Calls without a completion. */
   readonly errors: number;
   readonly retries: number;
   readonly promptTokens: number;
@@ -120,12 +112,9 @@ export interface UsageTotals {
   readonly latencyMs: number;
   /** Absent without `model.price`. */
   readonly cost?: number;
-  /**
-   * Tokens that limits count beside those: where the provider said nothing, or nothing that can be right, and for tries
-   * whose answer was lost. Estimated, on the high side; absent where there are none.
-   */
+  /** Estimated tokens that count towards limits although the provider did not report them (upper bound). */
   readonly unreported?: number;
-  /** The number of faults of tries and replies by kind (ModelErrorKind, ReplyFault); absent where there are none. */
+  /** Number of faults by kind (ModelErrorKind, ReplyFault). */
   readonly faults?: Readonly<Record<string, number>>;
 }
 
@@ -138,7 +127,7 @@ type AmountLimit =
   | 'reasoningTokens'
   | 'cost';
 
-/** A key of the config's section `limits`. */
+/** A key of the `limits` section. */
 export type LimitName =
   | AmountLimit
   | 'evaluations'
@@ -147,10 +136,9 @@ export type LimitName =
   | `perCall.${Exclude<AmountLimit, 'calls'> | 'seconds'}`
   | `total.${AmountLimit | 'minutes'}`;
 
-/** The use of one limit. */
 export interface Cap {
   readonly limit: LimitName;
-  /** For `perCall` limits: by the largest call. */
+  /** For `perCall` limits, of the largest call. */
   readonly used: number;
   readonly cap: number;
 }

@@ -1,4 +1,3 @@
-/** New run directories. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -8,10 +7,7 @@ import type { Manifest } from './manifest.js';
 import { groupFile, nothingRecorded, runFiles, type TakenOver } from './reader.js';
 import { type Durability, type RunDirectory, RunWriter } from './writer.js';
 
-/**
- * Makes a new run directory.
- * @throws UserError when there is something in it already: a run is never overwritten.
- */
+/** @throws UserError if the directory is not empty: a run is never overwritten */
 export function createRunDirectory(
   path: string,
   content: Partial<TakenOver> & {
@@ -30,7 +26,7 @@ export function createRunDirectory(
       [runFiles.config]: content.configYaml,
       ...(imported.length > 0 && { [runFiles.imported]: JSON.stringify(imported) }),
       ...(demonstrations.length > 0 && { [runFiles.demonstrations]: JSON.stringify(demonstrations) }),
-      // The manifest comes last, in one step: from here on there is a run to resume.
+      // The manifest comes last: it makes the directory a run.
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
     const { manifest, now, durability } = content;
@@ -42,8 +38,8 @@ export function createRunDirectory(
 }
 
 /**
- * Writes the files that make an empty directory a run, or a group of them; the last one makes it that. What fails
- * leaves the directory empty, so that the same command can be given again.
+ * Writes the files that turn an empty directory into a run or a group. If one fails, the directory stays
+ * empty, so the same command works again.
  */
 function begin(path: string, files: Readonly<Record<string, string>>): void {
   try {
@@ -55,9 +51,9 @@ function begin(path: string, files: Readonly<Record<string, string>>): void {
 }
 
 /**
- * Makes the directory of repeats.
- * @param group content of its `group.json`
- * @throws UserError when there is something in it already
+ * Creates the directory of repeats.
+ * @param group content of `group.json`
+ * @throws UserError if the directory is not empty
  */
 export function createGroupDirectory(path: string, configYaml: string, group: object): void {
   requireEmpty(path);
@@ -73,7 +69,6 @@ export function createGroupDirectory(path: string, configYaml: string, group: ob
   }
 }
 
-/** @throws UserError when there is something in it already: a run is never overwritten. */
 export function requireEmpty(path: string): void {
   if (!existsSync(path)) return;
   const names = readdirSync(path);
@@ -89,7 +84,10 @@ export function requireEmpty(path: string): void {
   });
 }
 
-/** Whether all files are of a process that was killed before there was a run: its lock tells them from a user's files. */
+/**
+ * Whether all files come from a process that was killed before its run existed; its lock proves that they are
+ * ours.
+ */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const { config, demonstrations, imported, manifest } = runFiles;
   const begun = [config, demonstrations, imported, manifest, groupFile].flatMap((name) => [

@@ -6,34 +6,33 @@ import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buffer.js';
 import type { CallRecord, Cap, LimitName, LoggedFailure, UsageTotals } from './calls.js';
 
-/** One turn of a game. */
 export interface GameTurn {
   /** What the player was shown. */
   readonly message: string;
-  /** Of a model. */
+  /** The model's reply. */
   readonly reply?: string;
-  /** Absent where no step was taken: the reply named none. */
+  /** Absent if the reply named no action. */
   readonly action?: Action;
-  /** What the action is called, where it is a number that has a name. */
+  /** Name of the action, if it is a number that has one. */
   readonly words?: string;
-  /** False where the action is not the reply's; absent for players without a model. */
+  /** False if the action isn't the reply's; absent for players without a model. */
   readonly valid?: boolean;
   readonly reward: number;
 }
 
-/** A game of a play: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
+/** A game: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
 export interface GameRecord {
-  /** Games that are played side by side share it. */
+  /** Number of the batch of concurrent games. */
   readonly iteration: number;
   readonly candidate: number;
-  /** Number of the game, from 0. */
+  /** 0-based number of the game. */
   readonly episode: number;
   readonly seed: number;
   readonly turns: readonly GameTurn[];
-  /** What was to be seen at the end. */
+  /** The final observation. */
   readonly last: string;
   readonly return: number;
-  /** Steps taken. */
+  /** In steps. */
   readonly length: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
@@ -46,23 +45,23 @@ export interface GameRecord {
 }
 
 /**
- * A candidate evaluated again on untouched seeds. `selection`: among the best few, to choose one. `final`: the chosen
- * one, on seeds that took no part in choosing it either.
+ * A candidate evaluated on seeds that played no part in selecting it. `selection`: to choose among the best
+ * few. `final`: the chosen one.
  */
 export interface Confirmation {
   readonly stage: 'selection' | 'final';
   readonly iteration: number;
   readonly candidate: number;
   readonly parameters: ParameterVector;
-  /** The score it was selected by. */
+  /** The score by which it was selected. */
   readonly observed: number;
   readonly mean: number;
-  /** 95 % interval of the mean. */
+  /** 95% interval of the mean. */
   readonly ci95: readonly [number, number];
   readonly episodes: number;
 }
 
-/** The best candidate on seeds that neither proposed nor chose it: what a run is judged by. */
+/** The figure by which a run is judged. */
 export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
   return confirmations.find(({ stage }) => stage === 'final');
 }
@@ -74,11 +73,11 @@ export type StopReason =
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'model-error'; readonly message: string }
   | {
-      /** The model was asked, but no proposal was ever accepted. */
+      /** The model was called, but no proposal was ever accepted. */
       readonly kind: 'no-proposals';
       /** Why the first reply was rejected. */
       readonly message: string;
-      /** What ended the run; absent for its last iteration. */
+      /** The limit that ended the run, if one did. */
       readonly limit?: LimitName;
     }
   | {
@@ -87,80 +86,79 @@ export type StopReason =
       readonly message: string;
     };
 
-/** An update of the model by the candidates that were evaluated since the last one; means are over trained tokens. */
+/**
+ * An update of the model from the candidates evaluated since the last update; means are over trained tokens.
+ */
 export interface Adaptation {
-  /** 1 for the first. */
+  /** 1-based. */
   readonly update: number;
-  /** Answers that it compared, in their groups. */
   readonly answers: number;
   readonly groups: number;
-  /** Mean reward of the answers. */
+  /** Mean over the answers. */
   readonly reward: number;
-  /** Mean over the groups of the standard deviation of their rewards. */
+  /** Mean over groups of the standard deviation of their rewards. */
   readonly spread: number;
   /** Share of groups whose rewards are all equal, which teach nothing. */
   readonly flat: number;
-  /** Steps of the optimizer; 0 where all groups were flat, and then what follows is absent. */
+  /** Optimizer steps; if 0, all groups were flat and the following fields are absent. */
   readonly steps: number;
   readonly loss?: number;
   readonly gradientNorm?: number;
   /** In nats. */
   readonly entropy?: number;
-  /** KL divergence to the model that the run began with, and of the trainer to the sampler, in nats a token. */
+  /** KL divergence to the initial model, and between trainer and sampler, in nats per token. */
   readonly kl?: number;
   readonly mismatch?: number;
   /** Part of the run's wall time. */
   readonly seconds: number;
 }
 
-/** A setting that was changed while the run went; absent where it was or is left out. */
+/** A setting changed during the run; `was` or `now` is absent if not set. */
 export interface SettingChange {
-  /** Dotted. */
+  /** Dotted path. */
   readonly key: string;
   readonly was?: unknown;
   readonly now?: unknown;
 }
 
-/** What became of a revision, which is a candidate of its iteration too. */
+/** Result of a revision, which is also a candidate of its iteration. */
 export interface Revision {
   readonly kind: 'revised';
   readonly iteration: number;
   readonly candidate: number;
-  /** The candidate that was to be revised. */
+  /** The revised candidate. */
   readonly revises: number;
-  /** `kept`: the answer changes nothing. `rejected`: no answer could be used, or none came. */
+  /** `kept`: the answer changes nothing. `rejected`: no usable answer. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
-  /** Score of what was to be revised. */
+  /** Score of the revised candidate. */
   readonly before: number;
-  /** Score of the revision, where it was evaluated. */
+  /** Score of the revision, if it was evaluated. */
   readonly after?: number;
-  /** How much it changes, 0 to 1; see `critic.distance`. */
+  /** Size of the change, in [0, 1]; see `critic.distance`. */
   readonly distance?: number;
 }
 
-/** A question about an episode: who was asked, and what was shown. */
+/** A question about an episode. */
 export interface FeedbackQuestion {
   readonly iteration: number;
-  /** The candidate whose evaluation it is of. */
   readonly candidate: number;
-  /** The episode of that evaluation, from 0. */
+  /** 0-based episode of the evaluation. */
   readonly episode: number;
   readonly from: Feedback['from'];
 }
 
-/** What came of a question. */
 export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating' | 'remark'> {
   readonly kind: 'feedback';
-  /** `unanswered`: nobody did so in time. `unusable`: no reply of the model could be read, or none came. */
+  /** `unanswered`: no answer in time. `unusable`: no reply could be parsed. */
   readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
 }
 
-/** What became of the proposals of complete iterations. */
+/** Outcomes of the proposals of complete iterations. */
 export interface ProposalTally {
   readonly rejected: number;
-  /** Proposals that a critic was asked to revise. */
+  /** Proposals that the critic revised. */
   readonly revisions: number;
-  /** Revisions with a higher score than what they revise. */
+  /** Revisions that scored higher. */
   readonly better: number;
 }
 
@@ -185,18 +183,18 @@ export type RunEvent =
       readonly parameters: number;
       readonly iterations: number;
       readonly resumedAt?: number;
-      /** Only of a resumed run. */
+      /** Only for a resumed run. */
       readonly best?: BufferEntry;
-      /** Saved so far; absent without `evaluation.racing`. */
+      /** Savings so far; absent without `evaluation.racing`. */
       readonly racing?: RacingTotals;
-      /** Only of a resumed run. */
+      /** Only for a resumed run. */
       readonly tally?: ProposalTally;
     }
   | {
       readonly kind: 'warmup-evaluated';
       readonly entry: BufferEntry;
       readonly episodes: readonly EpisodeRecord[];
-      /** Warm-up policies in all. */
+      /** Total number of warm-up policies. */
       readonly of: number;
     }
   | { readonly kind: 'call-finished'; readonly call: CallRecord }
@@ -212,43 +210,42 @@ export type RunEvent =
       readonly episodes: readonly EpisodeRecord[];
       readonly improved: boolean;
     }
-  /** The critic was asked to revise a candidate of an iteration. */
   | Revision
-  /** Somebody is shown an episode, and waited for. */
+  /** A person is asked about an episode. */
   | ({ readonly kind: 'feedback-asked' } & FeedbackQuestion)
   | FeedbackResult
   | { readonly kind: 'game-finished'; readonly game: GameRecord }
-  /** An iteration is complete when this is on disk. `score`: of its best candidate; absent when all were rejected. */
+  /** Marks a complete iteration. `score`: of its best candidate; absent if all were rejected. */
   | {
       readonly kind: 'iteration-finished';
       readonly iteration: number;
       readonly score?: number;
       readonly best?: number;
-      /** What the model has learnt from this iteration and those before it; absent where it was not trained. */
+      /** What the model learnt; absent if it is not trained. */
       readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
-      /** The use of each limit; absent without any. */
+      /** Use of each limit. */
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
-  /** The first fault of its kind since the command began, of a try, a call or a reply; later ones are only counted. */
+  /** The first fault of its kind in this process; later ones are only counted. */
   | { readonly kind: 'fault'; readonly fault: ModelErrorKind | ReplyFault; readonly message: string }
-  /** What another process asked for was done; `iteration`: the last complete one then, `request`: its number. */
+  /** A command from another process was executed after `iteration`; `request` is its number. */
   | {
       readonly kind: 'controlled';
       readonly request: number;
       readonly action: 'pause' | 'resume' | 'stop' | 'set';
       readonly iteration: number;
-      /** What `iteration` counts, where these are no iterations. */
+      /** Unit of `iteration`, if not iterations. */
       readonly unit?: 'game' | 'step' | 'update' | 'run';
-      /** Of `set`; empty where nothing could be changed. */
+      /** For `set`; empty if nothing changed. */
       readonly changes?: readonly SettingChange[];
     }
-  /** The user asks to stop, but calls are under way: for so long at most, where anything limits that. */
+  /** The user has asked to stop, but calls are in flight: for at most `seconds`, if limited. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
-  /** A request waits for its turn (`model.requestsPerMinute`), or as long as the server asks (Retry-After). */
+  /** A request waits for the rate limit (`model.requestsPerMinute`) or for Retry-After. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
-  /** `of`: measurements that follow, one more than candidates where one of several is chosen. */
+  /** `of`: number of measurements to come, one more than `candidates` if there are several. */
   | {
       readonly kind: 'confirmation-started';
       readonly candidates: number;
@@ -263,11 +260,11 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
-      /** The use of each limit; absent without any. */
+      /** Use of each limit. */
       readonly caps?: readonly Cap[];
     };
 
-/** Emits the first fault of each kind. One that the user asked for is none. */
+/** Emits the first fault of each kind, except `aborted`. */
 export function firstFaults(emit: (event: RunEvent) => void): NonNullable<GenerateOptions['onFault']> {
   const told = new Set<string>(['aborted']);
   return (fault, message) => {
@@ -277,10 +274,12 @@ export function firstFaults(emit: (event: RunEvent) => void): NonNullable<Genera
   };
 }
 
-/** A line of `events.jsonl`: the large parts stand in the other files. */
+/** A line of `events.jsonl`. */
 export type LoggedEvent = {
   /** ISO 8601. */
   readonly time: string;
-  /** `iteration-finished` has the numbers of lines of the other files; with fewer, the iteration is not complete. */
+  /**
+   * Lines of the other logs at the end of the iteration; if a log is shorter, the iteration is incomplete.
+   */
   readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
 } & RunEvent;

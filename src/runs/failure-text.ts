@@ -4,7 +4,6 @@ import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { IndexedText } from '../prompting/answer/parse.js';
 import type { CallRecord, LoggedFailure } from './calls.js';
 
-/** What a fault of a try or of a reply means. */
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
   'rate-limit': 'the provider refused further requests for now',
   quota: 'the provider takes no requests for longer than `model.maxRetryAfterSeconds`',
@@ -30,10 +29,9 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
   'usage-wrong': "token counts that can't be right: what is missing is estimated",
 };
 
-/** Kind of a failed call in the tables of the report. */
+/** Kind of a failed call in the tables of a report. */
 export type FailureKind = LoggedFailure['kind'] | `error: ${ModelErrorKind}`;
 
-/** The kind of what went wrong with a call; undefined where it was accepted. */
 export function failureKind(
   outcome: { readonly kind: 'accepted' } | CallRecord['outcome'],
 ): FailureKind | undefined {
@@ -47,7 +45,6 @@ export function failureKind(
   }
 }
 
-/** What a kind means, without the details of one call. */
 export function failureMeaning(kind: FailureKind): string {
   return kind.startsWith('error: ')
     ? faultMeaning[kind.slice('error: '.length) as ModelErrorKind]
@@ -70,7 +67,7 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   ambiguous: 'a reply that an earlier version could read in two ways',
 };
 
-/** Why a reply was rejected, and its first characters in one line. */
+/** Why a reply was rejected, and how it begins. */
 export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
   const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
   const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';
@@ -79,7 +76,6 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
   return `${explained} It begins: “${start}”`;
 }
 
-/** What was wrong with a reply, in one sentence. */
 export function explainFailure(failure: LoggedFailure): string {
   switch (failure.kind) {
     case 'missing':

@@ -1,14 +1,15 @@
-/** The runs in folders. */
+/** Runs and plans in folders. */
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { collectionFile, planFile, runFiles } from './reader.js';
+import { dirname, join, resolve } from 'node:path';
+import { readOwnJson } from '../storage/files.js';
+import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Levels of folders that are searched for runs: those of studies lie two below. */
+/** Maximum depth; runs of studies are two levels down. */
 const deepest = 4;
 
-/** Paths of the runs in a folder and the folders in it, by name. Nothing is looked for within a run. */
+/** Paths of the runs in a folder and its subfolders, by name. */
 export function runsBelow(folder: string, depth = 0): readonly string[] {
   if (isRun(folder)) return [folder];
   if (depth > deepest || !existsSync(folder)) return [];
@@ -19,10 +20,58 @@ export function runsBelow(folder: string, depth = 0): readonly string[] {
     .flatMap((name) => runsBelow(join(folder, name), depth + 1));
 }
 
-/** The study or the collection below `root` that a run is part of, the outermost of several. */
+/** The outermost study or collection below `root` that contains a run. */
 export function holderOf(name: string, root: string): string | undefined {
   const around = dirname(name);
   if (around === '.') return undefined;
   const holds = [planFile, collectionFile].some((file) => existsSync(join(root, around, file)));
   return holderOf(around, root) ?? (holds ? around : undefined);
+}
+
+/** Record, lock and description of each kind of plan: a directory whose runs are played together. */
+export const planKinds = {
+  repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
+  controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
+  evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
+  sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
+  models: { record: planFile, lock: 'models.lock', name: 'a comparison of models' },
+  collection: { record: collectionFile, lock: 'collection.lock', name: 'a collection' },
+} as const;
+
+export interface PlanDirectory {
+  readonly directory: string;
+  /** Path of the lock held by the process that plays it. */
+  readonly lock: string;
+  /** Log of the commands sent to that process. */
+  readonly changes: string;
+}
+
+export function planAt(directory: string): PlanDirectory | undefined {
+  for (const [kind, { record, lock }] of Object.entries(planKinds)) {
+    const file = join(directory, record);
+    if (!existsSync(file)) continue;
+    const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
+    // Evaluations of earlier versions name no kind.
+    if (record === planFile && (written?.kind ?? 'evaluation') !== kind) continue;
+    return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
+  }
+  return undefined;
+}
+
+/** The plan that contains the run at `path`, if any. */
+export function planAround(path: string): PlanDirectory | undefined {
+  const around = dirname(resolve(path));
+  // Runs of a study have one folder per experiment.
+  return planAt(around) ?? planAt(dirname(around));
+}
+
+/**
+ * The number of concurrent runs set by `key=value` overrides: undefined if they set something else, `'wrong'`
+ * if invalid.
+ */
+export function jobsAsked(overrides: readonly string[]): number | 'wrong' | undefined {
+  const [first, ...others] = overrides.filter((text) => text.startsWith('jobs='));
+  if (first === undefined) return undefined;
+  const isCount = /^jobs=[1-9]\d{0,3}$/.test(first) && others.length === 0 && overrides.length === 1;
+  return isCount ? Number(first.slice('jobs='.length)) : 'wrong';
 }

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import type { Manifest } from './manifest.js';
 
-/** Keys that may differ between a run and its resumption: they don't change what an iteration does. */
+/** Keys that may change when a run resumes because they don't affect its iterations. */
 const mayChange: ReadonlySet<string> = new Set([
   'name',
   'iterations',
@@ -34,8 +34,7 @@ const mayChange: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * SHA-256 of the parts of a config that must not change within a run, of its prompt templates, and of the modules that
- * it names.
+ * SHA-256 of everything that must not change within a run: parts of the config, prompt templates, modules.
  */
 export function fingerprint(config: object, promptHash: string, modules?: ModuleHashes): string {
   return createHash('sha256')
@@ -43,10 +42,9 @@ export function fingerprint(config: object, promptHash: string, modules?: Module
     .digest('hex');
 }
 
-/** Dotted keys in which two configs differ, of those that must not. */
 export const differences = (a: object, b: object) => changedSettings(fixedSettings(a), fixedSettings(b));
 
-/** The settings of a config that must not change within a run, by dotted key. */
+/** The settings that must not change within a run, by dotted key. */
 export const fixedSettings = (config: object): NonNullable<Manifest['settings']> =>
   Object.fromEntries(fixedParts(config));
 
@@ -56,13 +54,12 @@ function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullabl
     .map((key) => ({ key, was: was[key], now: now[key] }));
 }
 
-/** What begins anew where something can't go on otherwise than it began. */
 const anew = {
   run: "start a new run; its warmup.from can take over this one's replay buffer",
   play: 'start another play of the changed config (policyloop play CONFIG)',
 } as const;
 
-/** @throws UserError that names each key in which a run, or a play, would go on otherwise than it began */
+/** @throws UserError that names each setting that must not change within a run or a play */
 export function refuseDifferences(was: object, config: object, kind: keyof typeof anew = 'run'): void {
   const changed = differences(was, config);
   if (changed.length === 0) return;
@@ -91,10 +88,13 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Models beside that of the run. */
+/** Models other than the run's own. */
 const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
 
-/** Their keys count one by one, as those of a portfolio's members do: those may change that may of a model alone. */
+/**
+ * Compares the members of a portfolio and the other models key by key, so the same keys may change as for a
+ * single model.
+ */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (ownModels.has(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
@@ -108,10 +108,9 @@ function settingsAt(path: string, value: unknown): [string, unknown][] {
   );
 }
 
-/** Names of the keys that a resumption may change. */
 const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
 
-/** @throws UserError when a run, or a play, began with another config or other prompt templates than it would go on with. */
+/** @throws UserError if a run or play began with another config, other templates or other modules */
 export function requireSame(
   assembly: {
     readonly config: object;
@@ -158,9 +157,8 @@ export function requireSame(
 }
 
 /**
- * Tells how a run that has ended can go on; undefined while something is left to do for it.
+ * How a finished run can continue; undefined if something is left to do.
  * @param was the config that it ran with
- * @param now the config that it would go on with
  */
 export function whatCompletes(
   manifest: Manifest,

@@ -1,22 +1,22 @@
-/** Lines of a run's logs: the fields that each must have, and what becomes of those that are broken. */
+/** Parses lines of a run's logs and checks their required fields. */
 import { messageOf, UserError } from '../base/errors.js';
+import type { ChatMessage } from '../models/language-model.js';
 import { brokenLine, eachLine, itemOf, type Line } from '../storage/json-lines.js';
-import { CallDecoder, type WrittenCall } from './call-lines.js';
+import { partsOf, type TextPart, textOf } from '../storage/text-parts.js';
 import type { CallRecord } from './calls.js';
 
 export const logNames = ['evaluations', 'episodes', 'calls', 'events'] as const;
 export type LogName = (typeof logNames)[number];
 
-/** Paths of the logs of a run. */
 export type LogFiles = Readonly<Record<LogName, string>>;
 
-/** Complete lines of a log, and the byte after them. */
+/** Number of complete lines, and the byte after them. */
 export interface Extent {
   readonly lines: number;
   readonly end: number;
 }
 
-/** Notes a broken line, which is then left out; without it such a line is refused. */
+/** Called for a broken line, which is then skipped; if undefined, a broken line throws. */
 export type OnBroken = ((error: UserError) => void) | undefined;
 
 type Field = readonly [path: readonly string[], type: 'number' | 'string'];
@@ -26,7 +26,7 @@ const place = [
   [['candidate'], 'number'],
 ] as const;
 
-/** The fields that every line of a log must have. */
+/** Required fields of each log. */
 const logFields = {
   events: [[['kind'], 'string']],
   evaluations: [...place, [['parameters', '0'], 'number'], [['returns', 'length'], 'number']],
@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** How a whole line of the large logs begins, and what else stands in it. */
+/** How a complete line of the large logs begins, and what else it contains. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -63,7 +63,7 @@ export function* linesOf<T>(
   }
 }
 
-/** Lines up to the end, or up to where the file can't be read any further. */
+/** Lines up to the end or the first unreadable place. */
 function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
   try {
     yield* eachLine(file);
@@ -83,7 +83,7 @@ function unlessBroken<T>(read: () => T, onBroken: OnBroken): T | undefined {
   }
 }
 
-/** What a call that was answered has besides. */
+/** Required fields of an answered call. */
 const completionFields = [
   [['completion', 'text'], 'string'],
   [['completion', 'finishReason'], 'string'],
@@ -95,7 +95,7 @@ const problemIn = (log: LogName) => (item: unknown) =>
     ? undefined
     : lacking(item, completionFields));
 
-/** The first missing field: a damaged line, or one of another file, must not pass for an empty one. */
+/** The first missing field. A damaged line must not pass as an empty one. */
 function lacking(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
@@ -106,8 +106,8 @@ function lacking(item: unknown, fields: readonly Field[]): string | undefined {
 }
 
 /**
- * Looks through a log, line by line. Lines of calls and episodes are not parsed where they look whole at both ends and
- * have their marker: they are large, and whoever reads them later finds what is damaged within.
+ * Scans a log line by line. Lines of calls and episodes are large, so those that look complete at both ends
+ * are not parsed; whoever reads them later finds damage inside.
  * @throws UserError with line and byte for a broken line
  */
 export function extentOf<T>(
@@ -133,7 +133,7 @@ export function extentOf<T>(
 
 const closingBrace = 0x7d;
 
-/** The place of a line that looks whole; undefined where it has to be parsed. */
+/** The place of a line that looks complete; undefined if it must be parsed. */
 function placeIn(bytes: Buffer, text: string): Place | undefined {
   const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
   if (iteration === undefined || bytes.at(-1) !== closingBrace || !bytes.includes(text)) return undefined;
@@ -156,5 +156,85 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Gen
     }, onBroken);
     if (call === undefined) decoder.startOver();
     else yield call;
+  }
+}
+
+/** A message's text, or its parts relative to the last message at the same place. */
+interface WrittenMessage {
+  readonly role: ChatMessage['role'];
+  readonly content: string | readonly TextPart[];
+}
+
+/** A line of `calls.jsonl`. */
+export interface WrittenCall extends Omit<CallRecord, 'messages'> {
+  readonly messages: readonly WrittenMessage[];
+}
+
+/** Every 256th prompt is written in full, so that lines after a damaged one can be read. */
+const linesBetweenWhole = 256;
+
+/** Shorter messages are written as they are. */
+const shortestShared = 200;
+
+/** The last message at each place of the prompts so far. */
+class LastMessages {
+  #texts: (string | undefined)[] = [];
+
+  at(place: number): string | undefined {
+    return this.#texts[place];
+  }
+
+  keep(messages: readonly ChatMessage[], isWhole: boolean): void {
+    if (isWhole) this.#texts = [];
+    for (const [place, { content }] of messages.entries()) this.#texts[place] = content;
+  }
+}
+
+const isWhole = ({ messages }: Pick<WrittenCall, 'messages'>) =>
+  messages.every(({ content }) => typeof content === 'string');
+
+/** Encodes calls relative to earlier ones. */
+export class CallEncoder {
+  readonly #last = new LastMessages();
+
+  /** @param line number of lines before this one */
+  encode(call: CallRecord, line: number): WrittenCall {
+    const startsOver = line % linesBetweenWhole === 0;
+    const messages = call.messages.map(({ role, content }, place): WrittenMessage => {
+      const earlier = startsOver ? undefined : this.#last.at(place);
+      return { role, content: earlier === undefined ? content : shorterOf(content, earlier) };
+    });
+    const written = { ...call, messages };
+    this.#last.keep(call.messages, isWhole(written));
+    return written;
+  }
+}
+
+function shorterOf(content: string, earlier: string): WrittenMessage['content'] {
+  if (content.length < shortestShared) return content;
+  const parts = partsOf(content, earlier);
+  const isShorter = parts.some((part) => typeof part !== 'string');
+  return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
+}
+
+/** Decodes calls in writing order, starting at the first line or one written in full. */
+export class CallDecoder {
+  readonly #last = new LastMessages();
+
+  /** Forgets earlier messages, after an unreadable line. */
+  startOver(): void {
+    this.#last.keep([], true);
+  }
+
+  /** @throws RangeError if parts don't match an earlier message */
+  decode(written: WrittenCall): CallRecord {
+    const messages = written.messages.map(({ role, content }, place): ChatMessage => {
+      if (typeof content === 'string') return { role, content };
+      const earlier = this.#last.at(place);
+      if (earlier === undefined) throw new RangeError('it takes over parts of a message that is missing');
+      return { role, content: textOf(content, earlier) };
+    });
+    this.#last.keep(messages, isWhole(written));
+    return { ...written, messages };
   }
 }

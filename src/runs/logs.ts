@@ -1,4 +1,4 @@
-/** The logs of a run, read as streams: what a run holds in memory does not grow with its prompts and trajectories. */
+/** Reads the logs of a run as streams, so memory use doesn't grow with prompts and trajectories. */
 
 import { basename } from 'node:path';
 import { append } from '../base/append.js';
@@ -20,20 +20,20 @@ import {
   type Place,
 } from './log-lines.js';
 
-/** The content of a run, consistent up to its last complete iteration. What is iterable is read anew each time. */
+/** The content of a run up to its last complete iteration. Iterables are read from disk each time. */
 export interface RecordedRun {
   readonly entries: readonly BufferEntry[];
   readonly episodes: Iterable<EpisodeRecord>;
-  /** All calls, those of an unfinished iteration too: they were paid for. */
+  /** All calls, including those of an unfinished iteration. */
   readonly calls: Iterable<CallRecord>;
-  /** Answers of an unfinished iteration of which nothing was made yet; only of a run that is to go on. */
+  /** Answers of an unfinished iteration that were not read yet; only if the run resumes. */
   readonly arrived?: readonly EndedCall[];
   readonly events: Iterable<LoggedEvent>;
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;
-  /** Lines of each log that belong to it. */
+  /** Number of lines of each log that belong to it. */
   readonly lines: Readonly<Record<LogName, number>>;
-  /** What can't be used of it, in words: a line each. */
+  /** One line for each unusable part. */
   readonly faults: readonly string[];
 }
 
@@ -46,16 +46,15 @@ export interface WholeRun extends RecordedRun {
 
 interface Scan {
   readonly recorded: RecordedRun;
-  /** What stands in each log. */
   readonly found: Readonly<Record<LogName, Extent>>;
-  /** The last iteration of which there are evaluations, complete or not. */
+  /** The last iteration with evaluations, complete or not. */
   readonly lastEvaluated: number;
 }
 
 /**
- * Reads the evaluations and looks through the other logs.
- * @param tolerant whether broken lines are left out and named in `faults`
- * @throws UserError with line and byte for a broken line; for one that only looks whole, once it is read
+ * Reads the evaluations and scans the other logs.
+ * @param tolerant if true, broken lines are skipped and listed in `faults`
+ * @throws UserError with line and byte for a broken line
  */
 export function scanLogs(files: LogFiles, tolerant = false): Scan {
   const faults: string[] = [];
@@ -110,9 +109,9 @@ export function scanLogs(files: LogFiles, tolerant = false): Scan {
 }
 
 /**
- * Makes the logs ready to be gone on with: cuts torn lines, and rolls back what an unfinished iteration left (its model
- * calls stay). Only the one writer of a run may do so.
- * @throws UserError with path and byte when a log is damaged so that more would be lost than that
+ * Prepares the logs of a run that resumes: cuts torn lines and rolls back an unfinished iteration, except its
+ * model calls.
+ * @throws UserError with path and byte if more than that would be lost
  */
 export function repairLogs(files: LogFiles): RecordedRun {
   const { recorded, found, lastEvaluated } = scanLogs(files);
@@ -124,10 +123,7 @@ export function repairLogs(files: LogFiles): RecordedRun {
   return recorded;
 }
 
-/**
- * The evaluations up to an iteration.
- * @throws UserError for a broken line, and where returns of some are no numbers
- */
+/** The evaluations up to an iteration. @throws UserError for a broken line or returns that are no numbers */
 export function evaluationsUntil(files: LogFiles, iteration: number): readonly BufferEntry[] {
   const entries: BufferEntry[] = [];
   for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
@@ -145,16 +141,16 @@ function noteFault(faults: string[], error: UserError): void {
   if (!faults.includes(fault)) faults.push(fault);
 }
 
-/** An event without them does not say that its iteration is complete. */
+/** Without line counts, an iteration doesn't count as complete. */
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
-/** Which places belong to complete iterations, and of the warm-up to policies that were evaluated. */
+/** Which records belong to complete iterations or to evaluated warm-up policies. */
 function keptPlaces(complete: readonly BufferEntry[], last: number) {
   const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
   return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
 
-/** Earlier versions recorded returns that overflowed as null: such an evaluation failed. */
+/** Earlier versions recorded returns that overflowed as null; such evaluations failed. */
 function usable(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
@@ -170,8 +166,9 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash leaves at most what came after the last commit, and the commit that it interrupted: two iterations. More
- * than that beyond the last complete one means that lines of a log are missing, and to cut it all off would lose it.
+ * A crash loses at most two iterations: those after the last commit and in the interrupted one. More
+ * evaluations beyond the last complete iteration mean that other logs have lost lines; cutting would lose
+ * more.
  */
 function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
   const file = files.evaluations;
@@ -187,7 +184,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
   });
 }
 
-/** One after the other, each read anew each time. */
+/** Concatenates iterables; each is read again each time. */
 export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
   return {
     *[Symbol.iterator]() {

@@ -8,7 +8,7 @@ import type { RacingTotals } from '../rollout/replay-buffer.js';
 import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
-/** The description of an environment, without its id. In the file an infinite bound is null. */
+/** The description of an environment without its id. In the file, infinite bounds are null. */
 export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'>;
 
 /** `manifest.json`: the state of a run in one small file. */
@@ -16,35 +16,35 @@ export interface Manifest {
   readonly version: 1;
   /** Name of the run directory. */
   readonly run: string;
-  /** `running` on disk with no process holding the lock means that it crashed. */
+  /** `running` without a process that holds the lock means that the run crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
-  /** A `running` one waits for policyloop resume. */
+  /** A running run that waits for `policyloop resume`. */
   readonly paused?: true;
   /** Why it ended; absent while running. */
   readonly reason?: StopReason;
   /** ISO 8601. */
   readonly created: string;
   readonly updated: string;
-  /** Time spent running, over all resumptions, in milliseconds. */
+  /** Running time over all processes, in milliseconds. */
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Only for an environment that is not built in, so that the run can be read without it. */
+  /** Only for an environment that isn't built in, so the run can be read without it. */
   readonly spec?: RecordedSpec;
-  /** Only for policies that are not built in, for the same reason. */
+  /** Only for policies that aren't built in. */
   readonly policy?: RecordedPolicy;
   readonly model: string;
-  /** With `model.format: auto`: how the last proposal was held to its form; absent otherwise, and in older runs. */
+  /** With `model.format: auto`: the format of the last proposal. */
   readonly format?: AnswerFormat;
-  /** SHA-256 of what must not change between a run and its resumption. */
+  /** SHA-256 of everything that must not change when the run resumes. */
   readonly fingerprint: string;
-  /** The settings of the config that must not change either, by dotted key; absent in runs of older versions. */
+  /** Settings that must not change, by dotted key; absent in older runs. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** SHA-256 of the prompt templates. */
   readonly prompts: string;
-  /** SHA-256 of each file of the modules that the config names; absent without any. */
+  /** SHA-256 of each file of the user's modules. */
   readonly modules?: ModuleHashes;
-  /** Root seed of this run (of this repeat). */
+  /** Root seed of this run or repeat. */
   readonly seed: number;
   readonly iterations: { readonly done: number; readonly of: number };
   readonly best?: {
@@ -54,30 +54,28 @@ export interface Manifest {
     readonly parameters: ParameterVector;
   };
   readonly confirmations: readonly Confirmation[];
-  /** The savings of racing, at the end; absent without `evaluation.racing`. */
+  /** Final savings of racing. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** The use of each limit; absent without any. */
+  /** Use of each limit. */
   readonly caps?: readonly Cap[];
-  /** Only of games that an agent plays (`policyloop play`): `iterations` then counts games. */
-  readonly play?: PlayFacts;
+  /** Only for games of an agent (`policyloop play`): `iterations` then counts games. */
+  readonly play?: PlaySummary;
 }
 
-/** Who plays, and how it went so far. */
-interface PlayFacts {
+interface PlaySummary {
   readonly player: string;
-  /** Mean return of the games; absent before the first. */
   readonly meanReturn?: number;
   readonly ci95?: readonly [number, number] | null;
-  /** Mean score of the games of a text world. */
+  /** Of the games of a text world. */
   readonly meanScore?: number;
   readonly scoreCi95?: readonly [number, number] | null;
 }
 
-/** Earlier versions recorded a return that overflowed as null; it is then as if there were none. */
+/** Earlier versions recorded a return that overflowed as null; it counts as missing. */
 const overflowing = z.number().nullable();
 
-/** The parts that make a file a manifest; the others are not checked. */
+/** Fields that every manifest must have; others are not checked. */
 export const manifestShape = z.looseObject({
   version: z.literal(1),
   run: z.string(),
@@ -103,13 +101,11 @@ export const manifestShape = z.looseObject({
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
 });
 
-/** `group.json`: a directory whose sub-directories are repeats of one experiment. */
+/** `group.json`: a directory whose subdirectories are repeats of one experiment. */
 export const groupShape = z.looseObject({
   version: z.literal(1),
-  /** Root seed of each repeat. */
   seeds: z.array(z.number()),
-  /** Sub-directory of each repeat. */
   runs: z.array(z.string().regex(/^repeat-\d+$/)),
-  /** Notes of the import of the config. */
+  /** Notes from importing the config. */
   notes: z.array(z.string()).optional(),
 });

@@ -10,13 +10,15 @@ import { createPolicyFamily, openPolicyFamily } from '../policies/families.js';
 import { recordedPolicies } from '../policies/module-policy.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { clipped } from '../statistics/bootstrap.js';
 import { openRegularFile } from '../storage/regular-file.js';
+import { finalConfirmation } from './events.js';
 import type { RecordedRun } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { openLogs, readManifest, runFiles } from './reader.js';
 
-/** A run, read to be looked at. */
+/** A run opened for reading. */
 export interface OpenedRun {
   readonly path: string;
   readonly manifest: Manifest;
@@ -26,7 +28,7 @@ export interface OpenedRun {
   readonly recorded: RecordedRun;
 }
 
-/** @throws UserError when a run has lost its config, or has a link or a pipe in its place. */
+/** @throws UserError if the config is missing, a link or a pipe */
 export function requireConfig(file: string): string {
   if (existsSync(file)) {
     closeSync(openRegularFile(file, 'refuse').descriptor);
@@ -39,10 +41,7 @@ export function requireConfig(file: string): string {
   });
 }
 
-/**
- * Reads the run at `path` to play its policies again: those of a module are imported.
- * @throws UserError where the run is damaged
- */
+/** Reads a run to play its policies again; imports their modules. @throws UserError if the run is damaged */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
@@ -56,9 +55,9 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
 }
 
 /**
- * Reads the run at `path` to look at it: nothing that it names is imported, started or read. Broken lines of its logs are
- * left out and named in `recorded.faults`, and so is what it doesn't record of its policies.
- * @throws UserError where there is no run, or its manifest or config is damaged
+ * Reads a run to show it, without importing or starting anything that it names. Broken log lines are skipped
+ * and listed in `recorded.faults`.
+ * @throws UserError if there is no run, or its manifest or config is damaged
  */
 export async function readShownRun(path: string): Promise<OpenedRun> {
   const { unknown, ...frame } = await readShownFrame(path);
@@ -69,7 +68,7 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   };
 }
 
-/** As `readShownRun`, without the logs; `unknown` says what the run doesn't record of its policies. */
+/** Like `readShownRun`, without the logs; `unknown` says what the run doesn't record about its policies. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -109,7 +108,7 @@ async function frameOf(
   };
 }
 
-/** Its intervals end where returns do: earlier versions wrote them as they were computed. */
+/** Clips intervals to the range of returns, which earlier versions did not. */
 function withinReturns(manifest: Manifest, { environment, evaluation }: Config): Manifest {
   const range = returnRange(environment, evaluation);
   const confirmations = manifest.confirmations.map((confirmation) => ({
@@ -121,7 +120,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Made again from what is built in and recorded, and from nothing else. */
+/** Uses only what is built in or recorded. */
 async function shownParts({
   config,
   manifest,
@@ -147,4 +146,73 @@ async function shownParts({
         unknown: 'this run does not record what its policies are: they are shown as bare numbers',
       }
     : { environment, family };
+}
+
+export type NotablePolicy = 'best' | 'worst' | 'first';
+
+/**
+ * The best (confirmed if possible, otherwise observed), worst and first policy of a run; undefined before any
+ * evaluation.
+ */
+export function notablePolicies(
+  entries: readonly BufferEntry[],
+  { confirmations }: Pick<Manifest, 'confirmations'>,
+): Readonly<Record<NotablePolicy, BufferEntry>> | undefined {
+  const [first] = entries;
+  if (first === undefined) return undefined;
+  const confirmed = finalConfirmation(confirmations);
+  const best =
+    entries.find(
+      ({ iteration, candidate }) => iteration === confirmed?.iteration && candidate === confirmed.candidate,
+    ) ?? bestEntries(entries, 1)[0]!;
+  const worst = entries.reduce((lowest, entry) => (entry.score < lowest.score ? entry : lowest));
+  return { best, worst, first };
+}
+
+/**
+ * @param wanted `best`, `worst`, `first`, or an iteration number
+ * @param candidate 1-based candidate number within that iteration; defaults to the best one
+ * @throws UserError if the run has evaluated no such policy
+ */
+export function choosePolicy(
+  { recorded, manifest, path }: Pick<OpenedRun, 'recorded' | 'manifest' | 'path'>,
+  wanted: NotablePolicy | number,
+  candidate?: number,
+): BufferEntry {
+  const notable = notablePolicies(recorded.entries, manifest);
+  if (notable === undefined) {
+    throw new UserError({
+      message: 'this run has no evaluated policy yet',
+      value: path,
+      remedy: `policyloop resume ${path}`,
+    });
+  }
+  if (typeof wanted === 'string') {
+    if (candidate === undefined) return notable[wanted];
+    throw new UserError({
+      field: '--candidate',
+      message: `--iteration ${wanted} names one policy already`,
+      value: candidate,
+      remedy: 'give the number of an iteration beside it',
+    });
+  }
+  const entries = recorded.entries.filter(({ iteration }) => iteration === wanted);
+  if (entries.length === 0) {
+    throw new UserError({
+      field: '--iteration',
+      message: 'this iteration has no evaluated policy',
+      value: wanted,
+      remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
+    });
+  }
+  // Racing may have cut short every evaluation of an iteration.
+  if (candidate === undefined) return bestEntries(entries, 1)[0] ?? entries[0]!;
+  const found = entries.find((entry) => entry.candidate === candidate - 1);
+  if (found !== undefined) return found;
+  throw new UserError({
+    field: '--candidate',
+    message: `iteration ${wanted} has no evaluated candidate of this number`,
+    value: candidate,
+    alternatives: entries.map((entry) => String(entry.candidate + 1)),
+  });
 }

@@ -1,4 +1,4 @@
-/** Reading what runs left behind. */
+/** Reads run directories. */
 import { existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -16,11 +16,10 @@ import { evaluationsUntil, type RecordedRun, scanLogs, type WholeRun } from './l
 import { groupShape, type Manifest, manifestShape } from './manifest.js';
 import { isTraining } from './training-files.js';
 
-/** The files of a run directory. */
 export const runFiles = {
   config: 'config.yaml',
   imported: 'imported.json',
-  /** Absent where prompts show none. */
+  /** Absent if prompts show none. */
   demonstrations: 'demonstrations.json',
   manifest: 'manifest.json',
   evaluations: 'evaluations.jsonl',
@@ -28,14 +27,13 @@ export const runFiles = {
   calls: 'calls.jsonl',
   events: 'events.jsonl',
   report: 'report.html',
-  /** A folder. */
+  /** Folder. */
   animations: 'animations',
-  /** A folder: the adapter of a run that trained its model, as `model.adapter` takes it. */
+  /** Folder: the adapter of a run that trained its model, as used by `model.adapter`. */
   adapter: 'adapter',
   lock: 'run.lock',
 } as const;
 
-/** The content of a new run. */
 export const nothingRecorded: WholeRun = {
   entries: [],
   episodes: [],
@@ -46,26 +44,22 @@ export const nothingRecorded: WholeRun = {
   faults: [],
 };
 
-/**
- * Reads a run into memory without changing it.
- * @throws UserError when there is no run or a file is damaged.
- */
+/** Reads a run into memory without changing it. @throws UserError if there is no run or a file is damaged */
 export function readRun(path: string): WholeRun {
   const { episodes, calls, events, ...run } = openLogs(path);
   return { ...run, episodes: [...episodes], calls: [...calls], events: [...events] };
 }
 
 /**
- * Opens the logs of a run without changing them: its evaluations are read, the others as they are needed.
- * @param tolerant whether broken lines are left out and named in `faults`, those of the other logs once they are read
- * @throws UserError when there is no run or a file is damaged; a line that only looks whole, once it is read
+ * Opens the logs of a run without changing them: reads evaluations now, the others on demand.
+ * @param tolerant if true, broken lines are skipped and listed in `faults`
+ * @throws UserError if there is no run or a file is damaged
  */
 export function openLogs(path: string, tolerant = false): RecordedRun {
   readManifest(path);
   return scanLogs(logsIn(path), tolerant).recorded;
 }
 
-/** Paths of the logs of a run. */
 export const logsIn = (path: string): LogFiles => ({
   evaluations: join(path, runFiles.evaluations),
   episodes: join(path, runFiles.episodes),
@@ -74,29 +68,27 @@ export const logsIn = (path: string): LogFiles => ({
 });
 
 /**
- * The evaluations of complete iterations, from the one log that holds them: those of calls and episodes are a hundred
- * times as large.
+ * The evaluations of complete iterations, read without the other logs, which are a hundred times as large.
  */
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
   return evaluationsUntil(logsIn(path), iterations.done);
 }
 
-/** The size of the logs of a run. */
 export const logBytes = (path: string): number =>
   Object.values(logsIn(path)).reduce(
     (sum, file) => sum + (lstatSync(file, { throwIfNoEntry: false })?.size ?? 0),
     0,
   );
 
-/** What a run took over when it began: it goes on with that, whatever became of the files that it is from. */
+/** What a run imported when it began. It keeps this copy when it resumes. */
 export interface TakenOver {
-  /** Parameters of an earlier run. */
+  /** Parameters from an earlier run. */
   readonly imported: readonly ParameterVector[];
-  /** Episodes that its prompts show. */
+  /** Episodes shown in its prompts. */
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @throws UserError for demonstrations that are lost or damaged */
+/** @throws UserError if demonstrations are missing or damaged */
 export function readTakenOver(path: string, config: Pick<Config, 'demonstrations'>): TakenOver {
   const file = join(path, runFiles.imported);
   return {
@@ -105,7 +97,6 @@ export function readTakenOver(path: string, config: Pick<Config, 'demonstrations
   };
 }
 
-/** The episodes that the prompts of a run of this config show. @throws UserError where they are lost or damaged */
 export function readDemonstrations(
   path: string,
   { demonstrations }: Pick<Config, 'demonstrations'>,
@@ -120,14 +111,13 @@ export function readDemonstrations(
   });
 }
 
-/** @throws UserError when `path` holds no run, or its manifest is damaged. */
+/** @throws UserError if `path` holds no run, or its manifest is damaged */
 export function readManifest(path: string): Manifest {
   const file = join(path, runFiles.manifest);
   if (!existsSync(file)) throw noRun(path);
   return readShaped(file, manifestShape) as unknown as Manifest;
 }
 
-/** `group.json` of the repeats at `path`. */
 export function readGroup(path: string): z.output<typeof groupShape> {
   return readShaped(join(path, groupFile), groupShape);
 }
@@ -141,7 +131,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    // Its texts are shown on terminals, and it may come from elsewhere.
+    // Manifests may come from elsewhere, and their text is shown on terminals.
     content = parseJson(readOwnText(file), (value) =>
       typeof value === 'string' ? harmlessLines(value) : value,
     );
@@ -156,7 +146,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-/** An error that says that there is no run at `path`, and what is there instead. */
+/** The error for a path without a run, which says what is there instead. */
 export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({
@@ -181,7 +171,7 @@ export function noRun(path: string): UserError {
 
 export type RunStatus = Manifest['status'] | 'crashed' | 'paused';
 
-/** `running` in a manifest that no process holds means that the run was cut off. */
+/** A run that says `running` but is held by no process has crashed. */
 export function statusOf(path: string, { paused, status }: Pick<Manifest, 'paused' | 'status'>): RunStatus {
   if (status !== 'running') return status;
   if (!isLocked(join(path, runFiles.lock))) return 'crashed';
@@ -191,8 +181,8 @@ export function statusOf(path: string, { paused, status }: Pick<Manifest, 'pause
 /** Marks the parent directory of repeats. */
 export const groupFile = 'group.json';
 
-/** Marks the directory of a study: of what runs of several experiments, two levels below, say together. */
+/** Marks the directory of a study, whose runs are two levels down. */
 export const planFile = 'plan.json';
 
-/** Marks the parent directory of the runs of a collection. */
+/** Marks the parent directory of a collection's runs. */
 export const collectionFile = 'collection.json';

@@ -1,12 +1,11 @@
-/** What tells the directory of a training: that of `finetune train` and `finetune rl`. */
+/** Directories of trainings (`finetune train` and `finetune rl`). */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
 import { replaceFile } from '../storage/files.js';
 
-/** Names in the directory of a training. */
 export const trainingFiles = {
-  /** Lineage, settings, state; its result has a copy. */
+  /** Lineage, settings, state; the result has a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
   checkpoint: 'checkpoint.safetensors',
@@ -15,13 +14,13 @@ export const trainingFiles = {
   lock: 'training.lock',
 } as const;
 
-/** Where trainings lie unless their configs say otherwise. */
+/** Default folder of trainings. */
 export const trainingsFolder = 'tuned';
 
-/** Notes of trainings whose output lies elsewhere: a file each, so that several can begin at once and none is lost. */
+/** Notes on trainings with output elsewhere, one file each so that concurrent trainings don't lose any. */
 const notesIn = (cwd: string) => join(cwd, trainingsFolder, '.elsewhere');
 
-/** Lets `list` and the view find a training that was begun in `cwd`, wherever its output lies. */
+/** Makes a training visible to `list` and the view of `cwd`, wherever its output is. */
 export function noteTraining(cwd: string, output: string): void {
   const inside = relative(join(cwd, trainingsFolder), output);
   if (!inside.startsWith('..') && !isAbsolute(inside)) return;
@@ -30,11 +29,11 @@ export function noteTraining(cwd: string, output: string): void {
     mkdirSync(notesIn(cwd), { recursive: true });
     replaceFile(join(notesIn(cwd), name), `${output}\n`);
   } catch {
-    // Where nothing can be written, a training elsewhere still can.
+    // Without write access, the training itself still works.
   }
 }
 
-/** The trainings that were begun in `cwd` and lie elsewhere, but for those that are gone. */
+/** Existing trainings started in `cwd` with output elsewhere. */
 export function trainingsElsewhere(cwd: string): readonly string[] {
   const folder = notesIn(cwd);
   if (!existsSync(folder)) return [];
@@ -44,10 +43,9 @@ export function trainingsElsewhere(cwd: string): readonly string[] {
   return outputs.filter((output) => isAbsolute(output) && isTraining(output)).toSorted();
 }
 
-/** Files that tell the result of a training from its directory. */
+/** Files of a training's result, as opposed to its directory. */
 const resultFiles = ['adapter_config.json', 'config.json', 'policy.json'];
 
-/** Whether it is the directory of a training, rather than of its result or of something else. */
 export function isTraining(path: string): boolean {
   const has = (name: string) => existsSync(join(path, name));
   if (resultFiles.some(has)) return false;

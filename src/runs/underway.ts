@@ -1,6 +1,6 @@
 /**
- * Calls under way: a request is on disk before it is sent, and its answers as soon as they arrive. The file holds those of
- * the iterations under way, and is gone once all their calls stand in `calls.jsonl`.
+ * Calls in flight: requests are written to disk before they are sent, answers as soon as they arrive. The
+ * file holds unfinished iterations and is removed once all their calls are in `calls.jsonl`.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,20 +9,17 @@ import { largest } from '../statistics/descriptive.js';
 import { JsonLinesFile, readJsonLines } from '../storage/json-lines.js';
 import type { CallPosition, CallPurpose, CallRecord, EndedCall } from './calls.js';
 
-/** A request for one answer or several, that is about to be sent. */
+/** A request about to be sent, for one or several answers. */
 export interface AskedRequest {
   readonly iteration: number;
   readonly attempt: number;
-  /** Each with the seed of its call. */
   readonly candidates: readonly { readonly candidate: number; readonly seed: number }[];
   readonly messages: readonly ChatMessage[];
-  /** See CallRecord. */
   readonly purpose?: CallPurpose;
 }
 
-/** A request that was sent. */
 export interface SentRequest {
-  /** A try failed and is made again; its answer may have been paid for. */
+  /** A try failed and is repeated; its answer may have been billed. */
   lost(error: ModelErrorKind): void;
   answered(calls: readonly EndedCall[]): void;
 }
@@ -43,24 +40,21 @@ type Line =
       readonly calls: readonly Omit<EndedCall, 'messages'>[];
     };
 
-/** What a process left behind that ended before its calls stood in the log. */
+/** What a process left if it ended before its calls were logged. */
 interface CallsLeft {
-  /** Failed calls, and requests without an answer as aborted calls: they may have been paid for. */
+  /** Failed calls, and requests without an answer as aborted calls: they may have been billed. */
   readonly failed: readonly CallRecord[];
-  /** Answers that nothing was made of yet. */
+  /** Answers not read yet. */
   readonly arrived: readonly EndedCall[];
 }
 
 const fileName = 'underway.jsonl';
 
-/** Tells a call from those that were made for the same position before and after it. */
+/** Distinguishes calls for the same position at different times. */
 export const callKey = ({ iteration, candidate, attempt, time }: CallPosition & { readonly time: string }) =>
   `${iteration}/${candidate}/${attempt}/${time}`;
 
-/**
- * @param calls those in the log of the run at `path`
- * @param repair whether a torn last line is cut off the file
- */
+/** @param calls the run's log @param repair if true, cuts a torn last line off the file */
 export function readCallsLeft(
   path: string,
   calls: Iterable<CallRecord>,
@@ -107,19 +101,19 @@ function withoutAnswer(
   };
 }
 
-/** The one writer of a run's calls under way. */
+/** The one writer of a run's calls in flight. */
 export class CallsUnderway {
   readonly #path: string;
   #file: JsonLinesFile<Line>;
   #requests = 0;
-  /** The lines of each request that the file holds. */
+  /** The file's lines by request. */
   readonly #lines = new Map<number, Line[]>();
   #iteration = 0;
-  /** Requests without an answer, and keys of answers that are not in the log of calls yet. */
+  /** Requests without an answer, and keys of answers not logged yet. */
   readonly #open = new Set<number | string>();
   #ready: Promise<unknown> = Promise.resolve();
 
-  /** @param arrived answers that an earlier process left in the file */
+  /** @param arrived answers left in the file by an earlier process */
   constructor(directory: string, arrived: readonly EndedCall[] = []) {
     this.#path = join(directory, fileName);
     this.#file = new JsonLinesFile(this.#path);
@@ -134,8 +128,8 @@ export class CallsUnderway {
   }
 
   /**
-   * Notes a request, on disk for good, before it is sent.
-   * @param recorded resolves when the calls of earlier iterations are on disk for good
+   * Writes a request to disk before it is sent.
+   * @param recorded resolves once the calls of earlier iterations are on disk
    */
   async ask(asked: AskedRequest, now: Date, recorded: () => Promise<unknown>): Promise<SentRequest> {
     if (asked.iteration > this.#iteration) {
@@ -159,12 +153,11 @@ export class CallsUnderway {
     };
   }
 
-  /** A call stands in the log now. */
   recorded(call: CallRecord): void {
     this.#open.delete(callKey(call));
   }
 
-  /** Keeps the file where it holds what the log does not. */
+  /** Keeps the file if it holds calls that the log does not. */
   async close(): Promise<void> {
     await this.#ready.catch(() => undefined);
     await this.#file.flush();
@@ -177,7 +170,7 @@ export class CallsUnderway {
     this.#lines.set(request, [...(this.#lines.get(request) ?? []), line]);
   }
 
-  /** Begins the file anew, with what is not in the log of calls yet: requests of other iterations may be under way. */
+  /** Rewrites the file with the calls that are not logged yet; other iterations may be in flight. */
   #letGo(): void {
     for (const [request, lines] of this.#lines) {
       const calls = lines.flatMap((line) => (line.kind === 'answered' ? line.calls : []));

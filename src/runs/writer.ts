@@ -6,21 +6,20 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { replaceFileMeanwhile } from '../storage/files.js';
 import { JsonLinesFile } from '../storage/json-lines.js';
 import { lockRun } from '../storage/lock.js';
-import { CallEncoder, type WrittenCall } from './call-lines.js';
 import type { CallRecord } from './calls.js';
 import type { GameRecord, LoggedEvent, RunEvent } from './events.js';
+import { CallEncoder, type WrittenCall } from './log-lines.js';
 import { inTurn, type RecordedRun, repairLogs } from './logs.js';
 import type { Manifest } from './manifest.js';
 import { logsIn, nothingRecorded, readManifest, runFiles } from './reader.js';
 import { type AskedRequest, CallsUnderway, readCallsLeft, type SentRequest } from './underway.js';
 
-/** Keys of the manifest to set, or to remove where undefined. */
+/** Keys of the manifest to set, or to remove if undefined. */
 type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefined };
 
 /**
- * When what is recorded is on disk for good. `iteration`: after each, so that a crash of the machine costs no model
- * call that was complete. `run`: at its end; until then the end of this process costs the iteration it is in, a crash
- * of the machine perhaps the run. For thousands of runs that take a second each.
+ * When records become durable. `iteration`: after each iteration, so a system crash loses no complete model
+ * call. `run`: only at the end, for thousands of short runs; a system crash may lose the run.
  */
 export type Durability = 'iteration' | 'run';
 
@@ -30,30 +29,30 @@ export interface RunDirectory {
   readonly manifest: Manifest;
   /** The content of the run when it was opened. */
   readonly recorded: RecordedRun;
-  /** Writes one event to the file it belongs to. */
+  /** Writes an event to the file it belongs to. */
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
-  /** Notes a request before it is sent, so that neither a crash hides what was paid for nor an answer is lost. */
+  /** Writes a request to disk before it is sent, so a crash neither hides a paid call nor loses an answer. */
   ask(request: AskedRequest): Promise<SentRequest>;
   /**
-   * Makes everything recorded so far durable, beside whatever comes next: waits only for the previous commit. With
-   * durability `run` it leaves that to `close`.
+   * Makes everything recorded so far durable in the background; waits only for the previous commit. With
+   * durability `run`, `close` does it.
    */
   commit(): Promise<void>;
-  /** Commits, waits, and gives the lock back. */
+  /** Commits, waits, and releases the lock. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a run to go on with it: takes the lock, cuts torn lines, and rolls back what an unfinished iteration left
- * (its model calls stay).
+ * Opens a run to resume it: takes the lock, cuts torn lines, and rolls back an unfinished iteration except
+ * its model calls.
  */
 export function resumeRunDirectory(path: string, now: () => Date, durability?: Durability): RunDirectory {
   readManifest(path);
   const release = lockRun(join(path, runFiles.lock));
   try {
     removeDrafts(path);
-    // Reads them with the lock held: another process may have written before.
+    // Read again under the lock: another process may have written before.
     const manifest = readManifest(path);
     const recorded = repairLogs(logsIn(path));
     const { arrived, failed } = readCallsLeft(path, recorded.calls, { repair: true });
@@ -66,14 +65,13 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   }
 }
 
-/** Removes files that a process was replacing when it was killed. */
+/** Removes files that a killed process was replacing. */
 export function removeDrafts(path: string): void {
-  // The second name is that of earlier versions.
+  // The second name is from earlier versions.
   for (const file of Object.values(runFiles))
     for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
 }
 
-/** Appends what happens to the logs of a run, and replaces its manifest. */
 export class RunWriter implements RunDirectory {
   readonly path: string;
   #recorded: RecordedRun;
@@ -95,7 +93,7 @@ export class RunWriter implements RunDirectory {
     readonly path: string;
     readonly manifest: Manifest;
     readonly recorded: RecordedRun;
-    /** The last of the recorded calls, which are not in the log yet. */
+    /** Recorded calls that are not in the log yet; they come last. */
     readonly unlogged?: readonly CallRecord[];
     readonly release: () => void;
     readonly now: () => Date;
@@ -172,14 +170,14 @@ export class RunWriter implements RunDirectory {
   async close(): Promise<void> {
     const files = Object.values(this.#files);
     try {
-      // The manifest must not say more than the logs on disk.
+      // The manifest must not be ahead of the logs on disk.
       if (this.#atEnd) await Promise.all(files.map((file) => file.flush()));
       await this.#flush();
       await this.#committing;
       await this.#underway.close();
     } finally {
       for (const file of files) file.close();
-      // Memory for whoever reads the run anew.
+      // Frees memory.
       this.#recorded = nothingRecorded;
       this.#release();
     }
@@ -190,7 +188,7 @@ export class RunWriter implements RunDirectory {
     calls.append([this.#calls.encode(call, calls.length)]);
   }
 
-  /** The events go last: an iteration counts as complete only with its evaluations on disk. */
+  /** Events are flushed last: an iteration counts as complete only with its evaluations on disk. */
   async #flush(): Promise<void> {
     await this.#committing;
     const { evaluations, episodes, calls, events } = this.#files;
@@ -200,7 +198,7 @@ export class RunWriter implements RunDirectory {
       calls.flush(),
       this.#manifest.write(),
     ]).then(() => events.flush());
-    // A failure is thrown by the next commit, not as an unhandled rejection.
+    // The next commit throws a failure; this prevents an unhandled rejection.
     this.#committing.catch(() => undefined);
   }
 }

@@ -3,8 +3,8 @@
 import normalCdf from '@stdlib/stats-base-dists-normal-cdf';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
-import { pointKey } from './control.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /**
@@ -38,18 +38,12 @@ export interface Landscape {
   readonly best: readonly ParameterVector[];
   /** Keys of evaluated points, which are not proposed again. */
   readonly seen: ReadonlySet<string>;
-  /** Higher is better. */
   worth(parameters: ParameterVector): number;
 }
 
-/**
- * Number of samples: uniform over the box; around each best point per step size; and around each with redrawn entries.
- */
+/** Samples: uniform over the box; around each best point per step size; and around each with redrawn entries. */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
-/**
- * Standard deviations of steps, relative to half the width of the box: for sampling around the best points,
- * and for each refinement round.
- */
+/** Standard deviations of steps, relative to half the box: around the best points, and for each refinement round. */
 const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
@@ -68,7 +62,7 @@ export function maximise(landscape: Landscape, random: RandomGenerator): Paramet
   let found = highest(landscape, drawn, new Map());
   for (const move of moves.finer) {
     const near = found.flatMap(({ parameters }) => times(neighbours, () => move(parameters)));
-    found = highest(landscape, near, new Map(found.map((one) => [pointKey(one.parameters), one])));
+    found = highest(landscape, near, new Map(found.map((one) => [vectorKey(one.parameters), one])));
   }
   return found[0]?.parameters ?? anywhere();
 }
@@ -76,7 +70,6 @@ export function maximise(landscape: Landscape, random: RandomGenerator): Paramet
 type Move = (from: ParameterVector) => ParameterVector;
 interface Moves {
   readonly around: readonly { readonly count: number; readonly move: Move }[];
-  /** One per refinement round. */
   readonly finer: readonly Move[];
 }
 
@@ -130,7 +123,7 @@ function highest(
   known: Map<string, Valued>,
 ): readonly Valued[] {
   for (const parameters of points) {
-    const key = pointKey(parameters);
+    const key = vectorKey(parameters);
     if (!seen.has(key) && !known.has(key)) known.set(key, { parameters, worth: worth(parameters) });
   }
   return [...known.values()].sort((a, b) => b.worth - a.worth).slice(0, kept);

@@ -4,9 +4,9 @@
  * R. Ros and N. Hansen, “A Simple Modification in CMA-ES Achieving Linear Time and Space Complexity” (PPSN 2008).
  */
 import { createGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { largest, sum } from '../statistics/descriptive.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import { type Baseline, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { type Covariance, createDiagonalCovariance, createFullCovariance } from './covariance.js';
 import { createValueGrid, drawPoint, type ValueGrid } from './moves.js';
 import type { CmaEsConfig } from './settings.js';
@@ -45,22 +45,15 @@ interface Distribution {
   bestGeneration: number;
 }
 
-interface Settings {
-  readonly sigma: number;
-  readonly population: number;
-  readonly start: 'best' | 'centre';
-}
-
 interface Search {
   readonly task: Task;
-  readonly settings: Settings;
+  /** Initial standard deviation. */
+  readonly sigma: number;
   readonly grid: ValueGrid;
   readonly strategy: Strategy;
   readonly seen: Set<string>;
-  /** The best score of the warm-up. */
   warmupBest: number;
   distribution: Distribution;
-  /** Evaluations since the last update. */
   generation: Evaluated[];
 }
 
@@ -69,13 +62,13 @@ interface Search {
  * `population` evaluations update the distribution, using the samples as clamped and rounded to allowed values. Once it
  * has shrunk below the grid of values without finding anything better, the search restarts from a random point.
  */
-export function createCmaEs(config: CmaEsConfig): Control {
+export function createCmaEs(config: CmaEsConfig): Baseline {
   const fold = foldHistory<Search>(
     (task) => startSearch(task, config),
     (search, evaluated, index) => {
-      search.seen.add(pointKey(evaluated.parameters));
+      search.seen.add(vectorKey(evaluated.parameters));
       if (index < search.task.warmup) {
-        if (search.settings.start === 'best' && evaluated.score > search.warmupBest) {
+        if (config.start !== 'centre' && evaluated.score > search.warmupBest) {
           search.warmupBest = evaluated.score;
           search.distribution.mean = evaluated.parameters;
         }
@@ -86,7 +79,7 @@ export function createCmaEs(config: CmaEsConfig): Control {
       update(search);
       if (isExhausted(search)) {
         const mean = drawPoint(search.grid, search.task.parameters.count, createGenerator(index));
-        search.distribution = createDistribution(mean, search.settings.sigma);
+        search.distribution = createDistribution(mean, search.sigma);
       }
       search.generation = [];
     },
@@ -107,28 +100,23 @@ export function createCmaEs(config: CmaEsConfig): Control {
   };
 }
 
-function startSearch(task: Task, config: CmaEsConfig): Search {
-  const { count, low, high } = task.parameters;
-  const settings = settingsOf(task, config);
-  return {
-    task,
-    settings,
-    grid: createValueGrid(task.parameters),
-    strategy: strategyFor(count, settings.population),
-    seen: new Set(),
-    warmupBest: Number.NEGATIVE_INFINITY,
-    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), settings.sigma),
-    generation: [],
-  };
-}
-
 /** Tuned together, with sigma as a share of the range (docs/tasks.md). Used if the config sets no sigma. */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
-function settingsOf({ parameters: { count, high, low } }: Task, config: CmaEsConfig): Settings {
-  const { sigma, start = 'best' } = config;
-  const usual = sigma === undefined ? tuned.population : 4 + Math.floor(3 * Math.log(count));
-  return { sigma: sigma ?? tuned.share * (high - low), start, population: config.population ?? usual };
+function startSearch(task: Task, config: CmaEsConfig): Search {
+  const { count, low, high } = task.parameters;
+  const sigma = config.sigma ?? tuned.share * (high - low);
+  const usual = config.sigma === undefined ? tuned.population : 4 + Math.floor(3 * Math.log(count));
+  return {
+    task,
+    sigma,
+    grid: createValueGrid(task.parameters),
+    strategy: strategyFor(count, config.population ?? usual),
+    seen: new Set(),
+    warmupBest: Number.NEGATIVE_INFINITY,
+    distribution: createDistribution(Array<number>(count).fill((low + high) / 2), sigma),
+    generation: [],
+  };
 }
 
 function createDistribution(mean: readonly number[], sigma: number): Distribution {
@@ -146,10 +134,7 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
   };
 }
 
-/**
- * Whether to restart: the shape is degenerate, or the distribution covers only a few grid values and has
- * found nothing better for a while.
- */
+/** Whether to restart: degenerate, or narrow (a few grid values) and without improvement for a while. */
 function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
   const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
@@ -183,10 +168,7 @@ function update({ distribution, strategy, generation, task }: Search): void {
   widen((stepPathRate / stepDamping) * (norm(distribution.stepPath) / normalLength - 1));
 }
 
-/**
- * Shortens long steps, which may come from another proposer: N. Hansen, “Injecting External Solutions Into
- * CMA-ES” (arXiv:1110.4181), section 3.
- */
+/** Shortens long steps, which may come from another proposer (N. Hansen, arXiv:1110.4181, section 3). */
 function shortened(step: readonly number[], covariance: Covariance): readonly number[] {
   const n = step.length;
   const longest = Math.sqrt(n) + (2 * n) / (n + 2);

@@ -3,17 +3,16 @@
  * coordinate (or a shared one), amplitude profiled out. C. E. Rasmussen and C. K. I. Williams, “Gaussian
  * Processes for Machine Learning” (2006), equations 2.25, 2.26, 4.17, 5.8, 5.9.
  */
-
 import { largest } from '../statistics/descriptive.js';
 import {
   cholesky,
+  dot,
   inverseOfProduct,
   invertTriangle,
   type Square,
   timesTransposed,
   timesTriangle,
-} from './triangular.js';
-import { dot } from './vectors.js';
+} from './linear-algebra.js';
 
 /** Evaluated points: n rows of d coordinates, and n targets with mean 0 and standard deviation 1. */
 export interface Observations {
@@ -31,10 +30,7 @@ const jitter = 1e-6;
 /** Added to the amplitude, in case all targets are equal. */
 const leastAmplitude = 1e-9;
 
-/**
- * Independent normal priors on the logarithms of the hyperparameters. Length scales grow with √d: C. Hvarfner
- * et al., “Vanilla Bayesian Optimization Performs Great in High Dimensions” (ICML 2024).
- */
+/** Normal priors on log hyperparameters; length scales grow with √d (C. Hvarfner et al., ICML 2024). */
 export interface Prior {
   readonly length: { readonly mean: number; readonly deviation: number };
   readonly roughness: { readonly mean: number; readonly deviation: number };
@@ -46,9 +42,7 @@ export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
   roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
 });
 
-/**
- * Logarithms of the length scales (one shared, or d), followed by the log noise variance η relative to the amplitude.
- */
+/** Log length scales (one shared, or d), then the log noise variance η relative to the amplitude. */
 export type Hyperparameters = Float64Array;
 
 export interface Likelihood {

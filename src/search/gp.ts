@@ -5,10 +5,10 @@
 import normalQuantile from '@stdlib/stats-base-dists-normal-quantile';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { createGenerator, type RandomGenerator, shuffled } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { logExpectedImprovement, logMean, maximise } from './acquisition.js';
-import { type Control, pointKey, type Task } from './control.js';
+import type { Baseline, Task } from './baseline.js';
 import {
   type Hyperparameters,
   negativeLogPosterior,
@@ -31,39 +31,16 @@ const [refitEvery, refitSeldom] = [3, 10];
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Hyperparameters are always fitted from the prior's mean, so that a resumed run finds the same ones. Given
- * enough points, two processes are averaged with equal weight: one with a length scale per parameter and one
- * with a shared length scale. The latter is stronger if the parameters are rotated.
+ * Always fits from the prior's mean, so that a resumed run finds the same. Given enough points, averages a process with
+ * one length scale per parameter and one with a shared length scale, which is stronger if parameters are rotated.
  */
-export function createGp(): Control {
+export function createGp(): Baseline {
   const believed = createBelief();
   const proposeGroup = async (task: Task, randoms: readonly RandomGenerator[]) =>
     chooseAll(task, await believed(task), randoms);
   return {
     propose: async (task, random) => (await proposeGroup(task, [random]))[0]!,
     proposeGroup,
-  };
-}
-
-/** What the processes expect of new points. */
-export interface ExpectedImprovement {
-  /** Log expected improvement; 0 everywhere while nothing is known. */
-  worth(parameters: ParameterVector): number;
-  /** Treats a point as evaluated, with its expected result. */
-  believe(parameters: ParameterVector): void;
-}
-
-export function createExpectedImprovement(): (task: Task) => Promise<ExpectedImprovement> {
-  const believed = createBelief();
-  return async (task) => {
-    const { parameters: spec } = task;
-    let processes = await believed(task);
-    return {
-      worth: (parameters) => worthOf(processes, spec)(parameters),
-      believe(parameters) {
-        processes = processes.map((one) => one.believing(scaled(parameters, spec)));
-      },
-    };
   };
 }
 
@@ -133,7 +110,7 @@ function chooseAll(
 ): readonly ParameterVector[] {
   const { history, parameters: spec, noisy } = task;
   const grid = createValueGrid(spec);
-  const seen = new Set(history.map(({ parameters }) => pointKey(parameters)));
+  const seen = new Set(history.map(({ parameters }) => vectorKey(parameters)));
   let processes = believed;
   const worthAlone = noisy
     ? ({ parameters }: Evaluated) => mean(believed.map((one) => one.at(scaled(parameters, spec)).mean))
@@ -142,7 +119,7 @@ function chooseAll(
   return randoms.map((random) => {
     const worth = worthOf(processes, spec);
     const parameters = maximise({ spec, grid, best, seen, worth }, random);
-    seen.add(pointKey(parameters));
+    seen.add(vectorKey(parameters));
     processes = processes.map((one) => one.believing(scaled(parameters, spec)));
     return parameters;
   });
@@ -169,7 +146,7 @@ function bestPoints(
 ): readonly ParameterVector[] {
   const points = new Map<string, { readonly parameters: ParameterVector; readonly value: number }>();
   for (const evaluated of history.toReversed()) {
-    const key = pointKey(evaluated.parameters);
+    const key = vectorKey(evaluated.parameters);
     if (!points.has(key)) points.set(key, { parameters: evaluated.parameters, value: worthAlone(evaluated) });
   }
   const ranked = [...points.values()].sort((a, b) => b.value - a.value);
@@ -191,10 +168,7 @@ function scaled(parameters: ParameterVector, spec: ParameterSpec): Float64Array 
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
 }
 
-/**
- * Φ⁻¹((rank − ½)/n) with ties at their mean rank, standardised to mean 0 and standard deviation 1. The values
- * must not all be equal.
- */
+/** Φ⁻¹((rank − ½)/n) with ties at their mean rank, standardised. The values must not all be equal. */
 export function normalScores(values: readonly number[]): Float64Array {
   const sorted = Float64Array.from(values).sort();
   const scores = values.map((value) => {
@@ -203,4 +177,34 @@ export function normalScores(values: readonly number[]): Float64Array {
   });
   const [centre, deviation] = [mean(scores), standardDeviation(scores)];
   return Float64Array.from(scores, (score) => (score - centre) / deviation);
+}
+
+/** Selects among proposals and keeps their order. */
+export type Screening = <Proposal extends { readonly parameters: ParameterVector }>(
+  task: Task,
+  proposals: readonly Proposal[],
+) => Promise<readonly Proposal[]>;
+
+/**
+ * Selects `count` proposals greedily, assuming that earlier picks give their expected results; the first wins ties. A
+ * pure function of its arguments, so that a resumed run selects the same.
+ */
+export function createScreening(count: number): Screening {
+  const believed = createBelief();
+  return async (task, proposals) => {
+    if (proposals.length <= count) return proposals;
+    const spec = task.parameters;
+    let processes = await believed(task);
+    const open = new Set(proposals);
+    for (let chosen = 0; chosen < count; chosen++) {
+      const worth = worthOf(processes, spec);
+      const [best] = [...open]
+        .map((proposal) => ({ proposal, worth: worth(proposal.parameters) }))
+        .toSorted((a, b) => b.worth - a.worth);
+      const { proposal } = best!;
+      open.delete(proposal);
+      processes = processes.map((one) => one.believing(scaled(proposal.parameters, spec)));
+    }
+    return proposals.filter((proposal) => !open.has(proposal));
+  };
 }

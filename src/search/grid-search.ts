@@ -1,61 +1,45 @@
 /** Grid search: visits the points of a grid one after another, whatever they return. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import type { RandomGenerator } from '../random/generator.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import { type Baseline, evaluatedKeys, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
 /** Maximum number of points of the first grid, unless two values per parameter already give more. */
 const mostPoints = 1000;
 
-/**
- * After skipping this many evaluated points in a row, the walk falls back to random points; only an exhausted
- * grid has that many.
- */
+/** After this many evaluated points in a row, which only an exhausted grid has, random points follow. */
 const mostSkipped = 10_000;
 
 /**
- * Proposes the points of a grid with `points` values per parameter, evenly spaced from the lowest to the highest. The
- * n-th proposal of a run is the n-th point, or the next one that has not been evaluated. After the last point, the grid
- * spacing is halved again and again; once every value has been tried, random points follow.
+ * Proposes the points of a grid with `points` values per parameter: the n-th proposal is the n-th point, or the next
+ * unevaluated one. Then the spacing is halved again and again; finally random points follow.
  */
-export function createGridSearch(config: GridConfig): Control {
-  const evaluated = foldHistory(
-    () => new Set<string>(),
-    (seen, { parameters }) => seen.add(pointKey(parameters)),
-  );
+export function createGridSearch(config: GridConfig): Baseline {
+  const evaluated = evaluatedKeys();
   const walks = new WeakMap<ParameterSpec, Walk>();
   const walkOf = (spec: ParameterSpec) => {
     const walk = walks.get(spec) ?? createWalk(spec, config);
     walks.set(spec, walk);
     return walk;
   };
-  const proposeFrom = (
-    task: Task,
-    seen: ReadonlySet<string>,
-    offset: number,
-  ): ParameterVector | undefined => {
+  const proposeOne = (task: Task, seen: ReadonlySet<string>, offset: number, random: RandomGenerator) => {
     const walk = walkOf(task.parameters);
     const first = (task.proposed ?? task.history.length - task.warmup) + offset;
-    for (let n = first; n < first + mostSkipped; n++) {
-      const point = walk(n);
-      if (point === undefined || !seen.has(pointKey(point))) return point;
-    }
-    return undefined;
-  };
-  const anywhere = (task: Task, seen: ReadonlySet<string>, random: Parameters<Control['propose']>[1]) => {
+    let point = walk(first);
+    for (let n = first; point !== undefined && n < first + mostSkipped; point = walk(++n))
+      if (!seen.has(vectorKey(point))) return point;
     const draw = () => drawPoint(createValueGrid(task.parameters), task.parameters.count, random);
     return sampleUnseen(seen, draw, draw);
   };
   return {
-    propose(task, random) {
-      const seen = evaluated(task);
-      return proposeFrom(task, seen, 0) ?? anywhere(task, seen, random);
-    },
+    propose: (task, random) => proposeOne(task, evaluated(task), 0, random),
     async proposeGroup(task, randoms) {
       const seen = new Set(evaluated(task));
       return randoms.map((random, k) => {
-        const point = proposeFrom(task, seen, k) ?? anywhere(task, seen, random);
-        seen.add(pointKey(point));
+        const point = proposeOne(task, seen, k, random);
+        seen.add(vectorKey(point));
         return point;
       });
     },
@@ -109,9 +93,7 @@ function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
 interface Level {
   /** Values of each parameter, as indices into the grid of all values. */
   readonly indices: readonly number[];
-  /** Number of new points. */
   readonly size: bigint;
-  /** The n-th new point. */
   point(n: number): readonly number[];
 }
 
@@ -152,10 +134,7 @@ function createLevel(
   };
 }
 
-/**
- * A number coprime to `all`, near its golden section. Its multiples visit every point once, and the first
- * ones visited are far apart.
- */
+/** A number coprime to `all`, near its golden section: its multiples visit each point once, the first far apart. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

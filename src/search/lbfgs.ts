@@ -1,5 +1,5 @@
 /** Minimises a smooth function by L-BFGS (Liu & Nocedal 1989). */
-import { dot, plus } from './vectors.js';
+import { dot, plus } from './linear-algebra.js';
 
 export interface Point {
   readonly x: Float64Array;

@@ -1,7 +1,7 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
-import { type Control, foldHistory, pointKey, sampleUnseen, type Task } from './control.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
@@ -9,25 +9,19 @@ import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 const hillStep = 1 / 6;
 
 /** Uniform random search, the weakest baseline. */
-export function createRandomSearch(): Control {
-  const evaluatedPoints = foldHistory(
-    () => new Set<string>(),
-    (seen, { parameters }) => seen.add(pointKey(parameters)),
-  );
+export function createRandomSearch(): Baseline {
+  const evaluated = evaluatedKeys();
   return {
     propose(task, random) {
       const grid = createValueGrid(task.parameters);
       const draw = () => drawPoint(grid, task.parameters.count, random);
-      return sampleUnseen(evaluatedPoints(task), draw, draw);
+      return sampleUnseen(evaluated(task), draw, draw);
     },
   };
 }
 
-/**
- * Takes a random step from the best point so far (the newest of equals, to drift across plateaus). Steps are
- * Gaussian in every coordinate; in tables, one or a few entries are redrawn.
- */
-export function createHillClimb(config: HillClimbConfig): Control {
+/** Steps from the best point so far (the newest of equals): Gaussian in each coordinate; tables redraw entries. */
+export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
     propose(task, random) {
@@ -47,7 +41,7 @@ const climbing = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
     (state, evaluated) => {
-      state.seen.add(pointKey(evaluated.parameters));
+      state.seen.add(vectorKey(evaluated.parameters));
       if (state.best === undefined || evaluated.score >= state.best.score) state.best = evaluated;
     },
   );
@@ -56,12 +50,11 @@ const climbing = () =>
 const cornerProbability = 0.35;
 
 /**
- * Steps from the best point so far; the newest wins ties. Half of the moves set coordinates to a random end
- * of the range, because many policies choose the same actions when scaled out to the box. The others are
- * Gaussian, with one standard deviation for all coordinates, log-uniform between a 40th of the range and the
- * whole range. Tables change as in hill climbing.
+ * Half of the moves from the best point set coordinates to an end of the range, because many policies act the same when
+ * scaled out to the box; the others are Gaussian, with a deviation log-uniform between a 40th of the range and all of
+ * it. Tables change as in hill climbing.
  */
-export function createMix(): Control {
+export function createMix(): Baseline {
   const climb = climbing();
   return {
     propose(task, random) {
@@ -84,10 +77,7 @@ export function createMix(): Control {
   };
 }
 
-/**
- * Takes a random step from a point, or draws a random point if there is none.
- * @param stepOf standard deviation in every coordinate; for tables, the mean number of additional entries to change
- */
+/** Steps from a point, or draws one. @param stepOf deviation per coordinate; for tables, more entries to change */
 function proposeFrom(
   from: Evaluated | undefined,
   { parameters: spec }: Task,
@@ -128,12 +118,12 @@ interface Search {
  * self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with
  * Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio s = 4 and update strength F = 1.5^¼.
  */
-export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
+export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   const fold = foldHistory<Search>(
     (task) => ({ task, seen: new Set(), parent: undefined, step: config.sigma }),
     (search, evaluated, index) => {
       const { task, parent, seen } = search;
-      seen.add(pointKey(evaluated.parameters));
+      seen.add(vectorKey(evaluated.parameters));
       const success = parent === undefined || evaluated.score >= parent.score;
       if (success) search.parent = evaluated;
       if (index < task.warmup || parent === undefined) return;
@@ -153,9 +143,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Control {
   };
 }
 
-/**
- * Steps shorter than the grid spacing find nothing new; steps longer than half the range (or half the table) are blind.
- */
+/** Steps below the grid spacing find nothing new; steps beyond half the range (or table) are blind. */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

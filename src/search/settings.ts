@@ -5,75 +5,75 @@ const count = (minimum: number) => z.int().min(minimum);
 const positive = z.number().positive();
 
 export const randomSchema = z.strictObject({
-  provider: z.literal('random').describe('Control: uniform random search'),
+  provider: z.literal('random').describe('Baseline: uniform random search'),
 });
 export const hillClimbSchema = z.strictObject({
-  provider: z.literal('hill-climb').describe('Control: Gaussian steps from the best so far'),
+  provider: z.literal('hill-climb').describe('Baseline: Gaussian steps from the best so far'),
   sigma: positive
     .optional()
     .describe('Standard deviation of a step, in parameter units (default: a sixth of the range)'),
 });
 export const cmaEsSchema = z.strictObject({
-  provider: z.literal('cma-es').describe('Control: covariance matrix adaptation evolution strategy'),
+  provider: z.literal('cma-es').describe('Baseline: covariance matrix adaptation evolution strategy'),
   sigma: positive
     .optional()
     .describe(
-      'Initial standard deviation, in parameter units. Without it a third of the range, and 6 candidates a generation: tuned together',
+      'Initial standard deviation, in parameter units (default: a third of the range, with 6 candidates per generation)',
     ),
-  population: count(2).optional().describe('Candidates a generation (default beside a sigma: 4 + ⌊3 ln n⌋)'),
+  population: count(2).optional().describe('Candidates per generation (default with a sigma: 4 + ⌊3 ln n⌋)'),
   start: z
     .enum(['best', 'centre'])
     .optional()
-    .describe(
-      'Where the search begins: at the `best` policy of the warm-up (default), or in the `centre` of the range',
-    ),
+    .describe('Start of the search: the `best` policy of the warm-up (default) or the `centre` of the range'),
 });
 
 export const onePlusOneEsSchema = z.strictObject({
   provider: z
     .literal('one-plus-one-es')
-    .describe('Control: (1+1) evolution strategy with the one-fifth success rule'),
+    .describe('Baseline: (1+1) evolution strategy with the one-fifth success rule'),
   sigma: positive
     .default(2)
-    .describe('Initial standard deviation, in parameter units; of a table, entries that change on average'),
+    .describe(
+      'Initial standard deviation, in parameter units; for tables, mean number of entries that change',
+    ),
 });
 export const mixSchema = z.strictObject({
   provider: z
     .literal('mix')
-    .describe('Control: from the best so far to corners of the box, or Gaussian steps of any size'),
+    .describe('Baseline: moves from the best so far to corners of the box, or Gaussian steps of any size'),
 });
 export const gpSchema = z.strictObject({
   provider: z
     .literal('gp')
-    .describe('Control: Bayesian optimisation with a Gaussian process and expected improvement'),
+    .describe('Baseline: Bayesian optimisation with a Gaussian process and expected improvement'),
 });
 export const gridSchema = z.strictObject({
-  provider: z.literal('grid').describe('Control: the points of a grid, whatever they return'),
+  provider: z.literal('grid').describe('Baseline: the points of a grid, whatever they return'),
   points: count(2)
     .optional()
     .describe(
-      'Values of each parameter, evenly over its range (default: as many as keep the grid at 1000 points, at least 2). Of a table, all its actions',
+      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); tables use all actions',
     ),
   order: z
     .enum(['spread', 'rows'])
     .default('spread')
-    .describe('`spread`: points far from one another come first. `rows`: the last parameter changes fastest'),
+    .describe('`spread`: points far from each other come first. `rows`: the last parameter varies fastest'),
 });
 export const teacherSchema = z.strictObject({
   provider: z
     .literal('teacher')
-    .describe('A mixture of the moves of evolutionary searches, to learn from the best of many candidates'),
+    .describe('A mixture of moves from evolutionary search, whose best candidates are training data'),
 });
 /** Kept for previously recorded configs. */
 export const mixtureSchema = z.strictObject({
-  provider: z.literal('mixture').describe('The former name of `teacher`'),
+  provider: z.literal('mixture').describe('Former name of `teacher`'),
 });
 
 /** The `screening` section of a config. */
 export const screeningSchema = z.strictObject({
   evaluate: count(1)
     .default(1)
-    .describe('Candidates of an iteration that are evaluated; the others cost a reply and no episode'),
+    .describe('Candidates evaluated per iteration; the others cost a reply but no episodes'),
 });
 
 /** Number of proposals evaluated per iteration. */
@@ -92,12 +92,12 @@ export const noveltySchema = z.strictObject({
     .gt(0)
     .lt(1)
     .describe(
-      'Least distance to every evaluation: the root mean square of the differences as a share of the range; of a table, the share of entries that differ',
+      'Minimum distance to every evaluation: root mean square difference as a share of the range; for tables, the share of differing entries',
     ),
   action: z
     .enum(['ask', 'jitter'])
     .default('ask')
-    .describe('What becomes of a proposal that is closer: it is asked again, or moved away by a random step'),
+    .describe('What to do with a closer proposal: `ask` again, or `jitter` it by a random step'),
 });
 
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;

@@ -20,7 +20,6 @@ interface Placed extends Evaluated {
 
 /** The run for which members are chosen. */
 export interface SwitchedRun {
-  /** Number of candidates per iteration. */
   readonly candidates: number;
   /** Seed of a candidate's first call. */
   seed(iteration: number, candidate: number): number;

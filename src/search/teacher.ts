@@ -1,12 +1,9 @@
-/**
- * A teacher: a mixture of moves from evolutionary search. Each proposal is an independent draw, spread widely
- * enough that the best of many is worth imitating. For runs with more than one candidate.
- */
+/** A teacher: a mixture of moves from evolutionary search, so wide that the best of many is worth imitating. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
-import type { Evaluated } from '../rollout/replay-buffer.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { mean, standardDeviation } from '../statistics/descriptive.js';
-import { type Control, foldHistory, pointKey, sampleUnseen } from './control.js';
+import { type Baseline, foldHistory, sampleUnseen } from './baseline.js';
 import { createValueGrid, drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /** Probability of each move. */
@@ -23,9 +20,7 @@ const moves = [
 type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
-/**
- * Number of top points that count as good, of those the distribution is fitted to, and of points that count as recent.
- */
+/** Number of good top points, of those the distribution is fitted to, and of recent points. */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {
@@ -47,12 +42,12 @@ interface Situation extends Omit<Past, 'seen'> {
  * 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
  * one and half of the entries (log-uniform), and a direction copies entries.
  */
-export function createTeacher(): Control {
+export function createTeacher(): Baseline {
   const fold = foldHistory<Past>(
     () => ({ all: [], seen: new Set(), good: [] }),
     (past, evaluated) => {
       past.all.push(evaluated);
-      past.seen.add(pointKey(evaluated.parameters));
+      past.seen.add(vectorKey(evaluated.parameters));
       past.good = [evaluated, ...past.good].sort((a, b) => b.score - a.score).slice(0, goodCount);
     },
   );

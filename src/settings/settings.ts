@@ -1,8 +1,7 @@
 /** Settings of any kind: a file with `key=value` overrides, validated by a schema, with the place of every problem. */
-
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
-import { requireShortNames } from '../storage/names.js';
+import { requireShortNames } from '../storage/regular-file.js';
 import { oneScreen, type Path, schemaProblems } from './issues.js';
 import { applyOverrides, type Overridden, overrideOf } from './overrides.js';
 import {

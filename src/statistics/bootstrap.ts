@@ -1,6 +1,6 @@
 /**
  * Bootstrap intervals for small numbers of runs. The method for each statistic was chosen by its coverage in
- * simulations with 5 to 20 runs (docs/log.md): the plain percentile interval of a mean covers only 84 to 89%, not 95%.
+ * simulations with 5 to 20 runs (docs/log): the plain percentile interval of a mean covers only 84 to 89%, not 95%.
  */
 import { createGenerator } from '../random/generator.js';
 import { interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
@@ -8,7 +8,6 @@ import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
 
-/** The range of an unbounded quantity. */
 export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
 /** Clips an interval to the possible range, without excluding its `centre`. */
@@ -58,7 +57,6 @@ export function bootstrapIqm95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => interquartileMean(indices.map((i) => values[i]!)));
 }
 
-/** 95% interval of the median by the expanded percentile bootstrap. */
 export function bootstrapMedian95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => median(indices.map((i) => values[i]!)));
 }
@@ -88,9 +86,7 @@ function resample(count: number, statistic: (indices: readonly number[]) => numb
   return drawnIndices(count).map(statistic);
 }
 
-/**
- * Resampled indices by sample size. They are the same every time, and drawing them takes longer than the statistics.
- */
+/** Resampled indices by sample size: always the same, and slower to draw than the statistics. */
 const drawn = new Map<number, readonly (readonly number[])[]>();
 
 function drawnIndices(count: number): readonly (readonly number[])[] {

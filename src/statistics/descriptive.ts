@@ -18,9 +18,7 @@ export function smallest(values: Iterable<number>): number {
   return least;
 }
 
-/**
- * Maximum; −Infinity if there are no values. Unlike `Math.max(...values)`, it works for more than about 100,000 values.
- */
+/** Maximum; −Infinity if there are no values. `Math.max(...values)` fails above about 100,000 values. */
 export function largest(values: Iterable<number>): number {
   let most = Number.NEGATIVE_INFINITY;
   for (const value of values) most = Math.max(most, value);
@@ -41,9 +39,7 @@ export function standardDeviation(values: readonly number[]): number {
   return Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
 }
 
-/**
- * Interquartile mean: the mean of the middle half, with the outer items weighted by their share (Agarwal et al. 2021).
- */
+/** Interquartile mean: the mean of the middle half, with outer items weighted by their share (Agarwal et al. 2021). */
 export function interquartileMean(values: readonly number[]): number {
   // Bootstraps call this thousands of times, and numbers sort faster in a typed array.
   const sorted = Float64Array.from(values).sort();

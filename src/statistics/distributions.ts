@@ -3,9 +3,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/**
- * Cached: only a few degrees of freedom occur, and computing a quantile takes longer than the resampling that uses it.
- */
+/** Few degrees of freedom occur, and computing a quantile takes longer than the resampling that uses it. */
 const quantiles = new Map<number, number>();
 
 /** The 0.975 quantile of Student's t with any positive degrees of freedom. */

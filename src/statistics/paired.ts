@@ -10,8 +10,7 @@ import {
 } from './bootstrap.js';
 import { interquartileMean, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
-import { pairedTest } from './tests.js';
-import { fewestForVerdict, type Judged } from './verdict.js';
+import { fewestForVerdict, type Judged, pairedTest } from './tests.js';
 
 /** Statistics of one method. Intervals are 95%; null for a single value. */
 export interface Summary {
@@ -40,10 +39,7 @@ export interface PairedDifference {
 /** A difference with its verdict among all differences that are tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
-/**
- * Undefined if there are no values.
- * @param within possible range of a value; intervals are clipped to it
- */
+/** Undefined if there are no values. @param within possible range of a value; intervals are clipped to it */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
   if (values.length === 0) return undefined;
   const enough = values.length > 1;

@@ -1,10 +1,9 @@
-/** Tests of a difference of means by Student's t distribution, and Holm's correction for multiple tests. */
+/** Tests of a difference of means by Student's t distribution, Holm's correction for multiple tests, and verdicts. */
 import type { Interval } from './bootstrap.js';
 import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
-/** A difference of means and its test. */
-export interface MeanTest {
+interface MeanTest {
   readonly difference: number;
   /** Infinite if values without spread differ, 0 if they are equal. */
   readonly t: number;
@@ -15,10 +14,7 @@ export interface MeanTest {
   readonly interval: Interval;
 }
 
-/**
- * Welch's t test of `a` − `b`, for groups of different size and spread. Degrees of freedom by Welch (1947)
- * and Satterthwaite (1946). Undefined if a group has fewer than two values.
- */
+/** Welch's t test of `a` − `b` (Welch 1947, Satterthwaite 1946); undefined if a group has fewer than two values. */
 export function welchTest(a: readonly number[], b: readonly number[]): MeanTest | undefined {
   if (a.length < 2 || b.length < 2) return undefined;
   const [va, vb] = [a, b].map((values) => standardDeviation(values) ** 2 / values.length) as [number, number];
@@ -57,11 +53,7 @@ function testOf(
   return { difference, t, degrees, p: studentTwoSided(t, degrees), interval };
 }
 
-/**
- * Two-sided exact sign test on pairs that differ; for binary outcomes, McNemar's exact test (1947).
- * @param wins pairs in which the first is higher
- * @param losses pairs in which it is lower
- */
+/** Two-sided exact sign test on pairs that differ; for binary outcomes, McNemar's exact test (1947). */
 export function signTest(wins: number, losses: number): number {
   const pairs = wins + losses;
   // In logarithms, because 0.5^1100 underflows to 0.
@@ -74,10 +66,7 @@ export function signTest(wins: number, losses: number): number {
   return Math.min(1, 2 * tail);
 }
 
-/**
- * Holm's step-down adjusted p-values (1979), in the order given. Calling every result below α significant has
- * a probability of at most α of any false positive.
- */
+/** Holm's step-down adjusted p-values (1979), in the given order. */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);
   const adjusted = new Array<number>(ps.length);
@@ -87,4 +76,47 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
     adjusted[i] = highest;
   }
   return adjusted;
+}
+
+export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
+
+/** Minimum number of pairs or values per group: equal methods win five of five pairs in 6% of cases, two-sided. */
+export const fewestForVerdict = 6;
+
+const significance = 0.05;
+
+export interface Tested {
+  /** Uncorrected 95% interval; null if there are too few values. */
+  readonly interval: Interval | null;
+  /** Two-sided; null if there are too few values for a verdict. */
+  readonly p: number | null;
+}
+
+export interface Judged {
+  /** Holm-adjusted `p` over all differences that have one. */
+  readonly adjusted: number | null;
+  readonly verdict: Verdict;
+}
+
+/**
+ * The one rule for differences of means, used on every page and in every command: `higher` or `lower` if the
+ * 95% interval excludes 0 and p < 0.05 after Holm's correction over all differences that are tested together;
+ * otherwise `no-evidence`, or `too-few` below `fewestForVerdict` values. Explained in `docs/comparing.md`.
+ * @param together every difference that the same table tests
+ */
+export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {
+  const ps = together.flatMap(({ p }) => p ?? []);
+  const adjusted = holmAdjusted(ps);
+  let next = 0;
+  return together.map((difference) => {
+    const own = difference.p === null ? null : adjusted[next++]!;
+    return { ...difference, adjusted: own, verdict: verdict(difference.interval, own) };
+  });
+}
+
+function verdict(interval: Interval | null, adjusted: number | null): Verdict {
+  if (interval === null || adjusted === null) return 'too-few';
+  if (adjusted >= significance) return 'no-evidence';
+  if (interval[0] > 0) return 'higher';
+  return interval[1] < 0 ? 'lower' : 'no-evidence';
 }

@@ -1,5 +1,7 @@
 /** Files and directories that appear only once they are complete. */
+import { createHash } from 'node:crypto';
 import {
+  appendFileSync,
   existsSync,
   lstatSync,
   readdirSync,
@@ -7,21 +9,19 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  utimesSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { UserError } from '../base/errors.js';
 import { makeDirectory, refuseDevice, sync } from './files.js';
 import { isLocked, lockRun } from './lock.js';
-import { requireShortNames } from './names.js';
+import { readOwnText, requireShortNames } from './regular-file.js';
 
 interface Draft {
-  /** Where to write: nothing is there yet. */
+  /** Where to write; nothing exists there yet. */
   readonly path: string;
-  /** Gives it the name that it is for; an empty directory of that name is replaced, and what `isCutOff` says. */
+  /** Renames the draft to its final name, replacing an empty directory or a cut-off output. */
   complete(): void;
-  /** Removes it. */
   discard(): void;
 }
 
@@ -29,30 +29,42 @@ const lockOf = (output: string) => `${output}.partial.lock`;
 
 let atExit = false;
 
-/** Keeps the mark of a complete output until the process ends: before that its command has not ended. */
+/** Keeps the locks of complete outputs until the process exits, because its command hasn't ended before. */
 export function markOutputsUntilExit(): void {
   atExit = true;
 }
 
-/** Whether there is something of this name that a new output must not replace. */
+/** Whether an output of this name exists that must not be replaced. */
 export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
 
 /**
- * Whether the command that wrote this output was killed after the output was complete, and nothing in it has changed
- * since: the same command may write it again.
+ * Whether the command that wrote this output was killed after completing it, and nothing in it has changed since: the same
+ * command may write it again.
  */
 export function isCutOff(output: string): boolean {
-  const lock = statSync(lockOf(output), { throwIfNoEntry: false });
-  const written = statSync(output, { throwIfNoEntry: false });
-  if (lock === undefined || written === undefined || isLocked(lockOf(output))) return false;
-  // `complete` gave the lock the time of the output; systems round it.
-  return Math.abs(written.mtimeMs - lock.mtimeMs) < 2;
+  const lock = lockOf(output);
+  if (!existsSync(lock) || !existsSync(output) || isLocked(lock)) return false;
+  const [, completed] = readOwnText(lock).split('\n');
+  return completed === stateOf(output);
+}
+
+/** Changes with every file of an output: its name, size, time or identity. */
+function stateOf(output: string): string {
+  const hash = createHash('sha256');
+  const add = (path: string): void => {
+    const found = lstatSync(path);
+    const isFolder = found.isDirectory();
+    const size = isFolder ? 0 : found.size;
+    hash.update(JSON.stringify([path.slice(output.length), found.ino, size, Math.round(found.mtimeMs)]));
+    if (isFolder) for (const name of readdirSync(path).toSorted()) add(join(path, name));
+  };
+  add(output);
+  return hash.digest('hex');
 }
 
 /**
- * Begins a file or a directory: until it is complete it is `<output>.partial`. What a killed process left of it is
- * removed.
- * @throws UserError while another process writes it, or when something else has the name `<output>.partial`
+ * Begins a file or directory, named `<output>.partial` until complete. Removes what a killed process left.
+ * @throws UserError while another process writes it, or if something else is named `<output>.partial`
  */
 export function openDraft(output: string): Draft {
   requireShortNames(basename(output), { field: '--out' });
@@ -62,7 +74,7 @@ export function openDraft(output: string): Draft {
   const lock = lockOf(output);
   const wasBegun = existsSync(lock);
   const isLeft = isCutOff(output);
-  // A process that ends while it writes leaves the lock: it marks the draft as one.
+  // If the process is killed, its lock marks the draft as ours.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
     release();
@@ -78,8 +90,8 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      const { mtime } = statSync(path);
-      utimesSync(lock, mtime, mtime);
+      // The second line of the lock; `isCutOff` compares it.
+      appendFileSync(lock, `${stateOf(path)}\n`);
       // Not every system renames onto an empty directory.
       if (isLeft) rmSync(output, { recursive: true, force: true });
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
@@ -98,14 +110,14 @@ export function openDraft(output: string): Draft {
   };
 }
 
-/** Waits until a file, or a directory with all that it holds, is on the disk. */
+/** Flushes a file, or a directory with its contents, to disk. */
 function syncAll(path: string): void {
   const found = lstatSync(path);
   if (found.isDirectory()) for (const name of readdirSync(path)) syncAll(join(path, name));
   if (found.isDirectory() || found.isFile()) sync(path);
 }
 
-/** Writes a file or a directory that appears only once it is complete; a failure removes it. */
+/** Writes a file or directory that appears only once complete; removed on failure. */
 export function writeWhole<T>(output: string, write: (path: string) => T): T {
   const draft = openDraft(output);
   const discard = (error: unknown): never => {

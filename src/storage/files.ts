@@ -1,8 +1,9 @@
-/** Files that are replaced whole, directories of their own, JSON that is checked, and patterns of paths. */
+/** Atomic file replacement, new directories, checked JSON, and path patterns. */
 import { createHash } from 'node:crypto';
 import {
   closeSync,
   existsSync,
+  fsync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -12,46 +13,73 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, parse } from 'node:path';
 import process from 'node:process';
+import { promisify } from 'node:util';
 import type { z } from 'zod';
 import { messageOf, UserError } from '../base/errors.js';
 import { matches } from '../base/pattern.js';
 import { parseJson } from './json-depth.js';
 import { withPath } from './json-lines.js';
-import { longestPart, requireShortNames } from './names.js';
-import { type Links, readRegularFile } from './regular-file.js';
+import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
- * Replaces a file in one step: a crash, of the machine too, leaves the old one or the new one, and what fails the old one.
+ * Replaces a file in one step: a crash, even of the system, leaves the old one or the new one; a failure leaves the old one.
  * @param content its parts are made when they are written
- * @throws what the system says, with the path; UserError for a name that is too long
+ * @throws system errors, with the path; UserError for a name that is too long
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
-  requireShortNames(basename(path), { file: path });
-  refuseDevice(path);
-  const draft = `${path}.new`;
+  const { complete, descriptor, discard } = writeDraft(path, content);
   try {
-    // Never write through a link that somebody left in the draft's place.
-    rmSync(draft, { force: true });
-    const descriptor = openSync(draft, 'wx');
-    try {
-      const isWhole = typeof content === 'string' || content instanceof Uint8Array;
-      for (const part of isWhole ? [content] : content) writeFileSync(descriptor, part);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(draft, path);
-    sync(dirname(path));
+    fsyncSync(descriptor);
+    complete();
   } catch (error) {
-    rmSync(draft, { force: true });
-    throw withPath(error, draft);
+    throw discard(error);
   }
 }
 
-/** @throws UserError for a device or the like, which would be replaced by a file, such as `/dev/stdout` */
+/** Like `replaceFile`, but waits for the disk asynchronously, for a small file that is replaced often. */
+export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
+  const { complete, descriptor, discard } = writeDraft(path, content);
+  try {
+    await promisify(fsync)(descriptor);
+    complete();
+  } catch (error) {
+    throw discard(error);
+  }
+}
+
+/** Writes the file that will replace another; the caller flushes it. */
+function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8Array>) {
+  requireShortNames(basename(path), { file: path });
+  refuseDevice(path);
+  const draft = `${path}.new`;
+  let descriptor: number | undefined;
+  const discard = (error: unknown) => {
+    if (descriptor !== undefined) closeSync(descriptor);
+    rmSync(draft, { force: true });
+    return withPath(error, draft);
+  };
+  try {
+    // Never write through a link left in the draft's place.
+    rmSync(draft, { force: true });
+    const opened = openSync(draft, 'wx');
+    descriptor = opened;
+    const isWhole = typeof content === 'string' || content instanceof Uint8Array;
+    for (const part of isWhole ? [content] : content) writeFileSync(opened, part);
+    const complete = () => {
+      closeSync(opened);
+      descriptor = undefined;
+      renameSync(draft, path);
+      sync(dirname(path));
+    };
+    return { complete, descriptor: opened, discard };
+  } catch (error) {
+    throw discard(error);
+  }
+}
+
+/** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which a file would replace */
 export function refuseDevice(path: string): void {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there === undefined || there.isFile() || there.isDirectory()) return;
@@ -60,26 +88,6 @@ export function refuseDevice(path: string): void {
     message: 'is a device, pipe or socket, not a file',
     remedy: 'name a file',
   });
-}
-
-/** Like `replaceFile`, but asynchronous, for a small file that is replaced often. */
-export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
-  const draft = `${path}.new`;
-  try {
-    await rm(draft, { force: true });
-    const file = await open(draft, 'wx');
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-    sync(dirname(path));
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw withPath(error, draft);
-  }
 }
 
 /** Flushes a file, or the entries of a directory, to disk. */
@@ -94,7 +102,9 @@ export function sync(path: string): void {
   }
 }
 
-/** Makes a directory below `root` for this process alone: the name, or the name with a number. */
+/**
+ * Creates a directory below `root` for this process alone, with a number appended to the name if it exists.
+ */
 export function claimDirectory(root: string, name: string): string {
   makeDirectory(root);
   requireShortNames(name, { field: 'name' });
@@ -109,10 +119,7 @@ export function claimDirectory(root: string, name: string): string {
   }
 }
 
-/**
- * Makes a directory and those around it.
- * @param field that names it, for errors
- */
+/** @param field that names the directory, for errors */
 export function makeDirectory(path: string, field = '--run-dir'): void {
   requireShortNames(path, { field });
   try {
@@ -128,9 +135,9 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
 }
 
 /**
- * A name as a file, a directory or a job can have it: letters, digits, dot, hyphen and underscore, not beginning with
- * the last three. A long one ends in a hash in the place of its end.
- * @param otherwise the name where nothing is left of `text`
+ * Turns text into a name for files, directories and jobs: letters, digits, dot, hyphen and underscore,
+ * starting with a letter or digit. A long name ends in a hash.
+ * @param otherwise the name if nothing is left of `text`
  */
 export function plainName(text: string, otherwise: string): string {
   const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
@@ -138,12 +145,12 @@ export function plainName(text: string, otherwise: string): string {
   return `${name.slice(0, longestPart - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
-/** Largest JSON file of a model directory: vocabularies of a million tokens stay below. */
+/** Largest JSON file of a model directory; vocabularies of a million tokens are smaller. */
 const largestJson = 128 * 2 ** 20;
 
 /**
- * A JSON file of a model directory, or undefined where there is none.
- * @throws UserError when it is not JSON, no regular file, or larger or deeper than any such file is
+ * Reads a JSON file; undefined if there is none.
+ * @throws UserError if it isn't JSON, isn't a regular file, or is too large or too deep
  */
 export function readJson(file: string, links: Links = 'follow'): unknown {
   if (!existsSync(file)) return undefined;
@@ -155,13 +162,12 @@ export function readJson(file: string, links: Links = 'follow'): unknown {
   }
 }
 
-/** The same for a JSON file of a run, study or training, which is no link. */
+/** The same for a file of a run, study or training, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'refuse');
 
 /**
  * @param section path of the value within the file
- * @param prefix of the messages
- * @throws UserError naming file and field of everything that does not fit the schema
+ * @throws UserError naming file and field of everything that doesn't fit the schema
  */
 export function checkedValue<S extends z.ZodType>(
   schema: S,
@@ -180,17 +186,16 @@ export function checkedValue<S extends z.ZodType>(
   throw new UserError(more === 0 ? shown : [...shown, { file, message: `and ${more} more` }]);
 }
 
-/** A file from elsewhere may hold any number of wrong values; the first tell what it is. */
 const mostProblems = 20;
 
 export const isPattern = (text: string): boolean => /[*?]/.test(text);
 
-/** Folders that one pattern looks into: `**` at the root of a disk would never end. */
+/** A `**` at the root of a disk would never end. */
 const mostFolders = 20_000;
 
 /**
- * Paths of the folders that fit a pattern, looked up from `from` if it is relative. `*`, `?` and `**` never stand for a link.
- * @throws UserError for a pattern that looks into too many folders
+ * Paths of the folders that match a pattern, relative to `from`. `*`, `?` and `**` never match links.
+ * @throws UserError if it looks into too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
   const parts = pattern
@@ -239,7 +244,7 @@ function innerFolders(folder: string): readonly string[] {
       item.isDirectory() ? [item.name] : [],
     );
   } catch {
-    // It is gone, no folder, or not ours to read.
+    // It is gone, not a folder, or unreadable.
     return [];
   }
 }

@@ -1,11 +1,11 @@
-/** JSON from outside: how deep it nests is known before it is parsed, since code that walks it may recurse. */
+/** Parses untrusted JSON after checking how deep it nests, because code that walks it may recurse. */
 
-/** No file or message that is read here nests more than a tenth as deep. */
+/** Legitimate files and messages nest less than a tenth as deep. */
 export const deepestJson = 200;
 
 /**
- * @param change of each value, the innermost first
- * @throws SyntaxError for what is no JSON, and for what nests more than `deepestJson` deep
+ * @param change applied to each value, innermost first
+ * @throws SyntaxError for invalid JSON, or more than `deepestJson` levels
  */
 export function parseJson(text: string, change?: (value: unknown) => unknown): unknown {
   if (isDeeperThan(text, deepestJson))
@@ -13,7 +13,7 @@ export function parseJson(text: string, change?: (value: unknown) => unknown): u
   return JSON.parse(text, change && ((_, value: unknown) => change(value)));
 }
 
-/** The value of JSON text; undefined for what is no JSON, and for what nests more than `deepestJson` deep. */
+/** The parsed value; undefined if `parseJson` throws. */
 export function jsonIn(text: string): unknown {
   try {
     return parseJson(text);
@@ -22,7 +22,7 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-/** Whether lists and objects nest deeper than `limit` in JSON text. Brackets in strings don't count. */
+/** Whether lists and objects nest deeper than `limit`. Brackets in strings don't count. */
 export function isDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -42,7 +42,7 @@ export function isDeeperThan(text: string, limit: number): boolean {
   return false;
 }
 
-/** Position of the quote that ends a string; the end of the text where none does. */
+/** Position of the closing quote, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

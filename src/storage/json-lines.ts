@@ -1,4 +1,4 @@
-/** Files of one JSON object a line: appended to, read as a stream, so that their size is no limit. */
+/** JSONL files: appended to, and read as a stream of any size. */
 
 import { isUtf8 } from 'node:buffer';
 import {
@@ -18,7 +18,6 @@ import { type Links, openRegularFile } from './regular-file.js';
 
 const sync = promisify(fdatasync);
 
-/** An append-only file of one JSON object a line. */
 export class JsonLinesFile<T> {
   readonly path: string;
   #descriptor: number | undefined;
@@ -28,8 +27,8 @@ export class JsonLinesFile<T> {
   readonly #collects: boolean;
 
   /**
-   * @param lines how many the file has
-   * @param collects whether lines are kept here until `drain`, which writes them in one go
+   * @param lines number of lines in the file
+   * @param collects whether lines are held in memory until `drain`
    */
   constructor(path: string, lines = 0, collects = false) {
     this.path = path;
@@ -37,12 +36,15 @@ export class JsonLinesFile<T> {
     this.#written = lines;
   }
 
-  /** Lines in the file, those kept here included. */
+  /** Includes lines held in memory. */
   get length(): number {
     return this.#written;
   }
 
-  /** Appends items in one go. The operating system has them on return (or after `drain`), the disk after `flush`. */
+  /**
+   * Appends items at once. They reach the operating system on return (or after `drain`), the disk after
+   * `flush`.
+   */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
     this.#pending += items.map((item) => `${this.#checked(JSON.stringify(item))}\n`).join('');
@@ -61,7 +63,7 @@ export class JsonLinesFile<T> {
     });
   }
 
-  /** Hands the lines kept here to the operating system. */
+  /** Passes held lines to the operating system. */
   drain(): void {
     if (this.#pending === '') return;
     const text = this.#pending;
@@ -94,7 +96,7 @@ export class JsonLinesFile<T> {
   }
 }
 
-/** Adds the path to a system error of a descriptor, which names no file. */
+/** Adds the path to a system error that names no file. */
 export function withPath(error: unknown, path: string): unknown {
   const failure = error as NodeJS.ErrnoException;
   if (error instanceof Error && failure.syscall !== undefined && failure.path === undefined) {
@@ -105,17 +107,17 @@ export function withPath(error: unknown, path: string): unknown {
 }
 
 export interface ReadOptions {
-  /** Whether a torn last line is cut off the file; if not, it is only left out. */
+  /** Whether to cut a torn last line off the file; otherwise it is only skipped. */
   readonly repair: boolean;
   /** The problem of a line that is valid JSON, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
-  /** Default: a link is refused, as befits a file of a run. */
+  /** By default links are refused, as for all files of a run. */
   readonly links?: Links;
 }
 
 /**
- * The items of a JSONL file; undefined when there is none.
- * @throws UserError with line and byte for a broken line that is not a torn last one.
+ * The items of a JSONL file; undefined if there is none.
+ * @throws UserError with line and byte for a broken line, except a torn last one
  */
 export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
@@ -129,9 +131,8 @@ export function readJsonLines<T>(path: string, { links, problem, repair }: ReadO
   return items;
 }
 
-/** A line as it stands in a file. */
 export interface Line {
-  /** Without the line break; only valid until the next line is read. */
+  /** Without the line break; valid only until the next line is read. */
   readonly bytes: Buffer;
   /** Its first byte. */
   readonly start: number;
@@ -139,12 +140,12 @@ export interface Line {
 
 const chunkSize = 1 << 20; // bytes
 
-/** Bytes of the longest line that is written or read: JSON takes several times as much once it is parsed. */
+/** In bytes; parsed JSON takes several times as much memory. */
 export const longestLine = 64 * 2 ** 20;
 
 /**
- * The complete lines of a file; none if there is no file. Holds no more of it than its longest line.
- * @throws UserError for anything but a regular file, and at a line longer than `longestLine`
+ * The complete lines of a file; none if it doesn't exist. Holds only the longest line in memory.
+ * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
  */
 export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
   const descriptor = openIfThere(path, links);
@@ -195,7 +196,7 @@ function openIfThere(path: string, links: Links): number | undefined {
   }
 }
 
-/** A line's place, for the message where it is broken. */
+/** A line's place, for errors. */
 interface LinePlace {
   readonly path: string;
   /** 1-based. */
@@ -204,7 +205,7 @@ interface LinePlace {
   readonly start: number;
 }
 
-/** @throws UserError for a line that is no JSON, or has a problem */
+/** @throws UserError for a line that isn't JSON or has a problem */
 export function itemOf<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
   const text = bytes.toString('utf8');
   const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
@@ -236,7 +237,7 @@ export function keepFirstLines(path: string, lines: number): void {
   cutAfter(path, endOfLine(path, lines));
 }
 
-/** The byte after the first `lines` lines of a file; its end where it has fewer. */
+/** The byte after the first `lines` lines, or the end of a shorter file. */
 export function endOfLine(path: string, lines: number): number {
   let left = lines;
   let end = 0;
@@ -248,7 +249,7 @@ export function endOfLine(path: string, lines: number): number {
   return end;
 }
 
-/** Cuts what stands behind a byte; a file that ends there, or is not there, stays as it is. */
+/** Cuts a file after a byte; a file that ends there or doesn't exist is left alone. */
 export function cutAfter(path: string, length: number): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= length) return;
   const descriptor = openSync(path, 'r+');

@@ -1,22 +1,22 @@
-/** Work that one process at a time does, on whichever machine of a shared file system. */
+/** Exclusive work between processes, also on different machines of a shared file system. */
 import { linkSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 
-/** A holder does work of milliseconds: one that has held a lease for longer is gone. */
+/** Work takes milliseconds, so a process that has held a lease for longer is gone. */
 const leaseMs = 20_000;
 
-/** Waiting is given up after this, in tries of `waitMs`. */
+/** Number of tries, each after `waitMs`. */
 const mostTries = 20_000;
 const waitMs = 7;
 
 /**
- * Does the work while no other process does any under the same path; other work of this one goes on until then. A lease whose holder died, with its machine or
- * without, is taken over after 20 s by the clock of the file system; so the work must write nothing that only the lease
- * protects from a holder that was merely halted: each holder writes files of its own, or a record that a late one can't
- * replace.
+ * Does the work while no other process does any under the same path; other work of this one goes on until
+ * then. A lease whose holder died, with its machine or without, is taken over after 20 s by the clock of the
+ * file system; so the work must write nothing that only the lease protects from a holder that was merely
+ * halted: each holder writes files of its own, or a record that a late one can't replace.
  * @throws UserError where others hold it for minutes
  */
 export async function underLease<T>(path: string, work: () => T): Promise<T> {
@@ -34,7 +34,8 @@ export async function underLease<T>(path: string, work: () => T): Promise<T> {
 
 /**
  * The same, where nobody holds the lease now.
- * @param work is told the time in milliseconds since 1970, by the clock of the file system: clocks of machines differ
+ * @param work is told the time in milliseconds since 1970, by the clock of the file system: clocks of
+ * machines differ
  * @returns undefined where another holds it
  */
 export function tryLease<T>(path: string, work: (fileMs: number) => T): { readonly result: T } | undefined {
@@ -49,11 +50,11 @@ export function tryLease<T>(path: string, work: (fileMs: number) => T): { readon
   }
 }
 
-/** @returns the time of the file system, or undefined where another holds the lease */
+/** @returns the time of the file system, or undefined if another process holds the lease */
 function take(path: string, draft: string, own: string): number | undefined {
   try {
     for (;;) {
-      // Written anew, it has the time of the file system.
+      // Rewriting sets the time by the file system's clock.
       writeFileSync(draft, own);
       const { mtimeMs } = statSync(draft);
       try {
@@ -72,7 +73,7 @@ function take(path: string, draft: string, own: string): number | undefined {
   }
 }
 
-/** Removes exactly the lease that was looked at: of several that find it stale, the slower must not remove a new one. */
+/** Removes exactly the stale lease that was read: a slower process must not remove a new one. */
 function removeStale(path: string, aside: string, stale: Stats): void {
   try {
     renameSync(path, aside);

@@ -27,14 +27,14 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
       removeDrafts(path);
       const release = () => {
         held.delete(release);
-        if (readLock(path)?.trimEnd() === own) rmSync(path, { force: true });
+        if (readLock(path)?.split('\n')[0] === own) rmSync(path, { force: true });
       };
       if (!keepAtExit) held.add(release);
       return release;
     }
     const holder = readLock(path);
     if (holder !== undefined && (tries >= 5 || isHeld(holder))) {
-      const [pid, host] = holder.trim().split(' ');
+      const [pid, host] = holder.trim().split(/\s/);
       throw new UserError({
         file: path,
         message: `another process is writing here (process ${pid} on ${host})`,
@@ -60,7 +60,7 @@ export function isLocked(path: string): boolean {
 /** Removes a lock that a process of another machine holds: for one who knows that it is gone. */
 export function removeForeignLock(path: string): void {
   const holder = readLock(path);
-  const host = holder?.trim().split(' ')[1];
+  const host = holder?.trim().split(/\s/)[1];
   if (holder !== undefined && host !== undefined && host !== hostname()) removeStale(path, holder);
 }
 
@@ -126,7 +126,7 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
-/** Bytes: a lock holds a process id, a host and a time. */
+/** In bytes; a lock holds a process id, a host, a start time and perhaps the state of an output. */
 const longestLock = 4096;
 
 function readLock(path: string): string | undefined {
@@ -149,7 +149,7 @@ function isRunning(pid: number): boolean {
 
 /** A process of another host counts as alive, since it can't be asked. A lock without a host was cut short by a crash. */
 function isHeld(holder: string): boolean {
-  const [pid, host, start] = holder.trim().split(' ');
+  const [pid, host, start] = holder.trim().split(/\s/);
   if (host === undefined) return false;
   if (host !== hostname()) return true;
   // A stale lock may carry the reused id of this process.

@@ -1,17 +1,16 @@
-/** Files from outside, read only if they are regular files of a bounded size: a device never ends, a pipe never begins. */
+/** Reads untrusted files only if they are regular and of limited size: devices never end, pipes block. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
-import { UserError } from '../base/errors.js';
+import { type Problem, UserError } from '../base/errors.js';
 
 /**
- * Whether a link is followed. Models and datasets may be links into a cache. A file of a run never is: runs come from other
- * people, and a link could show what lies outside the run.
+ * Models and datasets may be links into a cache. Files of a run must not be: runs may come from other people,
+ * and a link could expose files outside the run.
  */
 export type Links = 'follow' | 'refuse';
 
 /**
- * Opens a file to read it.
  * @returns a descriptor, which the caller closes, and the size in bytes
- * @throws UserError for anything but a regular file; the system's error if there is no file
+ * @throws UserError for anything but a regular file; the system's error if there is none
  */
 export function openRegularFile(
   path: string,
@@ -25,7 +24,7 @@ export function openRegularFile(
     });
   if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
-  // Opening a pipe without O_NONBLOCK waits until somebody writes to it.
+  // Without O_NONBLOCK, opening a pipe waits for a writer.
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'refuse' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
@@ -35,7 +34,8 @@ export function openRegularFile(
 
 /**
  * @param mostBytes larger files are refused
- * @throws UserError for anything but a regular file, and for one that is too large; the system's error if there is no file
+ * @throws UserError for anything but a regular file, or one that is too large; the system's error if there is
+ * none
  */
 export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
   const { descriptor, size } = openRegularFile(path, links);
@@ -50,14 +50,17 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
   }
 }
 
-/** Logs may be larger than this many bytes, but a state file isn't. */
+/** In bytes, for state files; logs may be larger. */
 const largestState = 64 * 2 ** 20;
 
-/** The text of a file of a run, study or training. @throws UserError for a link, anything but a regular file, and a file that is too large */
+/**
+ * The text of a file of a run, study or training.
+ * @throws UserError for a link, anything but a regular file, or one that is too large
+ */
 export const readOwnText = (path: string): string =>
   readRegularFile(path, largestState, 'refuse').toString('utf8');
 
-/** Reads from a position; less where the file ends before. */
+/** Reads from a position; returns less if the file ends. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   let filled = 0;
@@ -71,4 +74,33 @@ export function readBytes(descriptor: number, position: number, length: number):
 
 function tooLarge(file: string, size: number, most: number): UserError {
   return new UserError({ file, message: `has ${size} bytes or more, and may have ${most}` });
+}
+
+/** In bytes. File systems allow 255; drafts and locks append a suffix. */
+const longestName = 235;
+
+/** In characters, for a name that gets a time or number appended. */
+export const longestPart = 120;
+
+/** Why a text can't be a file name; undefined if it can. */
+function nameProblem(name: string): string | undefined {
+  if (/^\.{0,2}$|[/\\\0]/.test(name)) return 'this is no name of a file: it leads to another folder';
+  const bytes = Buffer.byteLength(name);
+  return bytes > longestName
+    ? `a name of ${bytes} bytes is too long for a file or folder: ${longestName} is the most`
+    : undefined;
+}
+
+/** @throws UserError for a text that is no file name */
+export function requireFileName(name: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const message = nameProblem(name);
+  if (message !== undefined) throw new UserError({ ...place, value: name, message });
+  return name;
+}
+
+/** @throws UserError for a path with a part that is too long */
+export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
+  const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
+  if (long !== undefined) requireFileName(long, { remedy: 'give it a shorter name', ...place });
+  return path;
 }

@@ -1,6 +1,6 @@
 /**
- * A record that processes of several machines replace one after the other. Each version is a file of its own, which only one
- * of them can make: whoever was halted in between, and comes late, replaces nothing.
+ * A record that processes on several machines replace in turn. Each version is a new file, which only one
+ * process can create, so a process that was halted and comes late replaces nothing.
  */
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -10,14 +10,14 @@ import { threadId } from 'node:worker_threads';
 export interface SharedRecord {
   /** The next record has one more; 0 before the first. */
   readonly version: number;
-  /** Undefined where there is none, or a crash of the machine has left none that is whole. */
+  /** Undefined if there is no intact version. */
   readonly content: unknown;
 }
 
-/** Older versions stay for those who read meanwhile. */
+/** Old versions remain for concurrent readers. */
 const keptVersions = 3;
 
-/** The newest version in a directory; versions that a crash has torn are passed over. */
+/** The newest intact version in a directory. */
 export function readSharedRecord(directory: string): SharedRecord {
   const versions = versionsIn(directory);
   const version = versions.at(-1) ?? 0;
@@ -28,7 +28,7 @@ export function readSharedRecord(directory: string): SharedRecord {
   return { version, content: undefined };
 }
 
-/** @returns false where another has replaced that version already; then nothing was written */
+/** @returns false if another process has already replaced that version; then nothing was written */
 export function replaceSharedRecord(directory: string, version: number, content: unknown): boolean {
   const next = version + 1;
   const draft = join(directory, `${hostname()}-${process.pid}-${threadId}.draft`);
@@ -42,7 +42,7 @@ export function replaceSharedRecord(directory: string, version: number, content:
     rmSync(draft, { force: true });
   }
   const versions = versionsIn(directory);
-  // One that is so late that the others are no longer there has made an old version, which nobody reads.
+  // A very late process may create an old version, which nobody reads.
   for (const old of versions)
     if (old <= versions.at(-1)! - keptVersions) rmSync(join(directory, `${old}.json`), { force: true });
   return versions.at(-1) === next;

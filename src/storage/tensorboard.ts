@@ -1,22 +1,22 @@
 /**
- * Event files that TensorBoard reads: a sequence of records (TFRecord), each an `Event` message in protocol buffers.
- * Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto, summary.proto.
+ * Event files that TensorBoard reads: a sequence of records (TFRecord), each an `Event` message in protocol
+ * buffers. Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto,
+ * summary.proto.
  */
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
-import { double, float, integer, nested, text } from './protobuf.js';
 
 /**
- * Writes the curves of a training to a new event file in `folder`, made when training starts. TensorBoard drops what
- * earlier files have of the steps from there on: they are made again.
+ * Writes the curves of a training to a new event file in `folder`, created when training starts. TensorBoard
+ * drops later steps of earlier files, because they are repeated.
  */
 export class EventFile<M extends CurveEvent> {
   readonly #folder: string;
   readonly #scalars: (metric: M) => Scalars;
   #descriptor: number | undefined;
 
-  /** @param scalars the values of a metric by the names of their curves */
+  /** @param scalars the values of a metric by curve name */
   constructor(folder: string, scalars: (metric: M) => Scalars) {
     this.#folder = folder;
     this.#scalars = scalars;
@@ -56,7 +56,7 @@ interface CurveEvent {
   readonly time: string;
 }
 
-/** Names sort by time, then by the number of earlier files: TensorBoard reads them in this order. */
+/** Names sort by time, then by number of earlier files: the order in which TensorBoard reads them. */
 function createFile(folder: string, seconds: number): number {
   mkdirSync(folder, { recursive: true });
   const time = String(Math.floor(seconds)).padStart(10, '0');
@@ -71,7 +71,7 @@ function record(data: Uint8Array): Buffer {
   return Buffer.concat([length, maskedChecksum(length), data, maskedChecksum(data)]);
 }
 
-/** CRC-32C, rotated and shifted, since a checksum over data with checksums in them would be weak. */
+/** CRC-32C, rotated and offset, because a checksum of data that contains checksums would be weak. */
 function maskedChecksum(data: Uint8Array): Buffer {
   const crc = crc32c.buf(data) >>> 0;
   const masked = Buffer.alloc(4);
@@ -86,3 +86,42 @@ const [valueTag, simpleValue] = [1, 2];
 const sessionStatus = 1;
 /** `SessionLog.START` */
 const started = 1;
+
+/** @param value a safe integer; negative ones are written as 64-bit two's complement */
+export function integer(field: number, value: number): Buffer {
+  return Buffer.from([...varint(field << 3), ...varint(value)]);
+}
+
+export function double(field: number, value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return Buffer.concat([tag(field, 1), bytes]);
+}
+
+export function nested(field: number, ...parts: readonly Uint8Array[]): Buffer {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return Buffer.concat([tag(field, 2), Buffer.from(varint(length)), ...parts]);
+}
+
+export function text(field: number, value: string): Buffer {
+  return nested(field, Buffer.from(value));
+}
+
+/** Single precision. */
+export function float(field: number, value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(value);
+  return Buffer.concat([tag(field, 5), bytes]);
+}
+
+function tag(field: number, wireType: number): Buffer {
+  return Buffer.from(varint((field << 3) | wireType));
+}
+
+/** Seven bits per byte, lowest first; the eighth bit says that more follow. */
+function varint(value: number): number[] {
+  let rest = BigInt.asUintN(64, BigInt(value));
+  const bytes: number[] = [];
+  for (; rest > 0x7fn; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  return [...bytes, Number(rest)];
+}

@@ -1,13 +1,13 @@
-/** A text as what it shares with an earlier one: pieces to copy from there, and the text between them as it stands. */
+/** Encodes a text relative to an earlier one: pieces to copy, and new text between them. */
 import { append } from '../base/append.js';
 
-/** Text as it stands, or a piece of the earlier text: its start and its length, in UTF-16 units. */
+/** New text, or a piece of the earlier text: start and length, in UTF-16 units. */
 export type TextPart = string | readonly [start: number, length: number];
 
-/** Shorter pieces are not worth a copy, and would cut new lines where a reader looks for them. */
+/** Shorter pieces aren't worth copying and would make lines hard to read. */
 const shortest = 32;
 
-/** The parts of `text` in terms of `earlier`: joined by `textOf`, they are the text again, to the last character. */
+/** The parts of `text` relative to `earlier`; `textOf` is the inverse. */
 export function partsOf(text: string, earlier: string): readonly TextPart[] {
   if (text === earlier) return text === '' ? [] : [[0, text.length]];
   const [before, after] = sharedEnds(text, earlier);
@@ -17,7 +17,7 @@ export function partsOf(text: string, earlier: string): readonly TextPart[] {
   return parts;
 }
 
-/** @throws RangeError for a piece that the earlier text does not have */
+/** @throws RangeError for a piece that the earlier text doesn't have */
 export function textOf(parts: readonly TextPart[], earlier: string): string {
   const pieces = parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -29,7 +29,7 @@ export function textOf(parts: readonly TextPart[], earlier: string): string {
   return pieces.join('');
 }
 
-/** Lengths of the common beginning and of the common end; one too short for a copy counts as 0. They don't overlap. */
+/** Lengths of the common prefix and suffix, which don't overlap; 0 if too short to copy. */
 function sharedEnds(text: string, earlier: string): readonly [before: number, after: number] {
   const most = Math.min(text.length, earlier.length);
   let before = 0;
@@ -41,8 +41,8 @@ function sharedEnds(text: string, earlier: string): readonly [before: number, af
 }
 
 /**
- * Looks up each place of the text among the blocks of the earlier one, and makes what is found as long as it can be: a
- * common piece of twice a block's length holds a whole block, so none of that length is missed.
+ * Looks up each position among the blocks of the earlier text and extends matches. A common piece twice as
+ * long as a block contains a whole block, so none is missed.
  */
 function middleParts(text: string, earlier: string): readonly TextPart[] {
   if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];

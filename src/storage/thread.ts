@@ -1,4 +1,7 @@
-/** Threads and processes of this program. From sources (tests, development) they need the TypeScript loader. */
+/**
+ * Starts threads and processes of this program. From sources (tests, development) they need the TypeScript
+ * loader.
+ */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
@@ -12,14 +15,11 @@ const isSource = extension === '.ts';
 const moduleFile = (module: URL) => new URL(`${module.href}${extension}`);
 const loader = (name: string) => pathToFileURL(createRequire(import.meta.url).resolve(name));
 
-/**
- * @param module URL of the thread's module, without the extension
- * @param workerData data for the thread
- */
+/** @param module URL of the thread's module, without the extension */
 export function startThread(module: URL, workerData: unknown): Worker {
   const file = moduleFile(module);
   if (!isSource) return new Worker(file, { workerData });
-  // A thread has to register the loader before it can import anything.
+  // The thread must register the loader before it can import anything.
   const { href } = new URL('./index.mjs', loader('tsx/esm/api'));
   const script = `import('${href}').then(({ register }) => { register(); return import('${file.href}'); });`;
   return new Worker(script, { eval: true, workerData });

@@ -7,7 +7,7 @@ import { apart, formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
 import type { Figure } from '../format/progress-line.js';
 import type { RunEvent } from '../runs/events.js';
-import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
+import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
 
@@ -15,11 +15,8 @@ export interface PlanDisplay<Entry extends PlanEntry> {
   /** A run starts or resumes. */
   begin(entry: Entry): void;
   event(entry: Entry, event: RunEvent): void;
-  /** A run has ended or was already complete. */
   end(entry: Entry, end: RunEnd): void;
-  /** Shows a line in every mode. */
   note(text: string): void;
-  /** Restores the terminal. */
   close(): void;
 }
 
@@ -44,7 +41,6 @@ export interface BulkRunLine {
 
 interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'quiet'> {
   readonly plan: Plan<Entry>;
-  /** Number of concurrent runs, which may change. */
   readonly jobs: () => number;
   readonly directory: string;
   /** Number of runs that were already complete and are not shown. */
@@ -172,7 +168,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
 
   #tell(entry: Entry) {
     const { context, directory, plan } = this.#shown;
-    const result = resultOf(factsOf(join(directory, entry.path)), context.cwd);
+    const result = resultOf(summaryOf(join(directory, entry.path)), context.cwd);
     const { arm, config, experiment, repeat } = entry;
     const line: StudyRunLine = { kind: 'run', experiment, arm, repeat, seed: config.seed, ...result };
     this.#progress.emit(line);

@@ -1,6 +1,5 @@
 /** Shows what a run would do first, without calling the model. */
 
-import { findRun } from '../archive/names.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { resolvedYaml } from '../config/load.js';
@@ -11,6 +10,7 @@ import type { ParameterSpec } from '../policies/policy.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
+import { findRun } from '../runs/listing/names.js';
 import type { RecordedRun } from '../runs/logs.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
@@ -19,7 +19,6 @@ import { evaluatedEach } from '../search/settings.js';
 export interface DryRunHistory {
   /** Plays this many random policies, of which the first are those of the warm-up. */
   readonly history?: number | undefined;
-  /** Uses the history of this run. */
   readonly historyFrom?: string | undefined;
 }
 
@@ -38,7 +37,6 @@ export interface FirstPrompt {
 
 /** The output if the prompt can't be rendered without importing modules. */
 export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
-  /** The reason. */
   readonly notShown: string;
 }
 

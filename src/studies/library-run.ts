@@ -8,14 +8,14 @@ import { loadConfig, parseConfig } from '../config/load.js';
 import { checkedEnvironment, type UserEnvironment } from '../environments/catalogue/module-environment.js';
 import { customPrefix } from '../environments/catalogue/open.js';
 import { assemble, type OwnParts } from '../experiment/assemble.js';
-import { requirePerson } from '../experiment/feedback/assembly.js';
-import { withDefaultsOf } from '../experiment/proposer/run-defaults.js';
+import { requirePerson } from '../experiment/feedback/questions.js';
+import { withDefaultsOf } from '../experiment/proposer.js';
 import { checkedModel, type UserModel } from '../models/user-model.js';
 import type { RunEvent } from '../runs/events.js';
-import { factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
+import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 import { limitsAround, sharing } from './play-run.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
@@ -46,13 +46,11 @@ export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
 
 /** The result of a run, with its directory. */
 export interface RunOutcome extends RunResult {
-  /** Absolute path. */
   readonly directory: string;
 }
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
-/** See the package's `run`. */
 export async function runLibrary(
   given: RunConfig | string,
   options: RunOptions,
@@ -98,7 +96,7 @@ export async function runLibrary(
   } finally {
     around?.release();
   }
-  return { directory, ...resultOf(factsOf(directory), outside.cwd) };
+  return { directory, ...resultOf(summaryOf(directory), outside.cwd) };
 }
 
 /** Opens a run to resume it; undefined if nothing is left to do. */
@@ -139,7 +137,7 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
 }
 
 /** Name of a new run's directory: `<config's name>-<date>-<time>`, in UTC. */
-export function runName(config: Config, file: string, now: Date): string {
+export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
   const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];
   return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;

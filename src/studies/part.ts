@@ -1,6 +1,7 @@
 /** A part of a plan, played by a separate process, possibly on another machine; limits apply to all parts together. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import {
   type Amounts,
@@ -10,6 +11,7 @@ import {
   plus,
   type SharedBudget,
 } from '../experiment/budget/limits.js';
+import type { LimitName } from '../runs/calls.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
@@ -143,3 +145,48 @@ export class PartBudget {
     };
   }
 }
+
+const endShape = z.object({
+  failures: z.array(z.object({ run: z.string(), message: z.string() })),
+  limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('total.')).optional(),
+});
+
+/** The report of others that played a plan. */
+export interface PlanEnd {
+  /** Runs that can't be finished, at least for now. */
+  readonly failures: readonly { readonly run: string; readonly message: string }[];
+  /** The plan-wide limit that was reached. */
+  readonly limit?: LimitName | undefined;
+}
+
+const folderOf = (directory: string) => join(directory, 'parts');
+
+/** Writes the report of a part that ended on its own; earlier reports on its other runs are kept. */
+export function writePartEnd(
+  directory: string,
+  { index, of }: { readonly index: number; readonly of: number },
+  { failures, limit }: PlanEnd,
+  played: ReadonlySet<string>,
+): void {
+  makeDirectory(folderOf(directory));
+  const file = join(folderOf(directory), `${index}-of-${of}.json`);
+  const before = readEnd(file).failures.filter(({ run }) => !played.has(run));
+  replaceFile(file, `${JSON.stringify({ failures: [...before, ...failures], limit })}\n`);
+}
+
+/** Takes the reports of all parts. They are deleted, so that the next command tries again. */
+export function takePartEnds(directory: string): PlanEnd {
+  const folder = folderOf(directory);
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => /^\d+-of-\d+\.json$/.test(name))
+    : [];
+  const ends = files.map((name) => readEnd(join(folder, name)));
+  for (const name of files) rmSync(join(folder, name));
+  return {
+    failures: ends.flatMap(({ failures }) => failures),
+    limit: ends.find(({ limit }) => limit !== undefined)?.limit,
+  };
+}
+
+/** An unreadable report counts as empty, so its runs are submitted again. */
+const readEnd = (file: string): PlanEnd => endShape.safeParse(readOwnJson(file)).data ?? { failures: [] };

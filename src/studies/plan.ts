@@ -1,9 +1,17 @@
 /** A set of runs that belong together: repeats, baselines, an evaluation, a sweep, a collection. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { requireCount } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
-import type { Part } from './part.js';
-import type { PlanEnd } from './slurm/part-ends.js';
+import { assemble, closeEnvironment } from '../experiment/assemble.js';
+import { planKinds } from '../runs/finder.js';
+import { readManifest, runFiles } from '../runs/reader.js';
+import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
+import { underLease } from '../storage/lease.js';
+import { isLocked, lockRun } from '../storage/lock.js';
+import type { Part, PlanEnd } from './part.js';
 
 /** One run of a plan, as plain data that any thread or process can play. */
 export interface PlanEntry {
@@ -36,7 +44,6 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
 
 /** Options that control how runs are played and shown. */
 export interface PlayArguments {
-  /** Number of concurrent runs (default: 1). */
   readonly jobs?: number | undefined;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -79,3 +86,134 @@ export function refusePersons(plan: Plan): void {
     remedy: 'policyloop run plays one; or set feedback.from to vision, or feedback= to leave it out',
   });
 }
+
+/** Where a plan is played. */
+export interface PlanPlace {
+  readonly directory: string;
+  /** Creates the new record of the plan from the existing one; throws if that belongs to another plan. */
+  readonly record: (written: unknown) => object;
+  /** The option or field that names the directory, for errors (default: `--out`). */
+  readonly field?: string;
+}
+
+/**
+ * Creates or reopens the directory of a plan and locks it for writing.
+ * @returns a function that releases the lock
+ * @throws UserError if the directory contains something else, or another process is writing there
+ */
+export function openPlan(kind: Plan['kind'], { directory, record, field = '--out' }: PlanPlace): () => void {
+  const { lock, name, record: recordName } = planKinds[kind];
+  const file = join(directory, recordName);
+  const isNew = !existsSync(file);
+  // A process killed before writing the record leaves only these.
+  const isOurs = (item: string) => item.startsWith(lock) || item === `${recordName}.new`;
+  if (isNew && existsSync(directory) && !readdirSync(directory).every(isOurs)) {
+    throw new UserError({
+      field,
+      message: `holds something else than ${name}`,
+      value: directory,
+      remedy: 'name a new or an empty directory',
+    });
+  }
+  makeDirectory(directory);
+  const release = lockRun(join(directory, lock));
+  try {
+    replaceFile(file, `${JSON.stringify(record(readOwnJson(file)), null, 2)}\n`);
+    return release;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/**
+ * The same for a process that plays part of the plan next to others that also write there.
+ * @throws UserError while a process plays the whole plan
+ */
+export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
+  const { lock, record: recordName } = planKinds[kind];
+  makeDirectory(directory);
+  await underLease(join(directory, '.lease'), () => {
+    if (isLocked(join(directory, lock)))
+      throw new UserError({
+        field: '--part',
+        value: directory,
+        message: 'another process plays all of these runs',
+        remedy: 'stop it, or let it play',
+      });
+    const file = join(directory, recordName);
+    const written = readOwnJson(file);
+    const text = `${JSON.stringify(record(written), null, 2)}\n`;
+    if (JSON.stringify(written, null, 2) !== text.trimEnd()) replaceFile(file, text);
+  });
+}
+
+/** Whether the run at `path` is complete; false if its manifest can't be read. */
+export const isComplete = (path: string): boolean =>
+  unlessRefused(
+    () => existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed',
+  ) ?? false;
+
+export const hashOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+/** Hashes of everything that affects the results of each setting or config of a study. */
+export type ConfigHashes = Readonly<Record<string, string>>;
+
+/**
+ * Where a study is played; the same command finds the place again. More settings can be added to an existing one.
+ * @param key of the hashes in the study's record
+ * @param name of the directory, to which a hash is appended
+ * @param changed what else a setting has now, for the error
+ */
+export function placeOf(
+  {
+    changed,
+    hashes,
+    key,
+    kind,
+    name,
+  }: {
+    readonly kind: 'controls' | 'sweep' | 'models';
+    readonly key: 'configs' | 'settings';
+    readonly hashes: ConfigHashes;
+    readonly name: string;
+    readonly changed: string;
+  },
+  {
+    cwd,
+    out,
+    runsDir,
+  }: { readonly cwd: string; readonly out?: string | undefined; readonly runsDir: string },
+): PlanPlace {
+  const directory = resolve(cwd, out ?? join(runsDir, `${name}-${hashOf(hashes).slice(0, 10)}`));
+  const compatible = (written: unknown): ConfigHashes => {
+    if (written === undefined) return {};
+    const there = (written ?? {}) as { readonly kind?: unknown } & Partial<Record<typeof key, ConfigHashes>>;
+    const before = there[key] ?? {};
+    const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
+    if (there.kind === kind && other === undefined) return before;
+    throw new UserError({
+      field: '--out',
+      message:
+        other === undefined
+          ? `holds something else than ${planKinds[kind].name}`
+          : `holds runs of ${other[0]} with another ${changed}`,
+      value: directory,
+      remedy: 'name another directory, or none',
+    });
+  };
+  const record = (written: unknown) => ({ version: 1, kind, [key]: { ...compatible(written), ...hashes } });
+  return { directory, record };
+}
+
+/** Assembles a config once before anything is played, so that errors surface early. @param what names it in errors */
+export const checkConfig = (
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  what: string,
+): Promise<void> =>
+  changingProblems(
+    async () => closeEnvironment(await assemble(config, env)),
+    (problem) => ({ ...problem, message: `${problem.message} (${what})` }),
+  );

@@ -1,41 +1,38 @@
 /** Plays a config: a single run or its repeats. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { findRun } from '../archive/names.js';
-import { requirePaused, secondsToAnswer, steer } from '../archive/steer.js';
-import { goOn } from '../archive/steer-runs.js';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, shownPath } from '../base/context.js';
-import { formatProblem, UserError } from '../base/errors.js';
+import { formatProblem, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../config/load.js';
 import type { SlurmConfig } from '../config/many-runs.js';
 import { type Assembly, assemble, closeEnvironment } from '../experiment/assemble.js';
-import { readChanges } from '../experiment/control/control.js';
-import { requirePerson } from '../experiment/feedback/assembly.js';
+import { requirePerson } from '../experiment/feedback/questions.js';
+import { readChanges } from '../experiment/run-commands.js';
 import { warningText } from '../format/progress.js';
 import { contextsOf } from '../preflight/ask-model.js';
 import { errorsIn, warningsIn } from '../preflight/findings.js';
 import { type LeftOut, modulesLeftOut, openParts, standIns } from '../preflight/left-out.js';
 import { preflight } from '../preflight/preflight.js';
-import { describeReason } from '../runs/facts.js';
 import { refuseDifferences, requireSame, whatCompletes } from '../runs/fingerprint.js';
+import { findRun } from '../runs/listing/names.js';
+import { goOn, requirePaused, secondsToAnswer, steer } from '../runs/listing/steer.js';
 import { requireConfig } from '../runs/open-run.js';
 import { groupFile, readGroup, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
+import { describeReason } from '../runs/summary.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import { type DryRunHistory, dryRun, type NoPrompt } from './dry-run.js';
 import { runName } from './library-run.js';
-import { onSlurm } from './on-slurm.js';
 import { type PlayArguments, requireJobs } from './plan.js';
 import { limitsAround, sharing } from './play-run.js';
 import { createGroup, finishGroup } from './repeats.js';
 import { beginRun, closeLeft, finishReport, finishRun, isReported, reopenRun } from './single-run.js';
-import { askedBefore } from './slurm/hand-over.js';
+import { askedBefore, onSlurm } from './slurm.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];
-  /** If true, Slurm plays the repeats. */
   readonly slurm?: boolean | undefined;
   readonly runsDir: string;
   readonly workers?: number | undefined;
@@ -85,7 +82,6 @@ export async function playConfig(
     await closeEnvironment(assembly);
     throw error;
   }
-  // Each repeat opens its own environment and model.
   if (config.repeats > 1) await closeEnvironment(assembly);
 
   const place = () =>
@@ -193,14 +189,7 @@ async function goOnWith(
   return goOn(path, json, context);
 }
 
-function isReadable(run: string): boolean {
-  try {
-    return readManifest(run).version === 1;
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== undefined;
 
 /** @throws UserError if the existing repeats belong to a different experiment */
 async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { messageOf, UserError } from '../base/errors.js';
+import { messageOf, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
@@ -10,17 +10,16 @@ import { assemble } from '../experiment/assemble.js';
 import { spentBy } from '../experiment/budget/ledger.js';
 import { createBudget, plus, type SharedBudget } from '../experiment/budget/limits.js';
 import { isPaid } from '../experiment/parts.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
+import { languageModelIn } from '../experiment/proposer.js';
 import { runInDirectory } from '../experiment/session.js';
 import { writeReport } from '../report/write-report.js';
 import type { EndedCall, LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
-import { describeReason } from '../runs/facts.js';
-import { runsBelow } from '../runs/finder.js';
+import { planAround, runsBelow } from '../runs/finder.js';
 import { inTurn } from '../runs/logs.js';
 import { requireConfig } from '../runs/open-run.js';
-import { planAround } from '../runs/plans.js';
 import { openLogs, readManifest, runFiles } from '../runs/reader.js';
+import { describeReason } from '../runs/summary.js';
 import { readCallsLeft } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { lockRun } from '../storage/lock.js';
@@ -219,13 +218,8 @@ function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
 }
 
 /** False for a run whose files were torn by a system crash. */
-function isReadable(path: string): boolean {
-  try {
+const isReadable = (path: string) =>
+  unlessRefused(() => {
     loadConfig({ file: join(path, runFiles.config) });
-    openLogs(path);
-    return true;
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+    return openLogs(path);
+  }) !== undefined;

@@ -1,30 +1,33 @@
 /** The engine for plans: plays the remaining runs, several at once. */
 
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../base/append.js';
-import { type CommandContext, shownPath } from '../base/context.js';
+import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { languageModelOf } from '../config/model.js';
 import { plural } from '../format/numbers.js';
 import { sharesProcess } from '../models/local/settings.js';
 import type { LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
-import { planAt } from '../runs/plans.js';
+import { jobsAsked, type PlanDirectory, planAt } from '../runs/finder.js';
 import { runFiles } from '../runs/reader.js';
+import { Requests, watchRequests } from '../runs/requests.js';
 import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
-import { isComplete, openPart, openPlan, type PlanPlace } from './open.js';
-import type { Part } from './part.js';
+import { type Part, type PlanEnd, writePartEnd } from './part.js';
 import {
   countsRejections,
   isBulk,
+  isComplete,
+  openPart,
+  openPlan,
   type Plan,
   type PlanEntry,
+  type PlanPlace,
   type PlayArguments,
   refusePersons,
 } from './plan.js';
-import { PlanControl } from './plan-control.js';
 import { isIn, type Job, limitsOf, playRun, type SharedLimits } from './play-run.js';
-import { type PlanEnd, writePartEnd } from './slurm/part-ends.js';
 import { PlayerThread } from './thread.js';
 
 interface PlanFailure<Entry extends PlanEntry = PlanEntry> {
@@ -347,5 +350,87 @@ class Player<Entry extends PlanEntry> {
     if (left > 0 || !this.#unwritten) return;
     this.#write(this.#failures);
     this.#unwritten = false;
+  }
+}
+
+/** The last line of `--json` in this case. */
+export interface PlanProgress {
+  readonly status: PlayedStatus;
+  /** Number of complete runs. */
+  readonly complete: number;
+  /** Number of runs that this command completed. */
+  readonly played: number;
+  /** Directory of the runs. */
+  readonly out: string;
+}
+
+/** Whether a later command will report the combined results. */
+export const isHandedOver = ({ status }: Played, { part }: PlayArguments): boolean =>
+  part !== undefined || status === 'elsewhere';
+
+/** @returns the exit code */
+export function tellProgress(
+  { complete, played, status }: Played,
+  directory: string,
+  { json }: PlayArguments,
+  context: CommandContext,
+): number {
+  const progress: PlanProgress = { status, complete, played, out: shownPath(directory, context.cwd) };
+  if (json) context.print(JSON.stringify(progress));
+  return exitCodeOf(status);
+}
+
+interface Steerable {
+  /** Number of complete runs. */
+  readonly complete: () => number;
+  readonly now: () => Date;
+  /** Sets the number of concurrent runs. @returns the previous number */
+  readonly setJobs: (jobs: number) => number;
+}
+
+class PlanControl {
+  readonly #changes: string;
+  readonly #requests: Requests;
+  readonly #finish = new AbortController();
+  readonly #abort = new AbortController();
+  readonly #plan: Steerable;
+  readonly #endWatch: () => void;
+  /** Stop requests from other processes. */
+  readonly stop: CommandContext['stop'] = { finish: this.#finish.signal, abort: this.#abort.signal };
+
+  /** @throws file system errors */
+  constructor({ changes, directory }: Omit<PlanDirectory, 'lock'>, plan: Steerable) {
+    this.#changes = changes;
+    this.#requests = new Requests(directory);
+    // Drops requests to an earlier process that ended before executing them.
+    this.#requests.clear();
+    this.#plan = plan;
+    this.#endWatch = watchRequests(() => this.#look());
+  }
+
+  close(): void {
+    this.#endWatch();
+    this.#requests.clear();
+  }
+
+  #look(): void {
+    for (const { number, request } of this.#requests.next()) {
+      if (request?.action === 'stop') {
+        this.#finish.abort();
+        if (request.now) this.#abort.abort();
+        this.#log(number, { action: 'stop' });
+      } else if (request?.action === 'set') {
+        const now = jobsAsked(request.overrides);
+        const changes = typeof now === 'number' ? [{ key: 'jobs', was: this.#plan.setJobs(now), now }] : [];
+        this.#log(number, { action: 'set', changes });
+      }
+    }
+  }
+
+  #log(request: number, done: Pick<Extract<RunEvent, { kind: 'controlled' }>, 'action' | 'changes'>): void {
+    const iteration = this.#plan.complete();
+    const time = this.#plan.now().toISOString();
+    const event: RunEvent = { kind: 'controlled', request, iteration, unit: 'run', ...done };
+    appendFileSync(this.#changes, `${JSON.stringify({ ...event, time })}\n`);
   }
 }

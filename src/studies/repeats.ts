@@ -10,21 +10,27 @@ import { fitted } from '../format/width.js';
 import { repeatSeeds } from '../random/seeds.js';
 import type { LimitName } from '../runs/calls.js';
 import { createGroupDirectory } from '../runs/create.js';
+import { readGroup, runFiles } from '../runs/reader.js';
 import {
   describeRepeats,
-  factsOf,
   formatFaults,
   formatUsage,
   type RepeatsSummary,
   type RunResult,
   resultOf,
   summarizeRepeats,
-} from '../runs/facts.js';
-import { readGroup, runFiles } from '../runs/reader.js';
+  summaryOf,
+} from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
-import { isHandedOver, tellProgress } from './handed-over.js';
 import type { Plan, PlayArguments } from './plan.js';
-import { failureLines, type Played, type PlayedStatus, playPlan } from './play.js';
+import {
+  failureLines,
+  isHandedOver,
+  type Played,
+  type PlayedStatus,
+  playPlan,
+  tellProgress,
+} from './play.js';
 import { reportInTime } from './single-run.js';
 
 /**
@@ -38,7 +44,6 @@ export function createGroup(path: string, config: Config, notes: readonly string
   createGroupDirectory(path, resolvedYaml(config), { version: 1, seeds, runs, ...kept });
 }
 
-/** The plan of the repeats at `path`, with their current config. */
 function planOf(path: string, config: Config): Plan {
   const { seeds, runs, notes } = readGroup(path);
   return {
@@ -108,7 +113,7 @@ function groupResult(
   const repeats = entries
     .map((entry) => join(path, entry.path))
     .filter((run) => existsSync(join(run, runFiles.manifest)))
-    .map((run) => resultOf(factsOf(run), cwd));
+    .map((run) => resultOf(summaryOf(run), cwd));
   const byBest = repeats.toSorted((a, b) => (b.best?.return ?? -Infinity) - (a.best?.return ?? -Infinity));
   const byConfirmed = repeats.toSorted(
     (a, b) => (b.confirmed?.mean ?? -Infinity) - (a.confirmed?.mean ?? -Infinity),

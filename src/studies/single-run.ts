@@ -7,19 +7,18 @@ import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';
 import { createDisplay } from '../experiment/progress.js';
-import { languageModelIn } from '../experiment/proposer/proposer.js';
-import { withDefaultsOf } from '../experiment/proposer/run-defaults.js';
+import { languageModelIn, withDefaultsOf } from '../experiment/proposer.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
 import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
 import { makeRoom } from '../preflight/ask-model.js';
 import { writeReport } from '../report/write-report.js';
 import { createRunDirectory } from '../runs/create.js';
-import { describeResult, factsOf, type RunResult, resultOf } from '../runs/facts.js';
 import { requireSame, whatCompletes } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readShownFrame, requireConfig } from '../runs/open-run.js';
 import { logBytes, readManifest, readTakenOver, runFiles } from '../runs/reader.js';
+import { describeResult, type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
@@ -89,12 +88,11 @@ function printResult(
   json: boolean | undefined,
   { columns, cwd, print }: Pick<CommandContext, 'columns' | 'cwd' | 'print'>,
 ): RunResult {
-  const result = resultOf(factsOf(path), cwd);
+  const result = resultOf(summaryOf(path), cwd);
   print(json ? JSON.stringify(result) : fitted(describeResult(result, spec), columns));
   return result;
 }
 
-/** A run that is ready to be played. */
 export interface ReadyRun {
   readonly assembly: Assembly;
   readonly directory: RunDirectory;
@@ -104,7 +102,6 @@ interface Opening {
   readonly durability?: Durability | undefined;
   /** Objects passed in that replace what the config names. */
   readonly own?: OwnParts;
-  /** Notes from importing the config, for the log of a new run. */
   readonly notes?: readonly string[] | undefined;
 }
 
@@ -133,7 +130,6 @@ async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<v
   }
 }
 
-/** Creates the directory of a new run. */
 export function startRun(
   assembly: Assembly,
   path: string,
@@ -198,5 +194,5 @@ export interface FailedRun extends Omit<RunResult, 'status'> {
 }
 
 function failedResult({ manifest, path }: RunDirectory, cwd: string, error: unknown): FailedRun {
-  return { ...resultOf(factsOf(path, manifest), cwd), status: 'failed', error: messageOf(error) };
+  return { ...resultOf(summaryOf(path, manifest), cwd), status: 'failed', error: messageOf(error) };
 }

@@ -5,11 +5,10 @@ import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import type { ModelConfig } from '../config/model.js';
 import { repeatSeeds } from '../random/seeds.js';
-import { isControl } from '../search/controls.js';
+import { isBaseline } from '../search/baselines.js';
 import { plainName } from '../storage/files.js';
 import type { Plan, PlanEntry } from './plan.js';
 
-/** A model or baseline that plays all experiments. */
 export interface StudyArm {
   readonly name: string;
   readonly provider: ModelConfig['provider'];
@@ -38,7 +37,7 @@ export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name
 /** The factors of the number of runs, and the label whose runs are skipped after a failure. */
 const kinds = {
   controls: {
-    counted: 'tasks, controls, seeds',
+    counted: 'tasks, baselines, seeds',
     afterFailure: { label: 'experiment', others: 'the other tasks' },
   },
   evaluation: {
@@ -100,7 +99,7 @@ export function planStudy<Arm extends StudyArm>(request: {
   const notes = new Set<string>();
   const experiments = files.map((file) => {
     const configs = arms.map((arm): [string, Config] => {
-      const own = isControl(arm.provider)
+      const own = isBaseline(arm.provider)
         ? overrides.filter((text) => !text.startsWith('model.'))
         : overrides;
       const loaded = loadConfig({ file, overrides: [...arm.overrides, ...own], cwd });

@@ -1,11 +1,11 @@
 /** The items of a directory of runs, for the index. */
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
-import { labelsFile, readLabels } from '../archive/labels.js';
 import { UserError } from '../base/errors.js';
-import { factsOf, type RunFacts } from '../runs/facts.js';
+import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
-import { trainingFacts } from '../runs/training/trainings.js';
+import { type RunSummary, summaryOf } from '../runs/summary.js';
+import { readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
@@ -155,13 +155,13 @@ const unknown = {
 };
 
 function runItem({ name, path, within }: Sight): Item {
-  const facts = unlessDamaged(() => factsOf(path));
+  const facts = unlessDamaged(() => summaryOf(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'run', status: 'failed', name, within, fault: facts };
   return { name, within, ...labelsOf(path), ...figuresOf(facts) };
 }
 
-function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunFacts) {
+function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunSummary) {
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
     kind: play === undefined ? ('run' as const) : ('play' as const),
@@ -182,7 +182,7 @@ const labelsOf = (path: string): Pick<Item, 'tags' | 'note'> => {
 };
 
 function trainingItem({ name, path, within }: Sight): Item {
-  const facts = unlessDamaged(() => trainingFacts(path));
+  const facts = unlessDamaged(() => readTraining(path));
   if (typeof facts === 'string')
     return { ...unknown, kind: 'training', status: 'failed', name, within, fault: facts };
   const { best, model, on, seconds, started, status, steps, tokens } = facts;

@@ -16,7 +16,7 @@ import type { Page, Section } from '../report/page/page.js';
 import { tile } from '../report/views/overview.js';
 import { repeatsPage } from '../report/write-report.js';
 import { collectionFile, planFile } from '../runs/reader.js';
-import { trainingFacts } from '../runs/training/trainings.js';
+import { readTraining } from '../runs/training/trainings.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
@@ -74,7 +74,7 @@ function trainingPageOf(item: Item, path: string, trainingPage: TrainingPage): P
 }
 
 function plainTrainingPage(item: Item, path: string, fault: string): Page {
-  const facts = trainingFacts(path);
+  const facts = readTraining(path);
   const { best, episodes, first, method, note, objective, on, seconds, started, steps, tokens, unit } = facts;
   const about = readOwnJson(join(path, trainingFiles.about)) as { readonly config?: object } | undefined;
   const sections: (Section | undefined)[] = [

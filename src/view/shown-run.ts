@@ -14,10 +14,10 @@ import { policyView } from '../report/views/policy-view.js';
 import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import { factsOf, placeName } from '../runs/facts.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
 import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
+import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -103,7 +103,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
       ? gridMap(config.environment, family.description.states)
       : undefined;
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
-  const facts = factsOf(path, manifest);
+  const facts = summaryOf(path, manifest);
   const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
   const shown = own.slice(0, mostShown);
   const told = apart(shown.map(({ score }) => score));

@@ -2,8 +2,8 @@
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
-import { questionFile } from '../runs/questions.js';
 import { logsIn, runFiles } from '../runs/reader.js';
+import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { jsonIn } from '../storage/json-depth.js';
 import { longestLine } from '../storage/json-lines.js';

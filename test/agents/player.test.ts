@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { genericAgent } from '../../src/agents/agent.js';
-import { localArena } from '../../src/agents/arena.js';
-import { type GameSetting, playGames } from '../../src/agents/player.js';
+import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
-import { modelSpeaker, type Reply } from '../../src/agents/speaker.js';
+import { messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { EpisodeBatch } from '../../src/environments/remote/remote-environment.js';
+import type { LanguageModel } from '../../src/models/language-model.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
+
+const modelSpeaker = (model: LanguageModel): Speaker => ({
+  reply: (conversations) =>
+    Promise.all(
+      conversations.map(async (conversation) => {
+        const [completion] = await model.generate(messagesOf(conversation), { seeds: [conversation.seed] });
+        return { text: completion!.text };
+      }),
+    ),
+});
 
 async function playing(
   id: string,

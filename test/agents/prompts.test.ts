@@ -1,8 +1,13 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { askAgainSchema, observationSchema, systemSchema } from '../../src/agents/prompts/context.js';
-import { type AgentOptions, openAgent } from '../../src/agents/prompts/prompted-agent.js';
+import {
+  type AgentOptions,
+  askAgainSchema,
+  observationSchema,
+  openAgent,
+  systemSchema,
+} from '../../src/agents/prompts/prompted-agent.js';
 import { viewOf } from '../../src/agents/prompts/views.js';
 import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';

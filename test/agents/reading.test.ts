@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Choice, listedChoices } from '../../src/agents/choices.js';
-import { readAction } from '../../src/agents/reading.js';
+import { type Choice, listedChoices, readAction } from '../../src/agents/reading.js';
 import type { Space } from '../../src/environments/environment.js';
 
 const push: Space = { kind: 'discrete', n: 2 };

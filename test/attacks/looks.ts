@@ -1,7 +1,7 @@
 /** Every way to look at what lies in a directory of runs: commands, pages of the view, and tools of MCP that read. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { messageOf } from '../../src/base/errors.js';
 import { loadTool, namedCommand } from '../../src/commands.js';
 import { answered } from '../../src/mcp/serve-mcp.js';

@@ -46,7 +46,7 @@ describe('a hostile model directory is refused in one message', () => {
       { 'model.safetensors': text(safetensors(deep(5000))) },
       /header is not JSON .*200 deep/,
     ],
-    ['a header of nothing', { 'model.safetensors': text(safetensors('null')) }, /header is no table/],
+    ['a header of nothing', { 'model.safetensors': text(safetensors('null')) }, /header is not a table/],
     [
       'texts for offsets',
       { 'model.safetensors': text(safetensors(tensor(['0', '16']))) },
@@ -89,7 +89,7 @@ describe('a hostile model directory is refused in one message', () => {
         'model.safetensors': text(''),
         'model.safetensors.index.json': text('{"weight_map":{"a":"../../../etc/passwd"}}'),
       },
-      /no complete safetensors/,
+      /not a complete safetensors/,
     ],
     [
       'a token of id 4e9',

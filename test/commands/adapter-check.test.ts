@@ -2,7 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { execute as checkModelCommand } from '../../src/commands/models/check.js';
-import type { AdapterFacts } from '../../src/models/local/facts/adapter-facts.js';
+import type { AdapterSummary } from '../../src/models/local/summary/adapter-summary.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
@@ -29,7 +29,7 @@ test('an adapter is explained, and compared with the model that it names', async
 });
 
 test('JSON holds the same', async () => {
-  const facts = JSON.parse((await check(adapter, { json: true })).text) as AdapterFacts;
+  const facts = JSON.parse((await check(adapter, { json: true })).text) as AdapterSummary;
   expect(facts).toMatchObject({
     kind: 'adapter',
     base: model,

@@ -7,7 +7,7 @@ import { execute as controlsCommand } from '../../src/commands/controls.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { mean } from '../../src/statistics/descriptive.js';
 import { lockRun } from '../../src/storage/lock.js';
-import type { ControlsResult } from '../../src/studies/controls-result.js';
+import type { BaselinesResult } from '../../src/studies/baselines-result.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
 type ControlsArguments = Parameters<typeof controlsCommand>[0];
@@ -32,7 +32,7 @@ const broken = write('broken', 'environment: gymnasium:CartPole-v1');
 
 const screened = write('screened', 'environment: CartPole-v1\ncandidates: 4\nscreening: {}');
 
-type Printed = Omit<ControlsResult, 'runs'> & { readonly out: string };
+type Printed = Omit<BaselinesResult, 'runs'> & { readonly out: string };
 
 async function play(changes: Partial<ControlsArguments>, outside: Partial<CommandContext> = {}) {
   const { context, printed, noted } = recordingContext(place, outside);
@@ -176,7 +176,7 @@ it('writes the table for documents and for programs', async () => {
 });
 
 it.each<readonly [string, Partial<ControlsArguments>, RegExp]>([
-  ['an unknown control', { controls: 'random,annealing' }, /--controls: .*no such control[\s\S]*cma-es/],
+  ['an unknown control', { controls: 'random,annealing' }, /--controls: .*no such baseline[\s\S]*cma-es/],
   ['no config', { configs: [] }, /configs: names no config/],
   ['a config twice', { configs: [pole, pole] }, /two configs have this name/],
   ['an override of the budget', { configs: [pole, 'iterations=3'] }, /iterations: .*[\s\S]*use --iterations/],

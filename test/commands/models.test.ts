@@ -2,8 +2,8 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { execute as checkModelCommand } from '../../src/commands/models/check.js';
-import { type ModelFacts, memoryNeed } from '../../src/models/local/facts/model-facts.js';
 import { parseDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { type ModelSummary, memoryNeed } from '../../src/models/local/summary/model-summary.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 
@@ -46,7 +46,7 @@ test('what quantised weights lose is measured when asked for', async () => {
   expect(text).toMatch(/^int4 loses +perplexity [\d.]+ → [\d.]+, divergence [\d.]+ nats a token/m);
   const loss = async (quantization: string) => {
     const { text: json } = await check(directory, { quantization, json: true });
-    return (JSON.parse(json) as ModelFacts).loss!;
+    return (JSON.parse(json) as ModelSummary).loss!;
   };
   const [int8, int4] = [await loss('int8'), await loss('int4')];
   expect(int8.divergence).toBeGreaterThan(0);
@@ -55,7 +55,7 @@ test('what quantised weights lose is measured when asked for', async () => {
 });
 
 test('JSON holds the same', async () => {
-  const facts = JSON.parse((await check(reference, { json: true })).text) as ModelFacts;
+  const facts = JSON.parse((await check(reference, { json: true })).text) as ModelSummary;
   expect(facts).toMatchObject({
     config: { architecture: 'llama', contextTokens: 512 },
     weights: { dtypes: ['BF16'] },

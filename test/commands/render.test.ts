@@ -159,7 +159,9 @@ describe('a run that is not what it was', () => {
 
   it('is refused when its policies are of another length', async () => {
     const name = altered('shorter', (config) => config.replace('bias: true', 'bias: false'));
-    await expect(render({ run: name })).rejects.toThrow(/has 10 parameters, but those of the config have 8/);
+    await expect(render({ run: name })).rejects.toThrow(
+      /has 10 parameters, but policies of the config have 8/,
+    );
   });
 
   it('is refused when its pictures would go elsewhere', async () => {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { linesOf, listRuns } from '../../src/archive/listing.js';
 import type { CommandContext } from '../../src/base/context.js';
 import { execute as compareCommand } from '../../src/commands/compare.js';
 import { execute as run } from '../../src/commands/run.js';
 import { execute as sweepCommand } from '../../src/commands/sweep.js';
+import { linesOf, listRuns } from '../../src/runs/listing/listing.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import type { SweepResult } from '../../src/studies/sweep/sweep-result.js';
 import { Items } from '../../src/view/items.js';

@@ -3,21 +3,24 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { Arm } from '../../finetune/evaluate/arms.js';
-import { conclusions } from '../../finetune/evaluate/conclusion.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
-import { readFigures } from '../../finetune/evaluate/figures.js';
+import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
-import { evaluationTables } from '../../finetune/evaluate/tables.js';
-import { findRuns } from '../../src/archive/names.js';
+import { conclusions, evaluationTables } from '../../finetune/evaluate/tables.js';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';
 import { groupRuns } from '../../src/comparison/run-groups.js';
 import { comparisonTables } from '../../src/comparison/table.js';
 import { parseConfig } from '../../src/config/load.js';
-import { type ControlName, controlArm } from '../../src/search/controls.js';
-import { type ControlArm, controlsResult, runReader } from '../../src/studies/controls-result.js';
-import { controlsOnTerminal } from '../../src/studies/controls-table.js';
+import { findRuns } from '../../src/runs/listing/names.js';
+import { type BaselineName, baselineArm } from '../../src/search/baselines.js';
+import {
+  type BaselineArm,
+  baselinesOnTerminal,
+  baselinesResult,
+  runReader,
+} from '../../src/studies/baselines-result.js';
 import { studyPlan } from '../../src/studies/study.js';
 import { visibleText } from '../report/markup.js';
 import { temporaryDirectory } from '../support/experiments.js';
@@ -37,7 +40,7 @@ type ArmName = keyof typeof controls;
 function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   const place = temporaryDirectory();
   const names = Object.keys(returns) as ArmName[];
-  const pathOf = (control: ControlName, repeat: number) => join('pole', `${control}-0${repeat + 1}`);
+  const pathOf = (control: BaselineName, repeat: number) => join('pole', `${control}-0${repeat + 1}`);
   for (const name of names) {
     const config = { model: { provider: controls[name] } };
     for (const [i, confirmed] of returns[name]!.entries()) {
@@ -56,7 +59,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
   const comparison = compareGroups(tasks, options);
 
   const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' } });
-  const played = names.map((name): ControlArm => controlArm(controls[name]));
+  const played = names.map((name): BaselineArm => baselineArm(controls[name]));
   const configs = Object.fromEntries(played.map(({ name }) => [name, config]));
   const facts = {
     budget: { iterations: 2, candidates: 1, episodes: 1 },
@@ -65,9 +68,9 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     read: runReader(place),
   };
   const experiments = [{ name: 'pole', configs }];
-  const ofControls = controlsResult(studyPlan('controls', { arms: played, experiments, seeds }), facts);
+  const ofControls = baselinesResult(studyPlan('controls', { arms: played, experiments, seeds }), facts);
 
-  const arms = names.map((name): Arm => ({ ...controlArm(controls[name]), name, hash: null }));
+  const arms = names.map((name): Arm => ({ ...baselineArm(controls[name]), name, hash: null }));
   const evaluation = evaluate(
     { arms, experiments, seeds },
     names.flatMap((arm) =>
@@ -105,7 +108,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
     texts: {
       compare: comparisonTables(comparison),
       'page of compare': visibleText(renderComparisonPage(comparison, tasks, (path) => path)),
-      controls: controlsOnTerminal(ofControls),
+      controls: baselinesOnTerminal(ofControls),
       evaluate: evaluationTables(evaluation),
       'page of evaluate': visibleText(renderEvaluationPage(evaluation)),
     },

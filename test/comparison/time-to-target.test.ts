@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
-import { medianTime, timeToTarget } from '../../src/comparison/time-to-target.js';
+import { medianTime, timeToTarget } from '../../src/comparison/run-comparison.js';
 import { parseConfig } from '../../src/config/load.js';
 import { quick, runExperimentFrom, seededModel } from '../support/experiments.js';
 

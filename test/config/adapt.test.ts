@@ -56,7 +56,9 @@ describe('adapt', () => {
       'left out adapt of the file, which goes with model.provider=local',
     );
     const kept = ['model.provider=random', 'adapt.every=2'];
-    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow('a baseline has no weights');
+    expect(() => loadConfig({ file: 'adapt-cartpole', overrides: kept })).toThrow(
+      'a baseline has no weights',
+    );
     const same = loadConfig({ file: 'adapt-cartpole', overrides: ['model.provider=local'] });
     expect(same.config.adapt).toBeDefined();
   });

@@ -6,7 +6,7 @@ import { bundledConfigs } from '../../src/config/file.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
 import '../../src/index.js';
-import { controlNames } from '../../src/search/controls.js';
+import { baselineNames } from '../../src/search/baselines.js';
 import { referenceDirectory } from '../models/local/fixture.js';
 
 const names = bundledConfigs();
@@ -84,7 +84,7 @@ describe('the configs that come with the package', () => {
   });
 
   it.each(names)('%s turns into each control with one override', (name) => {
-    for (const control of controlNames) {
+    for (const control of baselineNames) {
       const { config } = loadConfig({ file: name, overrides: [`model.provider=${control}`] });
       expect(config.model.provider).toBe(control);
     }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { trainingKind } from '../../finetune/train/train-config.js';
-import { configReference, configSummary, schemaJson, withReference } from '../../scripts/reference.js';
+import { configReference, configSummary, withReference } from '../../scripts/reference.js';
 import { packageRoot } from '../../src/base/package.js';
 import { experimentKind } from '../../src/config/config.js';
 import { bundledConfigs } from '../../src/config/file.js';
@@ -16,23 +16,18 @@ const read = (path: string) => readFileSync(file(path), 'utf8');
 
 describe('what is generated from the schema is fresh (npm run generate)', () => {
   it.each([
-    ['configs/schema.json', experimentKind, 'config'],
-    ['configs/collection.schema.json', collectionKind, 'collection'],
-    ['configs/training.schema.json', trainingKind, 'training'],
-  ] as const)('%s', (path, kind, name) => {
-    expect(read(path)).toBe(schemaJson(kind.json, name));
+    ['collection', 'collection', configSummary(collectionKind.json)],
+    ['training', 'training', configReference(trainingKind.json)],
+  ])('docs/reference/%s.md', (page, marker, reference) => {
+    const text = read(`docs/reference/${page}.md`);
+    expect(text).toContain(reference);
+    expect(text).toBe(withReference(text, reference, marker));
   });
 
-  it('docs/configuration.md', () => {
-    const text = read('docs/configuration.md');
-    for (const [name, reference] of [
-      ['config', configReference(experimentKind.json)],
-      ['collection', configSummary(collectionKind.json)],
-      ['training', configReference(trainingKind.json)],
-    ] as const) {
-      expect(text).toBe(withReference(text, reference, name));
-      expect(text).toContain(reference);
-    }
+  it('the pages of experiments have every section', () => {
+    const text = ['experiment', 'model', 'adapt'].map((page) => read(`docs/reference/${page}.md`)).join('');
+    for (const section of configReference(experimentKind.json).split(/\n\n(?=### )/))
+      expect(text).toContain(section);
   });
 
   it('README.md, where it has the markers', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { bestReturn } from '../../src/environments/catalogue/known-bounds.js';
 import { environmentIds, environmentInfo, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { standFor } from '../../src/environments/catalogue/versions.js';
+import { replacementFor } from '../../src/environments/catalogue/versions.js';
 import { describeEnvironment } from '../contracts/environment-contract.js';
 import { mujocoScenarios, scenarios } from './scenarios.js';
 
@@ -108,13 +108,13 @@ describe('the ids', () => {
   ])('%s is played as %s, and what differs is told', async (id, played, difference) => {
     expect((await makeEnvironment(id)).id).toBe(played);
     expect(environmentInfo(id).id).toBe(played);
-    expect(standFor(id)?.note).toContain(`${id} is played as ${played}`);
-    expect(standFor(id)?.note).toMatch(difference);
+    expect(replacementFor(id)?.note).toContain(`${id} is played as ${played}`);
+    expect(replacementFor(id)?.note).toMatch(difference);
     expect(bestReturn({ id, options: {} }, 50)).toEqual(bestReturn({ id: played, options: {} }, 50));
   });
 
   test.each(environmentIds())('%s stands for itself', (id) => {
-    expect(standFor(id)).toBeUndefined();
+    expect(replacementFor(id)).toBeUndefined();
   });
 
   test.each([
@@ -132,7 +132,7 @@ describe('the ids', () => {
     ['', /there is no such environment/],
     ['gymnasium:Ant-v5', /another program plays it[\s\S]*openEnvironment/],
     ['openenv:ws://localhost:1', /another program plays it[\s\S]*openEnvironment/],
-    ['gym:CartPole-v1', /CartPole-v1 is built in: leave out the prefix/],
+    ['gym:CartPole-v1', /CartPole-v1 is built in: omit the prefix/],
     ['ALE/Pong-v5', /environments of ALE\/ are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
     ['constructor', /there is no such environment/],
   ])('%j is refused', async (id, message) => {

@@ -243,8 +243,8 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     ['discrete', '7', 'the observation 7 is not in Discrete(3, start=-1)'],
     ['discrete', '0.5', 'the observation 0.5 is not in Discrete'],
     ['multi-binary', '[0, 2, 0]', 'the observation [0, 2, 0] is not in MultiBinary(3)'],
-    ['box', "'left'", "the observation 'left' holds no numbers"],
-    ['box', 'np.ones((2, 2)) * 1j', 'holds no numbers'],
+    ['box', "'left'", "the observation 'left' has no numbers"],
+    ['box', 'np.ones((2, 2)) * 1j', 'has no numbers'],
   ])('in the space %s, the observation %s is refused', async (kind, shown, message) => {
     const environment = await open('gymnasium:bridge_environments:Wrong-v0', { kind, shown });
     await expect(environment.batches[0]!.reset([1])).rejects.toThrow(message);
@@ -252,7 +252,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
 
   test.each([
     [mirror, { kind: 'huge' }, /a space of shape \(1000, 1001\) has more than 1000000 numbers/],
-    [mirror, { kind: 'text' }, /Text spaces can't be made numbers of: Text\(/],
+    [mirror, { kind: 'text' }, /Text spaces can't be converted to numbers: Text\(/],
     [mirror, { sort: 'box' }, /can't make it with the options \{"sort":"box"\}: TypeError: .*sort/],
     ['gymnasium:Nonsense-v0', {}, /NameNotFound[\s\S]*remedy: name the module that registers it/],
     ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],

@@ -14,7 +14,6 @@ import { UserError } from '../../src/base/errors.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { notablePolicies } from '../../src/experiment/afterwards/choose-policy.js';
 import {
   type DrawnEpisode,
   drawBounded,
@@ -28,7 +27,7 @@ import { svgAnimation } from '../../src/render/svg-animation.js';
 import { writeReport } from '../../src/report/write-report.js';
 import { replay } from '../../src/rollout/replay.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
-import { readWholeRun } from '../../src/runs/open-run.js';
+import { notablePolicies, readWholeRun } from '../../src/runs/open-run.js';
 import { elementTree } from '../render/xml-reader.js';
 import { visibleText } from '../report/markup.js';
 import {
@@ -106,7 +105,7 @@ describe('drawEpisode', () => {
       environment,
     );
     const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, { maxFrames: 5 });
-    expect(play).toThrow(/has 2 parameters, but those of the config have 10/);
+    expect(play).toThrow(/has 2 parameters, but policies of the config have 10/);
   });
 });
 
@@ -216,7 +215,7 @@ describe('render.every', () => {
   it('is refused where there is no drawing', async () => {
     const remote = parseConfig({ ...config, environment: 'gymnasium:Ant-v5' });
     await expect(assemble(remote, {})).rejects.toThrow(UserError);
-    await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 has no drawing/);
+    await expect(assemble(remote, {})).rejects.toThrow(/render\.every: gymnasium:Ant-v5 can't be drawn/);
   });
 });
 

@@ -10,8 +10,8 @@ import { execute as stop } from '../../src/commands/runs/stop.js';
 import { execute as show } from '../../src/commands/show.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig } from '../../src/config/load.js';
-import { askOf } from '../../src/runs/control.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
+import { askOf } from '../../src/runs/requests.js';
 import { startCommand } from '../support/command.js';
 import {
   quick,

@@ -4,7 +4,7 @@ import { parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
 import { preflight } from '../../src/preflight/preflight.js';
 import { remembered } from '../../src/prompting/context/history.js';
-import { formatParameters } from '../../src/prompting/notation/written.js';
+import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { createGenerator, type RandomGenerator } from '../../src/random/generator.js';
 import { iterationFigures, iterationText } from '../../src/report/iteration-text.js';
 import { renderReport } from '../../src/report/run-report.js';
@@ -13,9 +13,9 @@ import { runData } from '../../src/report/write-report.js';
 import { tallyOf } from '../../src/runs/events.js';
 import { readWholeRun } from '../../src/runs/open-run.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
-import type { Task } from '../../src/search/control.js';
-import { findControl } from '../../src/search/controls.js';
-import { distanceOf } from '../../src/search/novelty.js';
+import type { Task } from '../../src/search/baseline.js';
+import { findBaseline } from '../../src/search/baselines.js';
+import { distanceOf } from '../../src/search/moves.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
 import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
 
@@ -281,7 +281,7 @@ it('takes a control for its critic, which costs nothing, and goes with novelty, 
 it('tells a control that proposes that some of the history is not its own', async () => {
   const told = async (critic: ConfigInput['critic']) => {
     const shared: (boolean | undefined)[] = [];
-    const random = findControl('random')!.create({ provider: 'random' });
+    const random = findBaseline('random')!.create({ provider: 'random' });
     const model = {
       id: 'control/random',
       propose: (task: Task, generator: RandomGenerator) => {
@@ -362,7 +362,7 @@ it('is refused where nobody could revise, and where it would have no effect', ()
   );
   expect(wrong({ critic: { shw: 'both' } })).toThrow(/critic\.shw/);
   const local = { provider: 'local' } as const;
-  expect(wrong({ model: local, adapt: {} })).toThrow(/critic.*adapt/s);
+  expect(wrong({ model: local, adapt: {} })).toThrow(/critic.*does not go with adapt/s);
 });
 
 it('holds the better of each pair, whatever else an iteration has', () => {

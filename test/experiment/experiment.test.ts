@@ -10,15 +10,15 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
-import type { Proposer } from '../../src/experiment/proposer/proposer.js';
+import type { Proposer } from '../../src/experiment/proposer.js';
 import { heldFor } from '../../src/experiment/stopping.js';
 import { ModelError } from '../../src/models/language-model.js';
-import { formatParameters } from '../../src/prompting/notation/written.js';
+import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { confirmationSeeds, evaluationSeeds } from '../../src/random/seeds.js';
 import type { CallRecord } from '../../src/runs/calls.js';
 import type { RunEvent } from '../../src/runs/events.js';
 import { readManifest, readRun, statusOf } from '../../src/runs/reader.js';
-import { controlNames } from '../../src/search/controls.js';
+import { baselineNames } from '../../src/search/baselines.js';
 import {
   quick,
   readRunFile,
@@ -265,7 +265,7 @@ const configs: readonly (readonly [
   ConfigInput,
   (() => ReturnType<typeof seededModel>) | undefined,
 ])[] = [
-  ...controlNames.map(
+  ...baselineNames.map(
     (provider) => [provider, { ...quick, iterations: 12, model: { provider } }, undefined] as const,
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { countedBy } from '../../src/experiment/budget/counted.js';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
+import { countedBy } from '../../src/experiment/budget/usage.js';
 import type { Usage } from '../../src/models/language-model.js';
 import { mostTokens } from '../../src/models/reply-faults.js';
 import type { OllamaConfig } from '../../src/models/settings.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
 import { createSharedBudget } from '../../src/experiment/budget/limits.js';
-import { type ProposalRequest, propose } from '../../src/experiment/proposal.js';
+import { propose } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
 import { createGenerator } from '../../src/random/generator.js';
@@ -74,7 +74,7 @@ function greedyModel(seed: number, billed: Billed, ownLimit: number | undefined)
 /** Goes on until a limit says no, or so many iterations are done. */
 async function play(ledger: Ledger, model: LanguageModel, candidates: number, seed: number) {
   for (let iteration = 1; iteration <= 40; iteration++) {
-    const request: ProposalRequest = {
+    const request: Parameters<typeof propose>[0] = {
       iteration,
       candidates,
       corrections: 2,

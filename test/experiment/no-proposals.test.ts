@@ -9,7 +9,7 @@ import { execute as showCommand } from '../../src/commands/show.js';
 import type { ConfigInput } from '../../src/config/config.js';
 import { loadConfig, parseConfig } from '../../src/config/load.js';
 import { assemble } from '../../src/experiment/assemble.js';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';
 import { Items } from '../../src/view/items.js';
 import {
@@ -274,7 +274,7 @@ describe('a portfolio', () => {
       expect(events).toContainEqual({
         kind: 'warning',
         message: expect.stringMatching(
-          /^the language model contributed nothing: all 2 of its replies were rejected, and every proposal is a control's; first reason: The reply/,
+          /^the language model contributed nothing: all 2 of its replies were rejected, and every proposal is a baseline's; first reason: The reply/,
         ),
       });
       const replayed = await runExperimentFrom({ ...portfolio, model: { provider: 'replayed', run: path } });

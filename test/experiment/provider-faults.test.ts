@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
 import { parseConfig } from '../../src/config/load.js';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { readManifest, readRun } from '../../src/runs/reader.js';

@@ -1,6 +1,5 @@
 import type { ModelConfig } from '../../src/config/model.js';
-import { createModel, createProposer } from '../../src/experiment/proposer/create-model.js';
-import { answering } from '../../src/experiment/proposer/proposer.js';
+import { answering, createModel, createProposer } from '../../src/experiment/proposer.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { contractSpec, testModelContract } from '../contracts/model-contract.js';
 import { startFakeOllama } from '../support/fake-ollama.js';

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { jsonFetch } from '../../src/models/hosted/json-fetch.js';
 import type { Completion, LanguageModel } from '../../src/models/language-model.js';
 import { endsInLoop } from '../../src/models/reply-faults.js';

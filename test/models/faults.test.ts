@@ -1,7 +1,7 @@
 /** What goes wrong between us and a server, through the real clients of both providers. */
 
 import { afterEach, describe, expect, it } from 'vitest';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { type Call, type Wait, waitOnClock } from '../../src/models/hosted/retry.js';
 import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { ask } from '../support/ask.js';

@@ -160,7 +160,7 @@ describe('a module that is wrong is named with what it lacks', () => {
     ['maxSteps: 0', 'maxSteps of the environment made by'],
     [
       "observationSpace: { kind: 'box', low: [0], high: [1, 2] }",
-      'low and high must have one number a dimension',
+      'low and high must have one number per dimension',
     ],
     ["observationSpace: { kind: 'boxes' }", 'observationSpace of the environment made by'],
   ])('%s', async (members, message) => {

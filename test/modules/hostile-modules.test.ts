@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { execute as resumeCommand } from '../../src/commands/resume.js';
 import { execute as runCommand } from '../../src/commands/run.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { longestList } from '../../src/modules/plain.js';
+import { longestList } from '../../src/modules/host-messages.js';
 import { createPolicyFamily, openPolicyFamily } from '../../src/policies/families.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { startCommand } from '../support/command.js';
@@ -262,8 +262,12 @@ describe('nothing is played with an environment', () => {
       { members: 'observationSpace: { kind: "box", low: [NaN], high: [1] }' },
       /low\.0: .*NaN/,
     ],
-    ['with too few names', { members: 'actionNames: ["left"]' }, /actionNames .* must be a list of 2 texts/],
-    ['with a description that is no text', { members: 'description: 7' }, /description .* must be a text/],
+    [
+      'with too few names',
+      { members: 'actionNames: ["left"]' },
+      /actionNames .* must be a list of 2 strings/,
+    ],
+    ['with a description that is no text', { members: 'description: 7' }, /description .* must be a string/],
   ])('%s', async (_, parts, message) => {
     const file = environmentOf(parts);
     const error: unknown = await play({ environment: { id: file, ...slow } }).catch(

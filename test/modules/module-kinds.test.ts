@@ -92,7 +92,7 @@ describe('a policy of a module', () => {
     ['return { build() {}, parameters: { count: 1, low: 2, high: 1 } };', 'low must be below high'],
     [
       'return { build: () => () => 7, parameters: { count: 1, low: 0, high: 1 } };',
-      'the policy returned 7, which is no action of CartPole-v1',
+      'the policy returned 7, which is not an action of CartPole-v1',
     ],
     [
       'return { build() { throw new Error("singular"); }, parameters: { count: 1, low: 0, high: 1 } };',
@@ -196,7 +196,7 @@ describe('helpers of a module', () => {
   it.each([
     ['{{shuot environment.id}}', 'there is no helper shuot'],
     ['{{shout environment.idd 1}}', 'there is no variable idd'],
-    ['{{laboratory 3}}', 'laboratory is no function'],
+    ['{{laboratory 3}}', 'laboratory is not a function'],
     ['{{shout text=environment.id}}', 'shout takes no named arguments'],
   ])('%s is refused', async (user, message) => {
     template(user);

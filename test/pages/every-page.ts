@@ -5,12 +5,12 @@ import { buildDataset } from '../../finetune/dataset/dataset.js';
 import { writeDataset } from '../../finetune/dataset/write-dataset.js';
 import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
-import { readFigures } from '../../finetune/evaluate/figures.js';
+import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
-import { createMeter } from '../../finetune/train/metrics.js';
+import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
-import type { TrainingEvent } from '../../finetune/train/trainer.js';
-import { TrainingRecord } from '../../finetune/train/training-record.js';
+import type { Metric, TrainingEvent } from '../../finetune/train/trainer.js';
+import { supervisedPage } from '../../finetune/train/training-page.js';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';
@@ -18,7 +18,7 @@ import { groupRuns } from '../../src/comparison/run-groups.js';
 import { parseConfig } from '../../src/config/load.js';
 import { renderGroupReport } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
-import { controlArm } from '../../src/search/controls.js';
+import { baselineArm } from '../../src/search/baselines.js';
 import { played } from '../finetune/dataset/runs.js';
 import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
 import { tickingClock } from '../support/experiments.js';
@@ -83,7 +83,7 @@ function comparison(place: string): string {
 function evaluation(place: string): string {
   const names = ['base', 'tuned', 'cma-es'] as const;
   const arms = names.map(
-    (name): Arm => ({ ...controlArm('random'), name, label: long, hash: 'abc'.repeat(9) }),
+    (name): Arm => ({ ...baselineArm('random'), name, label: long, hash: 'abc'.repeat(9) }),
   );
   const config = parseConfig({ environment: 'CartPole-v1', model: { provider: 'random' } });
   const experiments = ['cartpole-of-a-very-long-name-numeric', 'pole', 'third', 'fourth'].map((name) => ({
@@ -114,7 +114,7 @@ async function dataset(place: string): Promise<string> {
 
 async function training(output: string, isFinished: boolean): Promise<string> {
   mkdirSync(output, { recursive: true });
-  const record = new TrainingRecord({
+  const about = {
     command: `policyloop finetune train tune.yaml model=models/${long}`,
     config: { ...trainConfigSchema.parse({ model: `/models/${long}`, dataset: 'data', output }), output },
     dataset: {
@@ -124,6 +124,10 @@ async function training(output: string, isFinished: boolean): Promise<string> {
       files: { 'train.jsonl': 'abc'.repeat(20) },
       changed: true,
     },
+  };
+  const record = new TrainingRecord<Metric>(output, {
+    page: (metrics, status) => supervisedPage({ ...about, metrics, status }),
+    secondsLeft: () => 1,
   });
   let milliseconds = 0;
   const measured = createMeter({

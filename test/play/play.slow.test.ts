@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { playFigures } from '../../src/play/play-figures.js';
+import { playFigures } from '../../src/play/play-result.js';
 import { played } from './playing.js';
 
 it('no gold path of its fold is longer than its limit of steps', async () => {

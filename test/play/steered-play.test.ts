@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { steer } from '../../src/archive/steer.js';
-import { askOf, controlledText } from '../../src/runs/control.js';
 import type { RunEvent } from '../../src/runs/events.js';
+import { steer } from '../../src/runs/listing/steer.js';
 import { readManifest } from '../../src/runs/reader.js';
+import { askOf, controlledText } from '../../src/runs/requests.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { played } from './playing.js';
 

@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
-import { bounded, boundLoops } from '../../src/prompting/templates/bounds.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
+import { bounded, boundLoops } from '../../src/prompting/templates/rendering.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 let folder: string;

@@ -5,7 +5,7 @@ import { packageRoot } from '../../src/base/package.js';
 import { environmentFacts, environmentFamily } from '../../src/environments/catalogue/facts.js';
 import { environmentIds } from '../../src/environments/catalogue/open.js';
 import { criticCorrectionSchema } from '../../src/prompting/context/critic-context.js';
-import { feedbackCorrectionSchema } from '../../src/prompting/context/feedback-context.js';
+import { feedbackCorrectionSchema } from '../../src/prompting/context/feedback.js';
 import {
   correctionContextSchema,
   descriptionSchema,

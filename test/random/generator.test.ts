@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createGenerator, deriveSeeds } from '../../src/random/generator.js';
-import { seedWords } from '../../src/random/seed-sequence.js';
+import { seedWords } from '../../src/random/pcg64.js';
 
 interface Stream {
   readonly seed: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readFigures } from '../../finetune/evaluate/figures.js';
+import { readFigures } from '../../finetune/evaluate/evaluation.js';
 import { timelineOf } from '../../src/report/charts/learning-curve.js';
 import { isRejected, loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';

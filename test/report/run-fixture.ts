@@ -8,7 +8,7 @@ import type { RunData } from '../../src/report/data/proposals.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../src/runs/events.js';
-import { factsOf } from '../../src/runs/facts.js';
+import { summaryOf } from '../../src/runs/summary.js';
 import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
 
 /** A task to make runs of: its policies and how good a parameter vector is. */
@@ -169,7 +169,7 @@ export function runFixture(
   const best = entries.reduce((a, b) => (b.score > a.score ? b : a));
   const confirmations = options.unconfirmed === true ? [] : confirm(entries, evaluate);
   return {
-    ...factsOf(`run-${seed}`, {
+    ...summaryOf(`run-${seed}`, {
       version: 1,
       run: `run-${seed}`,
       status: options.unconfirmed === true ? 'interrupted' : 'completed',

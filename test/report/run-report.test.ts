@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { RunData } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';
-import { factsOf } from '../../src/runs/facts.js';
+import { summaryOf } from '../../src/runs/summary.js';
 import { collapse, elementsOf, scriptContent, visibleText } from './markup.js';
 import { cartPole, frozenLake, runFixture } from './run-fixture.js';
 
@@ -161,7 +161,12 @@ describe('unusual runs', () => {
     const { confirmations: _, best: __, reason: ___, ...manifest } = data.manifest;
     const empty = renderReport({
       ...data,
-      ...factsOf('', { ...manifest, status: 'running', confirmations: [], iterations: { done: 0, of: 100 } }),
+      ...summaryOf('', {
+        ...manifest,
+        status: 'running',
+        confirmations: [],
+        iterations: { done: 0, of: 100 },
+      }),
       entries: [],
       calls: [],
       events: [],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { environmentIds, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { defaultPolicy, openPolicyFamily } from '../../src/policies/families.js';
-import { statisticsContext } from '../../src/prompting/context/behaviour-context.js';
+import { statisticsContext } from '../../src/prompting/context/critic-context.js';
 import { warmupGenerator } from '../../src/random/seeds.js';
 import { behaviourOf, medianEpisode } from '../../src/rollout/behaviour.js';
 import { evaluate } from '../../src/rollout/evaluation.js';

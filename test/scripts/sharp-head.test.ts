@@ -10,7 +10,7 @@ import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { createGenerator } from '../../src/random/generator.js';

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requireRuntime } from '../../src/models/local/engine/require-runtime.js';
+import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const root = resolve(import.meta.dirname, '../..');

@@ -8,7 +8,7 @@ import { stepsOf } from '../../scripts/tiny-improver/steps.js';
 import { storeModel } from '../../scripts/tiny-improver/stored-model.js';
 import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { checkModel } from '../../src/models/local/engine/inspect.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { loadCollection } from '../../src/studies/collection/collection-config.js';

@@ -5,7 +5,7 @@ import { tinyShape, writeTinyModel } from '../../scripts/tiny-model.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../support/experiments.js';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
+import type { Baseline } from '../../src/search/baseline.js';
 import { createCmaEs } from '../../src/search/cma-es.js';
-import type { Control } from '../../src/search/control.js';
 import type { CmaEsConfig } from '../../src/search/settings.js';
 import reference from '../fixtures/cma-reference.json' with { type: 'json' };
 
@@ -31,7 +31,7 @@ const wide = (count: number): ParameterSpec => ({ count, kind: 'float', low: -10
 const coarse = (count: number): ParameterSpec => ({ count, kind: 'float', low: -6, high: 6, decimals: 1 });
 
 async function ask(
-  model: Control,
+  model: Baseline,
   parameters: ParameterSpec,
   history: readonly Evaluated[],
   warmup: number,
@@ -45,7 +45,7 @@ async function minimise(
   f: Objective,
   spec: ParameterSpec,
   start: ParameterVector,
-  options: { model: Control; seed: number; target: number; limit: number },
+  options: { model: Baseline; seed: number; target: number; limit: number },
 ): Promise<readonly Evaluated[]> {
   const history: Evaluated[] = [{ parameters: start, score: -f(start) }];
   while (history.length <= options.limit) {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { movedAway, nearestTried } from '../../src/search/novelty.js';
+import { movedAway, nearestTried } from '../../src/search/moves.js';
 
 const box: ParameterSpec = { count: 4, kind: 'float', low: -6, high: 6, decimals: 1 };
 const table: ParameterSpec = {

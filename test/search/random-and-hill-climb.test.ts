@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, ParameterVector } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { Evaluated } from '../../src/rollout/replay-buffer.js';
-import type { Control } from '../../src/search/control.js';
+import type { Baseline } from '../../src/search/baseline.js';
 import { createHillClimb, createMix, createRandomSearch } from '../../src/search/local-search.js';
 
 async function samples(
-  model: Control,
+  model: Baseline,
   parameters: ParameterSpec,
   history: readonly Evaluated[],
   count: number,

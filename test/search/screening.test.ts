@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
 import { createGenerator } from '../../src/random/generator.js';
-import { createScreening } from '../../src/search/screening.js';
+import { createScreening } from '../../src/search/gp.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 const random = createGenerator(5);

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
-import { createModel } from '../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../src/experiment/proposer.js';
 import { answerSchema, autoSchema } from '../../src/models/hosted/answer-schema.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { httpErrorOf } from '../../src/serve/http.js';
-import { openaiConfig } from '../models/model-configs.js';
+import { messages, openaiConfig } from '../models/model-configs.js';
 import { ask } from '../support/ask.js';
-import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
+import { eventsOf, localConfig, post, send, startLocalServer, stream } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;
 beforeAll(async () => {

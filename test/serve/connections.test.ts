@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { guardConnections } from '../../src/serve/http.js';
 import { startServer } from '../../src/serve/server.js';
 import { authorizationOf } from '../../src/view/admission.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/random/generator.js';
 import { comparePairs, summarize } from '../../src/statistics/paired.js';
-import { type Verdict, verdicts } from '../../src/statistics/verdict.js';
+import { type Verdict, verdicts } from '../../src/statistics/tests.js';
 
 const random = createGenerator(3);
 const base = Array.from({ length: 10 }, () => random.normal(100, 20));

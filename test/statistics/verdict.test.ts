@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdicts } from '../../src/statistics/verdict.js';
+import { verdicts } from '../../src/statistics/tests.js';
 
 const clear = { interval: [1, 2], p: 0.04 } as const;
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
 import { checkedValue, plainName, replaceFile } from '../../src/storage/files.js';
-import { requireFileName } from '../../src/storage/names.js';
+import { requireFileName } from '../../src/storage/regular-file.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 describe('replaceFile', () => {

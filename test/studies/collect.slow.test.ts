@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { runFiles } from '../../src/runs/reader.js';
-import { isComplete } from '../../src/studies/open.js';
+import { isComplete } from '../../src/studies/plan.js';
 import { built } from '../support/built.js';
 import { at, collect, contents, place, write } from './collecting.js';
 

@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
-import { formatParameters } from '../../src/prompting/notation/written.js';
+import { formatParameters } from '../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 
 export interface HeldRequest {

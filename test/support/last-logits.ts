@@ -5,7 +5,7 @@ import { openSession } from '../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../src/models/local/generation/engine.js';
 import { openAdapter } from '../../src/models/local/graph/adapter.js';
-import { openWeights } from '../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../src/models/local/weights/quantization.js';
 
 export interface Loaded {

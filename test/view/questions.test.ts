@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
-import { isViewed } from '../../src/runs/questions.js';
+import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { readRun } from '../../src/runs/reader.js';
+import { isViewed } from '../../src/runs/requests.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import type { Item, ShownQuestion } from '../../src/view/messages.js';
 import { markRoots } from '../../src/view/questions.js';

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
-import { shownTraining } from '../../finetune/rl/pages/shown-training.js';
+import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import type { Item } from '../../src/view/messages.js';
 import { type RunningView, startView } from '../../src/view/server.js';

@@ -7,15 +7,14 @@ import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { writeWhole } from '../../../src/storage/draft.js';
 import type { AdaptedModel } from '../base-model.js';
-import { makeRoom, writeParts } from '../file-parts.js';
 import { encodeFloats } from '../merged-rows.js';
+import { makeRoom, writeParts } from '../writing.js';
 import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes } from './format.js';
 import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
- * llama.cpp scales all products by a single alpha divided by their rank. The file has the alpha of the first
- * module; the factors of modules with a different scale (rank_pattern, alpha_pattern) compensate for it. All
- * tensors are float32.
+ * llama.cpp scales all products by a single alpha divided by their rank. The file has that of the first module;
+ * factors with a different scale (rank_pattern, alpha_pattern) compensate for it. All tensors are float32.
  * @param base its adapter must not use DoRA
  */
 export async function writeGgufAdapter(

@@ -1,15 +1,10 @@
-/**
- * GGUF version 3, llama.cpp's file format: `GGUF`, version, counts, metadata, the tensors' descriptions with
- * offsets, then the tensors, aligned to 32 bytes. Everything is little-endian.
- */
-
+/** GGUF version 3, little-endian: counts, metadata, tensor descriptions, tensors aligned to 32 bytes. */
 import { append } from '../../../src/base/append.js';
 import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
 
 /** In file order; encode values with `ggufValue`. */
 export type GgufMetadata = readonly (readonly [key: string, value: Buffer])[];
 
-/** Types that we can encode weights in. */
 export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 export interface GgufTensor {
@@ -26,7 +21,6 @@ export interface GgufTensor {
 const alignment = 32;
 const aligned = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
-/** The bytes of a GGUF file, in order. */
 export function* ggufParts(metadata: GgufMetadata, tensors: readonly GgufTensor[]): Generator<Uint8Array> {
   const head = ggufHead(metadata, tensors);
   yield head;

@@ -4,12 +4,13 @@ import { UserError } from '../../../src/base/errors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { Adapter } from '../../../src/models/local/graph/adapter.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
-import { isGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
+import { ggufTensors, openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
+import { readTensorBytes, type StoredTensor } from '../../../src/models/local/weights/safetensors.js';
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
-import { makeRoom, writeParts } from '../file-parts.js';
-import type { MergeHooks } from '../merge.js';
-import { adapterChanges } from '../merged-rows.js';
+import { elementCount } from '../../engine/trainable.js';
+import { adapterChanges, mergedRows, type WeightChange } from '../merged-rows.js';
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
   type GgufMetadata,
@@ -19,8 +20,7 @@ import {
   ggufValue,
   tensorBytes,
 } from './format.js';
-import { mergedGguf } from './from-gguf.js';
-import { ggufArchitecture, ggufTensors } from './tensors.js';
+import { bytesPerElement, encode, fileForm, fileTensors, ggufArchitecture, matrixType } from './tensors.js';
 import { vocabularyMetadata } from './vocabulary.js';
 
 export interface WrittenGguf {
@@ -28,21 +28,14 @@ export interface WrittenGguf {
   readonly tensors: number;
   /** Context length stated in the file, in tokens. */
   readonly contextTokens: number;
-  /**
-   * The model's own context if it is longer: llama.cpp lacks sliding windows for the model, which limits its context.
-   */
+  /** The model's own context if it is longer: llama.cpp lacks its sliding windows. */
   readonly cappedFrom?: number;
 }
 
 /**
- * Writes a GGUF file.
- * @param model directory of a Hugging Face model, or a GGUF file
- * @param adapter merged during writing, with a single rounding; the other tensors of a GGUF file are copied
- *   unchanged
+ * @param adapter merged during writing, with a single rounding; other tensors of a GGUF file are copied unchanged
  * @param output must not exist; appears only when it is complete
- * @param ignoredKeys keys of config.json to ignore
- * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of
- *   `hooks.signal`
+ * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of `hooks.signal`
  */
 export async function writeGguf(
   model: string,
@@ -56,8 +49,8 @@ export async function writeGguf(
     throw new UserError({
       field: '--out',
       value: output,
-      message: 'this file is there already',
-      remedy: 'name another one',
+      message: 'this file already exists',
+      remedy: 'choose another one',
     });
   const config = readDecoderConfig(model, ignoredKeys);
   const { metadata, tensors } = isGguf(model)
@@ -81,7 +74,7 @@ function exported(
   config: DecoderConfig,
   adapter: Adapter | undefined,
   type: GgufTensorType,
-): { readonly metadata: GgufMetadata; readonly tensors: readonly GgufTensor[] } {
+): Parts {
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
   return {
@@ -94,9 +87,88 @@ function exported(
       ...architectureKeys(config),
       ...vocabularyMetadata(model, config),
     ],
-    tensors: ggufTensors(config, weights, changes, type),
+    tensors: fileTensors(config, weights, changes, type),
   };
 }
 
 /** GGUF's `general.file_type` for files with matrices of a type. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
+
+/** Keys that no longer apply: file type, alignment and split information. */
+const outdated = /^general\.(file_type|alignment)$|^split\./;
+
+interface Parts {
+  readonly metadata: GgufMetadata;
+  readonly tensors: readonly GgufTensor[];
+}
+
+/** Copies unchanged tensors byte for byte. @throws UserError if there is no adapter, or it doesn't fit the model */
+function mergedGguf(
+  model: string,
+  config: DecoderConfig,
+  adapter: Adapter | undefined,
+  type: GgufTensorType,
+): Parts {
+  if (adapter === undefined)
+    throw new UserError({
+      field: 'model',
+      value: model,
+      message: 'this is already a GGUF file',
+      remedy: 'give an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
+    });
+  const gguf = openGguf(model);
+  const weights = ggufTensors(gguf);
+  const changes = adapterChanges(adapter, weights);
+  const placeOf = ({ file, offset }: StoredTensor) => `${file}:${offset}`;
+  const changed = new Map(
+    [...weights.values()].flatMap((weight) => {
+      const change = changes.get(weight.name);
+      return change === undefined ? [] : [[placeOf(weight), { weight, change }] as const];
+    }),
+  );
+  return {
+    metadata: copiedMetadata(gguf),
+    tensors: [...gguf.tensors.values()].map((tensor) => {
+      const found = changed.get(placeOf(tensor));
+      return found === undefined ? copied(tensor) : merged(tensor, found, config, type);
+    }),
+  };
+}
+
+const copiedMetadata = ({ file, places }: GgufFile): GgufMetadata =>
+  [...places]
+    .filter(([key]) => !outdated.test(key))
+    .map(([key, { start, end }]) => {
+      const length = end - start;
+      const value = { name: key, dtype: 'U8', shape: [length], file, offset: start, length };
+      return [key, readTensorBytes(value)] as const;
+    });
+
+const copied = (tensor: StoredTensor): GgufTensor => ({
+  name: tensor.name,
+  shape: tensor.shape,
+  type: tensor.dtype,
+  byteLength: tensor.length,
+  parts: () => storedBytes(tensor),
+});
+
+function merged(
+  { name, shape }: StoredTensor,
+  { weight, change }: { readonly weight: StoredTensor; readonly change: WeightChange },
+  config: DecoderConfig,
+  type: GgufTensorType,
+): GgufTensor {
+  const columns = shape.at(-1)!;
+  const written = matrixType(type, columns);
+  const form = fileForm(config, weight.name);
+  return {
+    name,
+    shape,
+    type: written,
+    byteLength: elementCount(shape) * bytesPerElement[written],
+    *parts() {
+      for (const { values } of mergedRows(weight, change, form.rows))
+        yield encode(form.change(values, columns), written, name);
+    },
+  };
+}

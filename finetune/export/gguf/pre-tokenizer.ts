@@ -1,16 +1,88 @@
 /**
- * How llama.cpp splits and merges text: scores of SentencePiece tokens (Kudo and Richardson 2018; the merge
- * with the higher score goes first), and names of the rules that split text before pairs are merged.
+ * How llama.cpp splits and merges text: scores of SentencePiece tokens (Kudo and Richardson 2018; the higher score is
+ * merged first), and names of the rules that split text before pairs are merged.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
-import { preTokenizers } from '../../../src/models/local/tokens/pre-tokenizers.js';
-import { improverPattern } from './improver-tokens.js';
+import { preTokenizers } from '../../../src/models/local/tokens/tokenizer-settings.js';
+
+/** Pattern of the embedded model's tokenizer. */
+const improverPattern = String.raw`,? ?params\[[0-9]+\]:| ?-?[0-9]+\.[0-9]| ?[0-9]+| ?[A-Za-z]+|\s|[^\s]`;
+
+/** True for tokens that become user-defined, so llama.cpp extracts them literally. */
+export const isCutOut = (text: string): boolean => /^,? ?params\[\d+\]:$|\.\d$/.test(text);
+
+const digits = [...'0123456789'];
+const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+
+type Merge = readonly [left: string, right: string];
 
 /**
- * Scores by token, from `tokenizer.model` if it exists, else derived from the order of the merges.
+ * Makes llama.cpp split text like the embedded model's tokenizer, whose pattern it lacks. That tokenizer
+ * takes whole words from a vocabulary (`, params[3]:`, ` -1.5`, ` 42`, `best`) and single bytes for all other
+ * words. In llama.cpp:
+ * - Keys and numbers with a decimal are user-defined tokens, which llama.cpp extracts first, longest first.
+ * - The rest is split at spaces, commas and periods by the pattern of `bloom`, and merges build integers and
+ *   words. Merges also build longer strings that contain one of these, such as `101`. Those aren't tokens, so
+ *   they fall apart into bytes.
+ * Merged strings that aren't tokens must not contain a space, because llama.cpp loses it when it splits them
+ * into bytes. Three things therefore differ: positive numbers above the grid (` 7.2` contains the token ` 7`),
+ * integers with five or more digits, and a vocabulary word after a space, as in prose.
+ */
+export function improverMerges(tokens: readonly string[]): readonly Merge[] {
+  const afterBlank = tokens
+    .filter((text) => /^ (?:[0-9]+|[A-Za-z]+)$/.test(text))
+    .map((text) => text.slice(1));
+  const words = [...tokens, ...afterBlank].filter((text) => /^[A-Za-z]{2,}$/.test(text));
+  const merges = [
+    ...numbersAfter('['),
+    ...numbersAfter('-'),
+    ...bareNumbers(),
+    ...words.flatMap(spelling),
+    ...closures(words),
+    ...afterBlank.map((text) => [' ', text] as const),
+  ];
+  return [...new Map(merges.map((merge) => [merge.join(' '), merge])).values()];
+}
+
+const numbers = (count: number): readonly string[] =>
+  count === 0 ? [''] : numbers(count - 1).flatMap((number) => digits.map((digit) => number + digit));
+
+/** Numbers of up to three digits after a sign, built from the left: `[64` is part of a key, `-12` of a decimal. */
+const numbersAfter = (sign: string): Merge[] =>
+  [0, 1, 2].flatMap((count) =>
+    numbers(count).flatMap((number) => digits.map((digit) => [sign + number, digit] as const)),
+  );
+
+/** Numbers of two to four digits. The longest come first, or four digits would become two pairs. */
+const bareNumbers = (): Merge[] =>
+  [3, 2, 1].flatMap((count) =>
+    numbers(count).flatMap((number) =>
+      digits.flatMap((digit): Merge[] => [
+        [number, digit],
+        [digit, number],
+      ]),
+    ),
+  );
+
+const spelling = (word: string): Merge[] =>
+  Array.from({ length: word.length - 1 }, (_, i) => [word.slice(0, i + 1), word[i + 1]!] as const);
+
+/** Joins a word with adjacent letters, so `bests` isn't split into `best` and `s`. */
+function closures(words: readonly string[]): Merge[] {
+  const parts = words.flatMap((word) => spelling(word).map(([left, right]) => left + right));
+  return words.flatMap((word) =>
+    [...letters, ...parts].flatMap((part): Merge[] => [
+      [part, word],
+      [word, part],
+    ]),
+  );
+}
+
+/**
+ * By token, from `tokenizer.model` if it exists, else derived from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
  * @throws UserError if no scores can express that order
  */
@@ -24,8 +96,8 @@ export function sentencePieceScores(
 }
 
 /**
- * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. Both agree if every pair of
- * pieces that forms a piece is a merge, and all merges that form the same piece are consecutive.
+ * tokenizer.json ranks pairs, whereas SentencePiece scores only the merged piece. Both agree if every pair of pieces
+ * that forms a piece is a merge, and all merges that form the same piece are consecutive.
  */
 function scoresOfMerges(
   vocabulary: ReadonlyMap<string, number>,
@@ -58,7 +130,7 @@ function inexpressible(directory: string, reason: string): UserError {
   return new UserError({
     file: path.join(directory, 'tokenizer.json'),
     field: 'model.merges',
-    message: `the order of these merges can’t be told by SentencePiece’s scores: ${reason}`,
+    message: `SentencePiece’s scores can’t express the order of these merges: ${reason}`,
     remedy: 'put the model’s tokenizer.model into the directory: the scores are taken from there',
   });
 }
@@ -86,7 +158,7 @@ function* protobufFields(buffer: Buffer, file: string): Generator<{ number: numb
     let value = 0;
     for (let factor = 1; ; factor *= 128) {
       const byte = buffer[at++];
-      if (byte === undefined) throw new UserError({ file, message: 'this is no SentencePiece model' });
+      if (byte === undefined) throw new UserError({ file, message: 'not a SentencePiece model' });
       value += (byte & 127) * factor;
       if (byte < 128) return value;
     }
@@ -100,8 +172,7 @@ function* protobufFields(buffer: Buffer, file: string): Generator<{ number: numb
       continue;
     }
     const length = wire === 2 ? varint() : wire === 5 ? 4 : wire === 1 ? 8 : Number.NaN;
-    if (!(at + length <= buffer.length))
-      throw new UserError({ file, message: 'this is no SentencePiece model' });
+    if (!(at + length <= buffer.length)) throw new UserError({ file, message: 'not a SentencePiece model' });
     yield { number: Math.floor(key / 8), bytes: buffer.subarray(at, at + length) };
     at += length;
   }
@@ -131,8 +202,8 @@ const tekken = String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+|[^\r\n\p{L}\p{N}]
 const splits = (name: string) => preTokenizers[name]!.splits.map((pattern) => `split ${pattern}`);
 
 /**
- * llama.cpp's names for `tokenizer.ggml.pre`. Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel with GPT-2's
- * own pattern). With `ignoreMerges`, a word that is itself a token stays whole regardless of merges.
+ * Steps are `split <pattern>`, `digits`, or `gpt-2` (ByteLevel with GPT-2's own pattern). With `ignoreMerges`, a word
+ * that is itself a token stays whole regardless of merges.
  */
 const known = [
   { name: 'gpt-2', steps: ['gpt-2'], ignoreMerges: false, models: 'GPT-2' },
@@ -146,12 +217,7 @@ const known = [
   { name: 'bloom', steps: [`split ${improverPattern}`], ignoreMerges: true, models: 'the embedded model' },
 ];
 
-/**
- * Finds llama.cpp's name for a tokenizer's splitting rules.
- * @param preTokenizer `pre_tokenizer` of tokenizer.json
- * @throws UserError if no name is known: other rules would split text differently from what the model was
- *   trained on
- */
+/** llama.cpp's name for the splitting rules. @throws UserError if it has none that split text the same way */
 export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
   const steps = stepsOf(preTokenizer);
   const found = known.find(
@@ -163,7 +229,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     file,
     field: 'pre_tokenizer',
     value: steps ?? preTokenizer,
-    message: 'it is not known which of llama.cpp’s rules cuts text up like this tokenizer',
+    message: 'none of llama.cpp’s known rules splits text like this tokenizer',
     alternatives: known.map(({ models }) => `as ${models}`),
     remedy:
       'merge the adapter (policyloop finetune merge) and convert the result with llama.cpp’s own script',

@@ -51,12 +51,8 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/**
- * All tensors of the file. Vectors and convolutions are float32. Matrices have the requested type, but F16
- * instead of Q8_0 if their rows aren't divisible into blocks of 32.
- * @throws UserError if a weight is missing or has the wrong shape
- */
-export function ggufTensors(
+/** Vectors are float32. Q8_0 needs rows of 32·n, else F16. @throws UserError if a weight is missing or misshapen */
+export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,
   changes: ReadonlyMap<string, WeightChange>,
@@ -97,7 +93,6 @@ export function ggufTensors(
 /** Position embeddings stay float32. */
 const keptExact = ({ modules }: DecoderConfig, name: string) => name === `${modules.positions}.weight`;
 
-/** Type of a matrix with rows of this length. */
 export const matrixType = (type: GgufTensorType, columns: number): GgufTensorType =>
   type === 'Q8_0' && columns % q8Block !== 0 ? 'F16' : type;
 
@@ -114,7 +109,6 @@ export function encode(values: Float32Array, type: GgufTensorType, name: string)
   return type === 'Q8_0' ? encodeQ8(values) : encodeFloats(values, type);
 }
 
-/** How a weight is stored in the file. */
 interface FileForm {
   /** Convert this many rows at a time, or a multiple. */
   readonly rows: number;
@@ -125,8 +119,8 @@ interface FileForm {
 const asItIs: FileForm = { rows: 1, change: (values) => values };
 
 /**
- * Rotary embedding rotates pairs of numbers. Hugging Face pairs element i of a head's first half with element i of its
- * second half. Some of llama.cpp's architectures pair neighbours, so the rows of queries and keys are reordered.
+ * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
+ * architectures pair neighbours, so the rows of queries and keys are reordered.
  */
 export function fileForm(config: DecoderConfig, name: string): FileForm {
   const { interleaved, wholeNorms } = ggufFamilies[ggufArchitecture(config)]!;

@@ -13,10 +13,8 @@ import { readGenerationDefaults } from '../../../src/models/local/weights/genera
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';
 import { checkedValue, readJson } from '../../../src/storage/files.js';
 import { type GgufMetadata, ggufValue } from './format.js';
-import { improverMerges, isCutOut } from './improver-tokens.js';
-import { preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
+import { improverMerges, isCutOut, preTokenizerName, sentencePieceScores } from './pre-tokenizer.js';
 
-/** GGUF's token types. */
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
 const stepSchema = z.looseObject({ type: z.string() });
@@ -38,10 +36,7 @@ const tokenizerSchema = z.looseObject({
 });
 type Tokenizer = z.output<typeof tokenizerSchema>;
 
-/**
- * Metadata for tokens, merges or scores, special tokens and the chat template.
- * @throws UserError if llama.cpp doesn't support the tokenizer
- */
+/** @throws UserError if llama.cpp doesn't support the tokenizer */
 export function vocabularyMetadata(directory: string, config: DecoderConfig): GgufMetadata {
   const file = path.join(directory, 'tokenizer.json');
   const tokenizer = readTokenizer(file);
@@ -165,10 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/**
- * True if every piece of text between control tokens gets a leading space. With `prepend_scheme: first`, only
- * the start of the whole text gets one. In a chat, that is a control token, so the result is false.
- */
+/** True if every text gets a leading space; with `prepend_scheme: first`, only a control token would get it. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })

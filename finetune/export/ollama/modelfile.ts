@@ -20,13 +20,7 @@ export interface Modelfile {
   readonly template: boolean;
 }
 
-/**
- * @param gguf path from the Modelfile to the weights
- * @param variables chat template variables the model was trained with
- * @param contextTokens the model's context
- * @param ignoredKeys keys of config.json to ignore
- * @throws UserError for a name with a line break
- */
+/** @throws UserError for a name with a line break */
 export function ggufModelfile(
   model: string,
   gguf: string,
@@ -62,9 +56,8 @@ export function ggufModelfile(
 }
 
 /**
- * Modelfile of an adapter on a model that Ollama already has.
- * @param place path from the Modelfile to the adapter's GGUF file; PEFT's own files don't work, because
- *   Ollama rejects their name, reads alpha only as an integer and ignores use_rslora
+ * For a model that Ollama already has.
+ * @param place path to the adapter's GGUF file; Ollama rejects PEFT's files and ignores use_rslora
  * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
  */
 export function adapterModelfile(
@@ -77,7 +70,7 @@ export function adapterModelfile(
     throw new UserError({
       field: 'adapter',
       value: architecture,
-      message: 'Ollama takes no adapters for this architecture',
+      message: "Ollama doesn't support adapters for this architecture",
       alternatives: ['llama', 'mistral', 'qwen2'],
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
@@ -85,12 +78,12 @@ export function adapterModelfile(
     throw new UserError({
       field: 'adapter',
       value: adapter.directory,
-      message: 'Ollama takes no adapters of this kind (DoRA)',
+      message: "Ollama doesn't support DoRA adapters",
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
   // After three quotes, Ollama would read on to the next three.
   if (from.trim() === '' || from.includes('"'))
-    throw new UserError({ field: '--from', value: from, message: 'is no name of a model' });
+    throw new UserError({ field: '--from', value: from, message: "isn't a model name" });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
   return lines([
     `# The adapter was trained on ${path.basename(model)}: on other weights it does something else`,
@@ -107,7 +100,6 @@ function dotted(file: string): string {
   return path.isAbsolute(file) || file.startsWith('.') ? file : `./${file}`;
 }
 
-/** Texts of the tokens that end an answer. */
 function endTexts(model: string, config: DecoderConfig): string[] {
   const { added_tokens: added } = readTokenizerJson(model);
   const stated = readGenerationDefaults(model).eosTokens;

@@ -1,8 +1,4 @@
-/**
- * Derives a Go template for Ollama from the model's Jinja template, because Ollama recognizes only some of those.
- * Infers it from how the Jinja template renders a few conversations, and keeps it only if it reproduces all of them.
- */
-
+/** Derives Ollama's Go template from rendered conversations, and keeps it only if it reproduces all of them. */
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
@@ -38,11 +34,7 @@ const conversations: readonly (readonly ChatMessage[])[] = [
   [system, user(u), assistant(a), user(v), assistant(b), user(w)],
 ];
 
-/**
- * @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none
- * @param ends texts of the tokens that end an answer
- * @returns a Go template; undefined if none can be derived
- */
+/** @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none */
 export function ollamaTemplate(
   template: Pick<ChatTemplate, 'render'>,
   bos: string | undefined,

@@ -1,15 +1,31 @@
 /** Implements learning during a search: opens the learner that trains a run's model. */
-import type { AdaptingConfig, Learning } from '../../../src/experiment/learning/learner.js';
+import { UserError } from '../../../src/base/errors.js';
+import { freshLora } from '../../../src/config/learning/adapt.js';
+import type { AdaptingConfig, Learning } from '../../../src/experiment/learner.js';
 import { chooseDevice, freeCores } from '../../../src/models/local/engine/device.js';
+import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
+import { type Adapter, openAdapter } from '../../../src/models/local/graph/adapter.js';
+import { modelDirectory } from '../../../src/models/local/settings.js';
+import { withStoreDefaults } from '../../../src/models/local/stores/stored-models.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import type { Objective } from '../../engine/objective.js';
-import { orOutOfMemory, type TrainingSession } from '../../engine/training-session.js';
-import { policyObjective } from '../../train/objectives/policy-objective.js';
-import { openObjective } from '../learning/sessions.js';
-import { openReward } from '../proposer/open-reward.js';
-import { type BegunAdapter, begunAdapter, type PlannedAdapter, plannedAdapter } from './adapter-start.js';
-import { objectiveOf, RunLearner } from './run-learner.js';
-import { LearnerStates } from './states.js';
+import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
+import { readGenerationDefaults, samplingOf } from '../../../src/models/local/weights/generation-config.js';
+import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
+import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
+import { learningSeed } from '../../../src/random/seeds.js';
+import {
+  type LoraSettings,
+  modulesOf,
+  requireGradients,
+  type Trainable,
+  trainedParameters,
+} from '../../engine/trainable.js';
+import { orOutOfMemory, type Parameter } from '../../engine/training-session.js';
+import { firstParameters } from '../../train/method.js';
+import { policyObjective } from '../../train/objectives/policy.js';
+import { openSessions, readsReference } from '../improvement.js';
+import { openReward } from '../proposer/reward.js';
+import { LearnerStates, objectiveOf, RunLearner } from './run-learner.js';
 
 export const learning: Learning = {
   modules: (config) => plannedAdapter(config).lora.modules,
@@ -22,11 +38,20 @@ export const learning: Learning = {
     const tokenizer = openTokenizer(plan.model, model.template);
     const encode = (messages: Parameters<typeof tokenizer.encodePrompt>[0]) =>
       tokenizer.encodePrompt(messages);
-    const opened = await openSessions(config, plan, begun, threads);
+    const settings = objectiveOf(adapt);
+    const reused = adapt.epochs > 1;
+    const objective = policyObjective(settings, {
+      ...{ temperature: plan.temperature, reused, maxCompletionTokens: model.maxTokens },
+      constrained: model.format !== 'text',
+    });
+    const device = await chooseDevice(model.device);
+    const refers = readsReference(settings);
+    const graph = { config: plan.decoder, trainable: begun.trainable, device, threads };
+    const sessions = await openSessions(graph, objective, reused || refers);
     return new RunLearner(
       {
         ...{ config, run, threads, lora: plan.lora, parameters: begun.parameters },
-        ...opened,
+        ...{ objective, refers, sessions },
         rewarding: { terms, environment: environment.id, encode },
         milliseconds: () => performance.now(),
       },
@@ -35,38 +60,96 @@ export const learning: Learning = {
   },
 };
 
-async function openSessions(
-  { adapt, model }: AdaptingConfig,
-  { decoder, temperature }: PlannedAdapter,
-  { trainable }: BegunAdapter,
-  threads: number,
-) {
-  const settings = objectiveOf(adapt);
-  const reused = adapt.epochs > 1;
-  const objective = policyObjective(settings, {
-    ...{ temperature, reused, maxCompletionTokens: model.maxTokens },
-    constrained: model.format !== 'text',
-  });
-  const device = await chooseDevice(model.device);
-  const sessions: TrainingSession[] = [];
-  const close = async () => {
-    await Promise.all(sessions.map((session) => session.close()));
-  };
-  const open = async (purpose: 'train' | 'evaluate', of: Objective) => {
-    const session = await openObjective({ config: decoder, trainable, device, threads }, purpose, of);
-    sessions.push(session);
-    return session;
-  };
-  const refers = 'kl' in settings && klOf(settings.kl) > 0;
-  try {
-    const training = await open('train', objective.objective);
-    const reading = reused || refers ? await open('evaluate', objective.reading) : undefined;
-    return { objective, refers, sessions: { training, reading }, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+/** What can be determined before loading any weights. */
+interface PlannedAdapter {
+  readonly model: string;
+  readonly decoder: DecoderConfig;
+  readonly temperature: number;
+  readonly lora: LoraSettings;
+  /** The existing adapter to continue from; undefined for a fresh one. */
+  readonly from: Adapter | undefined;
 }
 
-const klOf = (kl: number | { readonly coefficient: number }) =>
-  typeof kl === 'number' ? kl : kl.coefficient;
+/** @throws UserError if the model or its adapter can't be trained */
+export function plannedAdapter({ adapt, model }: AdaptingConfig): PlannedAdapter {
+  const path = modelDirectory(model.path);
+  const decoder = readDecoderConfig(path, model.ignoreKeys);
+  requireGradients(decoder);
+  const from =
+    model.adapter === undefined
+      ? undefined
+      : openAdapter(modelDirectory(model.adapter, undefined, 'model.adapter'), decoder, model.ignoreKeys);
+  const { alpha, modules, rank, rsLora } = freshLora(adapt);
+  return {
+    ...{ model: path, decoder, from },
+    temperature: temperatureOf(model, path),
+    lora:
+      from === undefined
+        ? { rank, alpha, rankStabilized: rsLora, dropout: 0, modules: modulesOf(decoder, modules) }
+        : settingsOf(from, decoder),
+  };
+}
+
+/** @throws UserError if the temperature is 0 because the model's publisher recommends greedy decoding */
+function temperatureOf(model: AdaptingConfig['model'], path: string): number {
+  const chosen = { from: 'the config', sampling: withStoreDefaults(model) };
+  const temperature = samplingOf(readGenerationDefaults(path), [chosen]).temperature.value;
+  if (temperature > 0) return temperature;
+  throw new UserError({
+    field: 'model.temperature',
+    message: 'the publisher of the model recommends 0, which leaves adapt no candidates to compare',
+    remedy: 'set model.temperature, e.g. to 1',
+  });
+}
+
+/** @throws UserError unless it is plain LoRA with one rank and scale, on the same modules in every layer */
+function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
+  const refused = (message: string) =>
+    new UserError({
+      field: 'model.adapter',
+      value: adapter.directory,
+      message: `adapt can’t continue this adapter: ${message}`,
+      remedy: 'start with a fresh one (without model.adapter), or with one from `policyloop finetune`',
+    });
+  if (adapter.decomposed) throw refused('it scales rows (DoRA)');
+  const changes = [...adapter.modules.values()];
+  const { rank, scale } = changes[0]!;
+  if (changes.some((change) => change.rank !== rank || change.scale !== scale))
+    throw refused('its modules have different ranks or scales');
+  const modules = [...new Set([...adapter.modules.keys()].map((path) => path.replace(/^.*\./, '')))];
+  const lora = { rank, alpha: scale * rank, rankStabilized: false, dropout: 0, modules };
+  const factors = trainedParameters(decoder, shapesOnly(lora));
+  if (factors.length !== 2 * changes.length) throw refused('it changes some layers and not others');
+  return lora;
+}
+
+const shapesOnly = (lora: LoraSettings): Trainable => ({ kind: 'adapter', lora, base: new Map() });
+
+interface BegunAdapter {
+  readonly trainable: Trainable;
+  readonly parameters: readonly Parameter[];
+}
+
+/** Reads the base model, quantized as in serving, and the adapter's initial values. */
+function begunAdapter(
+  { decoder, from, lora, model: path }: PlannedAdapter,
+  { model, seed }: AdaptingConfig,
+): BegunAdapter {
+  const { quantization } = model;
+  const job = {
+    model: path,
+    method: { kind: 'lora', lora, quantization } as const,
+    seed: learningSeed(seed),
+  };
+  const { trainable, parameters } = firstParameters(job, decoder);
+  return { trainable, parameters: from === undefined ? parameters : parameters.map(valuesOf(from)) };
+}
+
+const valuesOf =
+  ({ modules }: Adapter) =>
+  ({ name, shape }: Parameter): Parameter => {
+    const [, module, factor] = /^(.*)\.lora_([AB])\.weight$/.exec(name)!;
+    const change = modules.get(module!)!;
+    const stored = factor === 'A' ? change.a : change.b;
+    return { name, shape, values: toFloat32(readTensorBytes(stored), stored.dtype) };
+  };

@@ -1,34 +1,43 @@
 /** Trains a run's adapter every few iterations: rewards → advantages → optimizer steps → adapter. */
-
-import { rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { append } from '../../../src/base/append.js';
+import { UserError } from '../../../src/base/errors.js';
 import type { AdaptConfig } from '../../../src/config/learning/adapt.js';
 import { type ObjectiveSettings, objectiveSchema } from '../../../src/config/learning/objective.js';
-import type { AdaptingConfig, Learner } from '../../../src/experiment/learning/learner.js';
-import type { ObservedIteration } from '../../../src/experiment/learning/observed.js';
-import { deriveSeeds } from '../../../src/random/generator.js';
+import type {
+  AdaptingConfig,
+  Learner,
+  ObservedAnswer,
+  ObservedIteration,
+} from '../../../src/experiment/learner.js';
+import type { ChatMessage } from '../../../src/models/language-model.js';
+import { createGenerator, deriveSeeds, shuffled } from '../../../src/random/generator.js';
 import { learningSeed } from '../../../src/random/seeds.js';
 import type { Adaptation } from '../../../src/runs/events.js';
 import { runFiles } from '../../../src/runs/reader.js';
 import { largest, mean, standardDeviation } from '../../../src/statistics/descriptive.js';
-import type { CheckpointOwner, TrainingState } from '../../engine/checkpoint.js';
+import {
+  type CheckpointOwner,
+  checkpointThreads,
+  freshState,
+  readCheckpoint,
+  type TrainingState,
+  writeCheckpoint,
+} from '../../engine/checkpoint.js';
 import { writeAdapter } from '../../engine/first-values.js';
-import { zeroMoments } from '../../engine/optimisers.js';
 import type { LoraSettings } from '../../engine/trainable.js';
 import type { Parameter } from '../../engine/training-session.js';
 import type { PolicyObjective, Sampled } from '../../train/objectives/sampled.js';
 import { isFlat } from '../advantages.js';
 import { credited } from '../credit.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions } from '../improvement.js';
+import { type Episode, episodeOf, type Group } from '../learning/episode.js';
 import { identityOf } from '../online.js';
-import { type RewardedGroup, type Rewarding, rewardedGroups } from './groups.js';
-import { LearnerStates } from './states.js';
+import { type OpenedTerm, rewardsOf } from '../proposer/reward.js';
 
-/** Everything a `RunLearner` needs. */
-export interface LearnerParts {
+interface LearnerParts {
   readonly config: AdaptingConfig;
-  /** Directory of the run. */
   readonly run: string;
   readonly lora: LoraSettings;
   /** Initial values; never modified. */
@@ -40,7 +49,6 @@ export interface LearnerParts {
   readonly threads: number;
   readonly rewarding: Omit<Rewarding, 'shuffle'>;
   readonly milliseconds: () => number;
-  readonly close: () => Promise<void>;
 }
 
 /** The objective to train. Imitation is implemented as REINFORCE on the answers to imitate, each with advantage 1. */
@@ -54,7 +62,6 @@ export class RunLearner implements Learner {
   readonly #states: LearnerStates;
   readonly #owner: CheckpointOwner;
   readonly #state: TrainingState;
-  /** Groups since the last update. */
   #pending: RewardedGroup[] = [];
   #iteration: number;
 
@@ -66,7 +73,9 @@ export class RunLearner implements Learner {
     this.#owner = { identity: identityOf([config.adapt, config.seed], parameters), threads };
     const found = this.#states.restore(completed, parameters, this.#owner.identity);
     this.#iteration = found?.iteration ?? 0;
-    this.#state = found?.state ?? firstState(parameters);
+    // Copies, because the originals also serve as the reference.
+    this.#state =
+      found?.state ?? freshState(parameters.map((one) => ({ ...one, values: one.values.slice() })));
     // A killed process may have left a newer or incomplete adapter.
     rmSync(this.#directory, { recursive: true, force: true });
     if (this.#state.step > 0) this.#writeAdapter();
@@ -93,7 +102,7 @@ export class RunLearner implements Learner {
   }
 
   close(): Promise<void> {
-    return this.#parts.close();
+    return this.#parts.sessions.close();
   }
 
   async #update(iteration: number, groups: readonly RewardedGroup[]): Promise<Adaptation> {
@@ -121,7 +130,6 @@ export class RunLearner implements Learner {
     };
   }
 
-  /** The answers to train on, with their advantages. */
   async #credited(groups: readonly RewardedGroup[]): Promise<readonly Sampled[]> {
     const { config, parameters, refers, sessions } = this.#parts;
     const { advantages: scale, objective } = config.adapt;
@@ -173,18 +181,10 @@ export class RunLearner implements Learner {
   }
 }
 
-/** The answer with the highest reward; on ties, the first. */
 function bestOf({ episodes, rewards }: RewardedGroup): RewardedGroup {
   const best = rewards.indexOf(largest(rewards));
   return { episodes: [episodes[best]!], rewards: [rewards[best]!] };
 }
-
-/** Initial state. Copies the values, because the originals also serve as the reference. */
-const firstState = (parameters: readonly Parameter[]): TrainingState => ({
-  parameters: parameters.map((parameter) => ({ ...parameter, values: parameter.values.slice() })),
-  moments: parameters.map(zeroMoments),
-  ...{ step: 0, best: undefined, evaluationsWithoutGain: 0 },
-});
 
 function figuresOf(groups: readonly RewardedGroup[]) {
   const rewards = groups.map((group) => group.rewards);
@@ -196,4 +196,108 @@ function figuresOf(groups: readonly RewardedGroup[]) {
     spread: over(rewards.map(standardDeviation)),
     flat: over(rewards.map((group) => (isFlat(group) ? 1 : 0))),
   };
+}
+
+interface RewardedGroup {
+  readonly episodes: Group;
+  readonly rewards: readonly number[];
+}
+
+interface Rewarding {
+  readonly terms: readonly OpenedTerm[];
+  readonly environment: string;
+  /** If set, permutes the rewards within each group with this seed. */
+  readonly shuffle: number | undefined;
+  readonly encode: (messages: readonly ChatMessage[]) => readonly number[];
+}
+
+/** Skips prompts with a single answer, which has nothing to be compared with. */
+export function rewardedGroups(
+  { history, prompts }: ObservedIteration,
+  { encode, environment, shuffle, terms }: Rewarding,
+): readonly RewardedGroup[] {
+  const random = shuffle === undefined ? undefined : createGenerator(shuffle);
+  return prompts
+    .filter(({ answers }) => answers.length > 1)
+    .map(({ answers, messages }) => {
+      const earned = rewardsOf({ history, candidates: answers, environment }, terms);
+      const rewards = random === undefined ? earned : shuffled(earned, random);
+      const promptIds = encode(messages);
+      return {
+        rewards,
+        episodes: answers.map((answer, i) => episodeOfAnswer(promptIds, answer, rewards[i]!)),
+      };
+    });
+}
+
+function episodeOfAnswer(
+  promptIds: readonly number[],
+  { kind, sampled }: ObservedAnswer,
+  reward: number,
+): Episode {
+  const { ids, allowed = ids.map(() => null) } = sampled;
+  const reply = { ...sampled, promptIds, allowed };
+  return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
+}
+
+/** An iteration is recorded after the next has begun, so a run may resume from before its last two updates. */
+const kept = 3;
+
+const stateFile = /^after-(\d+)\.safetensors$/;
+
+export class LearnerStates {
+  readonly #folder: string;
+
+  constructor(run: string) {
+    this.#folder = join(run, 'learning');
+  }
+
+  /** Number of threads used so far; undefined before the first update. */
+  get threads(): number | undefined {
+    const [last] = this.#iterations();
+    return last === undefined ? undefined : orNothing(() => checkpointThreads(this.#file(last)));
+  }
+
+  write(iteration: number, state: TrainingState, owner: CheckpointOwner): void {
+    mkdirSync(this.#folder, { recursive: true });
+    writeCheckpoint(this.#file(iteration), state, owner);
+    for (const old of this.#iterations().slice(kept)) rmSync(this.#file(old));
+  }
+
+  /** The latest usable state at or before iteration `completed`. Removes later states and temporary files. */
+  restore(
+    completed: number,
+    parameters: readonly Parameter[],
+    identity: string,
+  ): { readonly iteration: number; readonly state: TrainingState } | undefined {
+    if (!existsSync(this.#folder)) return undefined;
+    for (const name of readdirSync(this.#folder)) if (name.endsWith('.tmp')) rmSync(join(this.#folder, name));
+    for (const iteration of this.#iterations()) {
+      const file = this.#file(iteration);
+      const state =
+        iteration > completed ? undefined : orNothing(() => readCheckpoint(file, parameters, identity));
+      if (state !== undefined) return { iteration, state };
+      rmSync(file);
+    }
+    return undefined;
+  }
+
+  #iterations(): readonly number[] {
+    if (!existsSync(this.#folder)) return [];
+    return readdirSync(this.#folder)
+      .flatMap((name) => Number(stateFile.exec(name)?.[1] ?? []))
+      .toSorted((a, b) => b - a);
+  }
+
+  #file = (iteration: number) => join(this.#folder, `after-${iteration}.safetensors`);
+}
+
+/** A state torn by a system crash counts as missing; it is recomputed from the log. */
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
 }

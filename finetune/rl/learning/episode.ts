@@ -1,9 +1,63 @@
-/** Episodes in the form the trainer needs: sequences of sampled tokens, and rewards. */
-
+/** Replies in the form the trainer needs: as sampled tokens. */
 import type { Game, Turn } from '../../../src/agents/player.js';
+import type { Reply, Speaker } from '../../../src/agents/speaker.js';
 import { append } from '../../../src/base/append.js';
+import type { AnswerGrammar, ChatMessage } from '../../../src/models/language-model.js';
 import type { TokenSequence } from '../../engine/batch.js';
-import { type SampledReply, wasChosen } from './reply.js';
+import type { Parameter } from '../../engine/training-session.js';
+
+export interface SampledReply extends Reply {
+  readonly promptIds: readonly number[];
+  /** Includes the end-of-sequence token. */
+  readonly ids: readonly number[];
+  /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
+  readonly logp: readonly number[];
+  /** For each token, the ids it was chosen from if a constraint applied (possibly only one), else null. */
+  readonly allowed: readonly (readonly number[] | null)[];
+  readonly ended: boolean;
+}
+
+/** True if there was more than one possible token, so there is something to learn. */
+export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
+
+interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  readonly grammar?: AnswerGrammar | undefined;
+  readonly seed: number;
+}
+
+export interface Sampler extends Speaker<SampledReply> {
+  /** Call after changing parameters; drops what the old ones computed. Ignores parameters that aren't the model's. */
+  refresh(parameters: readonly Parameter[]): void;
+  answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
+  close(): Promise<void>;
+}
+
+export interface RlTask {
+  /** Plays `size` episodes from each start; `seed` is for sampling. */
+  play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
+  /** Evaluates the model on starts that are never trained on; `seed` is for sampling. */
+  measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
+  /** State besides the starts that the next groups depend on, for checkpoints. */
+  readonly progress?: { save(): string; restore(saved: string): Promise<void> };
+  /** Results of baseline searches on the held-out tasks. */
+  baselines?(): Promise<readonly Baseline[]>;
+  close(): Promise<void>;
+}
+
+interface Measured {
+  /** One per start; the weights with the highest mean are the best. */
+  readonly values: readonly number[];
+  readonly policyReturn?: number | undefined;
+  readonly bestReturn?: number | undefined;
+}
+
+/** A baseline search with the same number of episodes. */
+export interface Baseline {
+  readonly label: string;
+  readonly bestReturn: number;
+  readonly episodes: number;
+}
 
 /** Tokens of consecutive turns that continue one another. Tokens from the environment aren't trained. */
 export interface SampledSequence extends TokenSequence {
@@ -14,20 +68,13 @@ export interface SampledSequence extends TokenSequence {
 
 export interface Episode {
   readonly sequences: readonly SampledSequence[];
-  /** Reward of each turn. */
   readonly rewards: readonly number[];
-  /** True for each turn whose reply named an action. */
   readonly valid: readonly boolean[];
-  /**
-   * For each turn, the index of the last trained token up to the end of its reply, counting the tokens of all
-   * completions; −1 if there is none.
-   */
+  /** Per turn, the index of its last trained token among those of all completions; −1 if there is none. */
   readonly ends: readonly number[];
   /** True if a limit cut the episode off, so more might have been earned. */
   readonly truncated: boolean;
-  /** Number of sampled tokens. */
   readonly tokens: number;
-  /** Mean return of the proposed policy. */
   readonly policyReturn?: number;
 }
 
@@ -48,9 +95,7 @@ export function episodeOf({
   };
 }
 
-/**
- * Joins turns whose prompts continue the previous tokens into one sequence. Drops tokens after its last trained one.
- */
+/** Joins turns whose prompts continue the previous tokens. Drops tokens after the last trained one. */
 function sequencesOf(turns: readonly Pick<Played, 'reply'>[]): Pick<Episode, 'sequences' | 'ends'> {
   const completions: Completion[] = [];
   /** Cumulative number of trained tokens at the end of each turn. */
@@ -128,5 +173,4 @@ function continuation(
   return prompt.slice(known.length);
 }
 
-/** Episodes from the same start. */
 export type Group = readonly Episode[];

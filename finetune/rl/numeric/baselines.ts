@@ -5,10 +5,10 @@ import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
-import { type ControlName, findControl } from '../../../src/search/controls.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 
 export interface NumericBaseline {
-  readonly name: ControlName;
+  readonly name: BaselineName;
   /** Name shown in tables. */
   readonly label: string;
   /** Number of episodes the search played. */
@@ -23,13 +23,9 @@ const episodesEach = 5;
 /** First spawn keys below the seed: for candidates, and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
 
-/**
- * Runs a search over linear policies for vector observations, or Q-tables for discrete ones.
- * @param episodes budget of the search
- * @param finalSeeds seeds to play the best policy on
- */
+/** Searches linear policies for vector observations, Q-tables for discrete ones; `episodes` is the budget. */
 export async function playBaseline(
-  name: ControlName,
+  name: BaselineName,
   environment: Environment,
   {
     seed,
@@ -42,7 +38,7 @@ export async function playBaseline(
   },
   signal?: AbortSignal,
 ): Promise<NumericBaseline> {
-  const record = findControl(name)!;
+  const record = findBaseline(name)!;
   const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
   const family = createPolicyFamily(
     environment.observationSpace.kind === 'discrete'

@@ -1,15 +1,20 @@
 /** The learner: policy, value function and normalization, and their update. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
-import type { Moments } from '../../engine/optimisers.js';
-import { type Batch, makeBatch } from './algorithms/batch.js';
+import { zeroMoments } from '../../engine/optimisers.js';
 import type { Actor, NumericEpisode } from './algorithms/episodes.js';
-import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/observation-filter.js';
+import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/episodes.js';
 import { type PpoState, ppoUpdate } from './algorithms/ppo.js';
 import { trpoUpdate } from './algorithms/trpo.js';
-import { fitByLbfgs } from './algorithms/value-function.js';
-import { initialLayers, type Layers, mlpDefinition } from './network/mlp.js';
-import { type NumericNetwork, openNetwork, type Row } from './network/network.js';
+import { type Batch, fitByLbfgs, makeBatch } from './algorithms/values.js';
+import {
+  initialLayers,
+  type Layers,
+  mlpDefinition,
+  type NumericNetwork,
+  openNetwork,
+  type Row,
+} from './network/network.js';
 import { createHead, createPolicy, type NumericPolicy } from './network/policy.js';
 import {
   frozenDefinition,
@@ -50,10 +55,7 @@ export interface UpdateFigures {
 export interface Learner {
   initial(): LearnerState;
   actor(state: Pick<LearnerState, 'theta' | 'observed'>): Actor;
-  /**
-   * Updates the state in place.
-   * @param progress fraction of the training done, in [0, 1]
-   */
+  /** Updates the state in place; `progress` is the fraction of the training done. */
   update(state: LearnerState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
   close(): Promise<void>;
 }
@@ -73,8 +75,8 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       return {
         theta,
         valueTheta,
-        moments: zeroMoments(theta),
-        valueMoments: zeroMoments(valueTheta),
+        moments: zeroMoments({ values: theta }),
+        valueMoments: zeroMoments({ values: valueTheta }),
         adamSteps: 0,
         observed: emptyMoments(inputs),
         ...{ updates: 0, episodes: 0, steps: 0, evaluated: 0 },
@@ -119,8 +121,8 @@ async function improve(
   if (algorithm.kind === 'ppo') {
     const rate = algorithm.learningRate * (algorithm.decay ? 1 - progress : 1);
     const [order] = deriveSeeds(seed, [streams.order, state.updates], 1);
-    const told = await ppoUpdate(networks, state, batch, algorithm, rate, order!);
-    const { kl, entropy, valueLoss, gradientNorm, clipShare } = told;
+    const update = await ppoUpdate(networks, state, batch, algorithm, rate, order!);
+    const { kl, entropy, valueLoss, gradientNorm, clipShare } = update;
     return { kl, entropy, valueLoss, gradientNorm, clipShare };
   }
   const update = await trpoUpdate(networks.policy, state.theta, batch, algorithm);
@@ -136,7 +138,6 @@ async function improve(
 
 interface PolicyNetwork {
   readonly network: NumericNetwork;
-  /** Initial parameter values. */
   first(): Float64Array;
   /** Computes the network's inputs from observations if a frozen decoder reads them first. */
   readonly encode?: (rows: readonly Row[]) => Promise<readonly Row[]>;
@@ -174,8 +175,4 @@ function openPolicyNetwork(config: NumericConfig, inputs: number, outputs: numbe
     },
     close: () => features.close(),
   };
-}
-
-function zeroMoments({ length }: Float64Array): Moments {
-  return { first: new Float64Array(length), second: new Float64Array(length) };
 }

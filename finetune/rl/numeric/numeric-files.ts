@@ -10,7 +10,6 @@ import { tensorOf, writeSafetensors } from '../../engine/safetensors-writer.js';
 import type { LearnerState } from './learner.js';
 import type { NumericConfig } from './numeric-config.js';
 
-/** Names in the output directory. */
 export const numericFiles = { checkpoint: trainingFiles.checkpoint, policy: 'policy' } as const;
 
 /** The best weights in any evaluation, with the observation moments at that time. */
@@ -64,10 +63,7 @@ export function writeNumericCheckpoint(
   );
 }
 
-/**
- * @returns undefined if the file doesn't exist
- * @throws UserError if it belongs to a training run with other settings
- */
+/** @throws UserError if it belongs to a training run with other settings */
 export function readNumericCheckpoint(
   file: string,
   identity: string,
@@ -78,8 +74,8 @@ export function readNumericCheckpoint(
   if (progress.data?.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint belongs to a training with other settings',
-      remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
+      message: 'this checkpoint is from a training with other settings',
+      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
     });
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (name: string) => new Float64Array(Uint8Array.from(readTensorBytes(byName.get(name)!)).buffer);
@@ -102,11 +98,7 @@ export function readNumericCheckpoint(
   };
 }
 
-/**
- * Writes `policy.safetensors` (all parameters; mean and sum of squared deviations of the observations) and
- * `policy.json` (what they belong to).
- * @returns their directory
- */
+/** Writes policy.safetensors (parameters, moments of observations) and policy.json. Returns their directory. */
 export function writePolicy(
   { output, environment, policy, normalizeObservations }: NumericConfig,
   { theta, observed, step, meanReturn }: BestPolicy,

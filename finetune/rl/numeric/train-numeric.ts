@@ -1,14 +1,13 @@
 /** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this file first. */
-
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { standFor } from '../../../src/environments/catalogue/versions.js';
+import { replacementFor } from '../../../src/environments/catalogue/versions.js';
 import type { Environment } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import type { ControlledTraining } from '../../train/steering.js';
+import type { ControlledTraining, Timed } from '../../train/record.js';
 import { type NumericEpisode, playEpisodes, returnOf, type Start } from './algorithms/episodes.js';
 import { type NumericBaseline, playBaseline } from './baselines.js';
 import { type Learner, type LearnerState, openLearner, type UpdateFigures } from './learner.js';
@@ -49,6 +48,12 @@ export type NumericEvent =
   | ({ readonly kind: 'baseline'; readonly step: number } & NumericBaseline)
   | ControlledTraining;
 
+export type NumericMetric = Timed<NumericEvent>;
+export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
+  NumericMetric,
+  { readonly kind: Kind }
+>;
+
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;
   note?(text: string): void;
@@ -66,19 +71,13 @@ export interface NumericOutcome {
   /** Returns of the best policy on seeds that were used for nothing else; undefined if interrupted. */
   readonly returns: readonly number[] | undefined;
   readonly baselines: readonly NumericBaseline[];
-  /** Directory of the policy. */
   readonly result: string | undefined;
 }
 
 /** First spawn keys below the seed. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/**
- * Trains, resuming from a checkpoint in `config.output` if there is one; the results are the same as without
- * the interruption.
- * @throws UserError if the environment can't be controlled by a numeric policy, or the checkpoint has other
- *   settings
- */
+/** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or for other settings */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }
@@ -87,7 +86,7 @@ export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = 
 export async function withTraining<T>(
   config: NumericConfig,
   hooks: NumericHooks,
-  use: (training: Training) => Promise<T>,
+  use: (training: OpenedTraining) => Promise<T>,
 ): Promise<T> {
   const environments = await openEnvironments(config, hooks);
   const learner = openLearner(config, environments[0]!);
@@ -99,14 +98,14 @@ export async function withTraining<T>(
   }
 }
 
-export interface Training {
+export interface OpenedTraining {
   readonly config: NumericConfig;
   readonly hooks: NumericHooks;
   readonly environments: readonly Environment[];
   readonly learner: Learner;
 }
 
-async function trainOn(training: Training): Promise<NumericOutcome> {
+async function trainOn(training: OpenedTraining): Promise<NumericOutcome> {
   const { config, hooks, learner } = training;
   const file = join(config.output, numericFiles.checkpoint);
   const identity = identityOf(config);
@@ -156,12 +155,9 @@ async function trainOn(training: Training): Promise<NumericOutcome> {
   return { ...outcome('complete'), returns, baselines, result: writePolicy(config, best!) };
 }
 
-/**
- * Plays and learns from one batch.
- * @returns undefined if stopped
- */
+/** Plays and learns from one batch; undefined if stopped. */
 export async function update(
-  { config, hooks, environments, learner }: Training,
+  { config, hooks, environments, learner }: OpenedTraining,
   state: LearnerState,
 ): Promise<Extract<NumericEvent, { readonly kind: 'step' }> | undefined> {
   const most = batchEpisodes(config, state);
@@ -178,7 +174,7 @@ export async function update(
   const figures = await learner.update(state, episodes, progressOf(config, state));
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
-      message: `the policy holds numbers that are not finite after update ${state.updates}`,
+      message: `the policy isn't finite after update ${state.updates}`,
       remedy: 'lower the learning rate, or algorithm.maxKl',
     });
   return {
@@ -191,12 +187,9 @@ export async function update(
   };
 }
 
-/**
- * Evaluates the current policy.
- * @returns the best policy so far; undefined if stopped
- */
+/** Evaluates the current policy. Returns the best so far; undefined if stopped. */
 async function judge(
-  training: Training,
+  training: OpenedTraining,
   { theta, observed, updates: step }: LearnerState,
   best: BestPolicy | undefined,
 ): Promise<BestPolicy | undefined> {
@@ -215,9 +208,9 @@ async function judge(
   };
 }
 
-/** Plays one episode per seed with the most probable actions. Returns the episodes' returns; undefined if stopped. */
+/** Returns of one episode per seed, with the most probable actions; undefined if stopped. */
 async function play(
-  { environments, hooks, learner }: Training,
+  { environments, hooks, learner }: OpenedTraining,
   policy: Pick<LearnerState, 'theta' | 'observed'>,
   seeds: readonly number[],
 ): Promise<readonly number[] | undefined> {
@@ -232,7 +225,6 @@ async function play(
   return episodes?.map(returnOf);
 }
 
-/** Most episodes for the next batch. */
 function batchEpisodes(
   { batchEpisodes: most, maxEpisodes }: NumericConfig,
   { episodes }: LearnerState,
@@ -271,10 +263,10 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'another program plays this environment, and numeric policies are trained in this one',
-      remedy: 'name a built-in environment, or a module of yours (./my-env.js)',
+      message: 'another program runs it, and numeric policies only learn in environments of this program',
+      remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
-  const stand = standFor(id);
+  const stand = replacementFor(id);
   if (stand !== undefined) note?.(stand.note);
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }

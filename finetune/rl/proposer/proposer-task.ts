@@ -5,17 +5,18 @@ import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { Collection } from '../../../src/studies/collection/collection-config.js';
-import type { Group } from '../learning/episode.js';
-import type { Sampler } from '../learning/reply.js';
-import type { RlTask } from '../learning/task.js';
-import { type PlayedBaseline, playBaselines } from './baselines.js';
-import { episodeOfCandidate, type OpenedTerm, rewardsOf } from './candidates.js';
-import { openReward } from './open-reward.js';
+import type { Group, RlTask, Sampler } from '../learning/episode.js';
 import type { ProposerConfig } from './proposer-config.js';
-import { configOf, heldOutRuns, runPlans } from './run-plans.js';
-import { openRun, type RunState, type RunUnderway } from './run-underway.js';
+import { configOf, heldOutRuns, runPlans } from './proposer-config.js';
+import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';
+import {
+  openRun,
+  type PlayedBaseline,
+  playBaselines,
+  type RunState,
+  type RunUnderway,
+} from './run-in-flight.js';
 
-/** A run in flight with its number in the plan. */
 interface Slot {
   readonly number: number;
   /** Number of iterations after which the next run takes its place. */
@@ -25,7 +26,6 @@ interface Slot {
 
 /** State that the next groups depend on, saved as JSON. */
 interface Saved {
-  /** Number of the next run. */
   readonly next: number;
   readonly slots: readonly (RunState & { readonly number: number; readonly until: number })[];
 }
@@ -156,9 +156,7 @@ class RunsUnderway {
 interface Outcome {
   /** Best return of the run, including warm-up; undefined if nothing was evaluated. */
   readonly best: number | undefined;
-  /** Returns of the proposed policies. */
   readonly scores: readonly number[];
-  /** Mean reward of the proposals. */
   readonly reward: number;
 }
 

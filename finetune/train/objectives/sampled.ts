@@ -1,5 +1,4 @@
 /** Sampled completions and the inputs that policy objectives compute from them. */
-
 import type { CommonSettings } from '../../../src/config/learning/objective.js';
 import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
@@ -11,9 +10,7 @@ export type PerToken = ArrayLike<number>;
 export interface Sampled extends TokenSequence {
   /** Advantage: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
-  /**
-   * Log-probabilities under the policy before the update, at the sampling temperature. Required if batches are reused.
-   */
+  /** Log-probabilities before the update, at the sampling temperature. Required if batches are reused. */
   readonly oldLogp?: PerToken | undefined;
   /** Log-probabilities reported by the sampler. Required for importance weights. */
   readonly samplerLogp?: PerToken | undefined;
@@ -24,33 +21,23 @@ export interface Sampled extends TokenSequence {
   readonly oldValues?: PerToken | undefined;
 }
 
-/** An objective for policy updates. */
 export interface PolicyObjective {
   readonly objective: Objective;
-  /**
-   * Graph for the pass before the updates (`purpose: 'evaluate'`, no inputs): computes log-probabilities,
-   * `entropy` and, with a value head, `values`.
-   */
+  /** The pass before the updates, without inputs: log-probabilities, `entropy`, `values` of a value head. */
   readonly reading: Objective;
   /**
-   * Inputs of all completions in an update. Every normalizer covers the whole update, so losses and gradients
-   * of its parts add up however it is split.
+   * Every normalizer covers the whole update, so losses and gradients of its parts add up however it is split.
    * @param progress fraction of the training done, in [0, 1], for scheduled coefficients
    * @throws Error if a completion lacks a number that the objective needs
    */
   inputs(update: readonly Sampled[], progress: number): InputsOf<Sampled>;
 }
 
-/** Session properties that aren't part of an objective's settings. */
 export interface PolicyContext {
   /** Sampling temperature; divides the logits. */
   readonly temperature: number;
-  /** True if sampling was constrained to allowed tokens. */
   readonly constrained?: boolean;
-  /**
-   * True if the same completions are used for several updates. If false, the policy before the update is the
-   * current one, so the ratio is exactly 1 and `oldLogp` isn't needed.
-   */
+  /** True if completions serve several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
   readonly reused: boolean;
   /** Longest completion that can be sampled; the constant divisor of `dr_grpo`. */
   readonly maxCompletionTokens: number;
@@ -70,7 +57,6 @@ export function sequenceMean(update: readonly TokenSequence[]): (example: TokenS
   return (example) => 1 / (update.length * Math.max(1, trainedLength(example)));
 }
 
-/** Inputs shared by all policy objectives. */
 export function policyInputs(
   update: readonly Sampled[],
   weightOf: (example: TokenSequence) => number,

@@ -1,5 +1,4 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
-
 import type { ObjectiveSettings } from '../../../src/config/learning/objective.js';
 import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';
@@ -10,10 +9,7 @@ export interface PolicyStatistics {
   readonly tokens: number;
   /** In nats. */
   readonly entropy: number;
-  /**
-   * Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh` is the fraction with ratio > 1 + high
-   * (or the cap) and A > 0.
-   */
+  /** Fraction of tokens with ratio < 1 − low and A < 0; `clippedHigh`: ratio > 1 + high (or cap) and A > 0. */
   readonly clippedLow: number;
   readonly clippedHigh: number;
   /** KL(π_old ‖ π), then KL(π ‖ π_ref) and KL(π_sampler ‖ π_old): k3 estimates in nats. */
@@ -26,7 +22,6 @@ export interface PolicyStatistics {
   readonly explainedVariance?: number;
 }
 
-/** @param examples results of all parts of an update, from `lossAndGradients` */
 export function policyStatistics(
   examples: readonly ReadExample<Sampled>[],
   settings: ObjectiveSettings,

@@ -1,10 +1,13 @@
 /** Building blocks of objectives: sums over sequences, ratios, the clipped surrogate, KL. */
-
-import type { ClipSettings, CommonSettings, KlSettings } from '../../../src/config/learning/objective.js';
+import type {
+  ClipSettings,
+  CommonSettings,
+  ImportanceSettings,
+  KlSettings,
+} from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
-import type { TokenValues } from '../../engine/objective.js';
+import type { Objective, TokenValues } from '../../engine/objective.js';
 
-/** Shorthand for the operators used in objectives. */
 export function arithmetic({ g, precision, logp }: TokenValues) {
   const binary = (op: string) => (a: Value, b: Value) => g.op(op, [a, b]);
   const unary = (op: string) => (a: Value) => g.op(op, [a]);
@@ -27,7 +30,7 @@ export function arithmetic({ g, precision, logp }: TokenValues) {
 }
 
 /** For each token, the sum over the trained tokens of its completion: [C]. */
-export function sequenceSum(tokens: TokenValues, values: Value): Value {
+function sequenceSum(tokens: TokenValues, values: Value): Value {
   return groupSum(tokens, tokens.groups('sequences'), values);
 }
 
@@ -76,8 +79,22 @@ export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrectio
   return biasCorrection ? mul(estimate, ratio) : estimate;
 }
 
-/** −Σ weights·gain − Σ entropy_weights·entropy */
-export function weightedLoss(
+/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` changes the weighted gain. */
+export function policyLoss(
+  tokens: TokenValues,
+  old: Value,
+  gain: Value,
+  settings: CommonSettings,
+  penalized: (gain: Value) => Value = (value) => value,
+): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
+  const importance = importanceWeights(tokens, old, settings.importance);
+  const corrected = importance === undefined ? gain : arithmetic(tokens).mul(gain, importance);
+  const total = penalized(corrected);
+  const entropy = tokens.entropy();
+  return { loss: weightedLoss(tokens, total, entropy, settings), outputs: { entropy } };
+}
+
+function weightedLoss(
   tokens: TokenValues,
   gain: Value,
   entropy: Value,
@@ -87,4 +104,43 @@ export function weightedLoss(
   const loss = neg(total(mul(tokens.input('weights'), gain)));
   if (coefficient === 0) return loss;
   return sub(loss, total(mul(tokens.input('entropy_weights'), entropy)));
+}
+
+/** An additional head next to the language-model head. */
+interface Head extends Pick<Objective, 'parameters'> {
+  outputs(tokens: TokenValues): Readonly<Record<string, Value>>;
+}
+
+/** Evaluates completions without training: log-probabilities and entropies [C], with −Σ logp as the loss. */
+export function likelihood(temperature: number, head?: Head): Objective {
+  return {
+    temperature,
+    ...(head?.parameters && { parameters: head.parameters }),
+    build: (tokens) => {
+      const { g, logp, entropy } = tokens;
+      return {
+        loss: g.op('Neg', [g.op('ReduceSum', [logp], { keepdims: 0 })]),
+        outputs: { entropy: entropy(), ...head?.outputs(tokens) },
+      };
+    },
+  };
+}
+
+/** Log-ratios are clipped here: larger ones exceed any cap, and the square of their exponential could overflow. */
+const largestLog = 40;
+
+/** π_old / π_sampler per token or sequence, as a constant. Ratios above the cap become 0 (mask) or the cap. */
+function importanceWeights(
+  tokens: TokenValues,
+  old: Value,
+  { kind, cap }: ImportanceSettings,
+): Value | undefined {
+  if (kind === 'none') return undefined;
+  const { g, precision, input, detached } = tokens;
+  const { number, sub, min, mul, exp } = arithmetic(tokens);
+  const own = sub(detached(old), input('sampler_logp'));
+  const logarithm = kind.startsWith('sequence') ? sequenceSum(tokens, own) : own;
+  const ratio = exp(min(logarithm, number(largestLog)));
+  if (kind.endsWith('truncate')) return min(ratio, number(cap));
+  return mul(ratio, g.cast(g.op('LessOrEqual', [ratio, number(cap)]), precision));
 }

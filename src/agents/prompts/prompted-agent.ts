@@ -1,32 +1,20 @@
 /** An agent whose texts come from a prompt set: a folder with three templates. */
+
 import { join } from 'node:path';
+import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts, type Facts, short } from '../../environments/catalogue/facts.js';
-import type { EnvironmentSpec, Observation, Space, TextInfo } from '../../environments/environment.js';
+import type { EnvironmentSpec, Space, TextInfo } from '../../environments/environment.js';
+import { count, flag, maybe, maybeText, text } from '../../prompting/context/fields.js';
+import { descriptionSchema } from '../../prompting/context/prompt-context.js';
 import { descriptionContext } from '../../prompting/context/task-context.js';
 import { environmentDescription } from '../../prompting/templates/description.js';
-import {
-  compile,
-  createHandlebars,
-  hashOf,
-  renderer,
-  withField,
-} from '../../prompting/templates/rendering.js';
-import { checkTemplate, type ParsedTemplate } from '../../prompting/templates/template-check.js';
-import { isFile, isFolder, readPartials, readTemplate } from '../../prompting/templates/template-files.js';
-import { type Shape, shapeOfData, shapeOfSchema } from '../../prompting/templates/template-scope.js';
-import { type Agent, genericAgent } from '../agent.js';
-import { type Choice, listedChoices } from '../choices.js';
-import { type Reading, readAction } from '../reading.js';
-import {
-  type AskAgainContext,
-  askAgainSchema,
-  type ObservationContext,
-  observationSchema,
-  type SystemContext,
-  systemSchema,
-} from './context.js';
+import { loadTemplates } from '../../prompting/templates/rendering.js';
+import { fileOfSet, isFolder } from '../../prompting/templates/template-files.js';
+import { shapeOfData, shapeOfSchema, withField } from '../../prompting/templates/template-scope.js';
+import { type Agent, genericAgent, shown } from '../agent.js';
+import { type Choice, listedChoices, type Reading, readAction } from '../reading.js';
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends Required<Agent> {
@@ -36,31 +24,24 @@ export interface PromptedAgent extends Required<Agent> {
 
 export interface AgentOptions {
   readonly environment: EnvironmentSpec;
-  /** The options that the environment was created with. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
   /** Name of a built-in set, path of a folder, or `plain`; defaults to the environment's own set. */
   readonly prompts?: string | undefined;
   readonly reading: Reading;
-  /** The config field that names the set, for messages. */
   readonly field: string;
 }
 
 const plain = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
-/**
- * Opens the agent of a prompt set, or the default one for `plain`.
- * @throws UserError for a missing set or file, a syntax error, a template that uses something undefined, or a
- * set for another environment
- */
+/** Opens the agent of a prompt set, or the default one for `plain`. @throws UserError for an unusable set */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);
   const set = given.prompts ?? defaultSet(environment, view);
   if (set === plain) return { ...genericAgent(environment, reading), hash: '' };
-  const templates = loadTemplates(set, given, view);
+  const templates = openTemplates(set, given, view);
   const { actionSpace, observationSpace, maxSteps = Number.POSITIVE_INFINITY } = environment;
   const stepLimit = Math.min(maxSteps, given.maxSteps);
   const common = { json: reading === 'json', vector: vectorOf(actionSpace) };
@@ -99,9 +80,6 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   };
 }
 
-const shown = (observation: Observation): string =>
-  typeof observation === 'object' ? observation.map(short).join(', ') : String(observation);
-
 /** Worlds of one or two steps, used for testing trainers, show their observations without a template. */
 function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
@@ -123,42 +101,23 @@ function vectorOf(space: Space): SystemContext['vector'] {
   };
 }
 
-function loadTemplates(set: string, given: AgentOptions, view: EnvironmentView | undefined) {
-  const own = join(packageRoot(), 'prompts', 'agents');
-  const folder = findSet(set, own, given, view);
-  const helpers = new Map();
-  const handlebars = createHandlebars(helpers);
-  const partials = new Map([
-    ...readPartials(handlebars, join(packageRoot(), 'prompts')),
-    ...readPartials(handlebars, own),
-    ...readPartials(handlebars, folder),
-  ]);
-  const [system, observation, askAgain] = fileNames.map((name) =>
-    readTemplate(handlebars, fileOfSet(folder, name, given.field), folder),
-  );
+function openTemplates(set: string, given: AgentOptions, view: EnvironmentView | undefined) {
+  const agents = join(packageRoot(), 'prompts', 'agents');
+  const folder = findSet(set, agents, given, view);
   const facts = environmentFacts(given.environment.id, given.options);
   const state = view?.state(view.sample) ?? {};
-  const shapes: readonly (readonly [ParsedTemplate, Shape])[] = [
-    [system!, withField(shapeOfSchema(systemSchema), 'facts', shapeOfData(facts))],
-    [observation!, withField(shapeOfSchema(observationSchema), 'state', shapeOfData(state))],
-    [askAgain!, shapeOfSchema(askAgainSchema)],
+  const shapes = [
+    withField(shapeOfSchema(systemSchema), 'facts', shapeOfData(facts)),
+    withField(shapeOfSchema(observationSchema), 'state', shapeOfData(state)),
+    shapeOfSchema(askAgainSchema),
   ];
-  const checks = shapes.map(([template, shape]) => checkTemplate(template, shape, partials));
-  const problems = checks.flatMap((check) => check.problems);
-  if (problems.length > 0) throw new UserError(problems);
-  const included = [...partials].filter(([name]) => checks.some((check) => check.included.has(name)));
-  for (const [name, { program }] of included)
-    handlebars.registerPartial(name, compile(handlebars, program, helpers));
-  const [renderSystem, renderObservation, renderAskAgain] = shapes.map(([template]) =>
-    renderer(handlebars, template, helpers),
-  );
-  return {
-    facts,
-    system: renderSystem!,
-    observation: renderObservation!,
-    askAgain: renderAskAgain!,
-    hash: hashOf([...shapes.map(([template]) => template), ...included.map(([, partial]) => partial)]),
-  };
+  const wanted = shapes.map((shape, i) => {
+    const file = fileOfSet(folder, fileNames[i]!, fileNames, given.field, join('agents', 'generic'));
+    return { file, folder, shape };
+  });
+  const { hash, render } = loadTemplates(wanted, [join(packageRoot(), 'prompts'), agents, folder]);
+  const [system, observation, askAgain] = render;
+  return { facts, system: system!, observation: observation!, askAgain: askAgain!, hash };
 }
 
 const builtInSets: readonly string[] = [...environmentSets, 'text-world', 'generic'];
@@ -193,14 +152,46 @@ function findSet(
   });
 }
 
-function fileOfSet(folder: string, name: (typeof fileNames)[number], field: string): string {
-  const file = join(folder, `${name}.hbs`);
-  if (isFile(file)) return file;
-  throw new UserError({
-    field,
-    file,
-    message: `the prompt set lacks ${name}.hbs`,
-    alternatives: fileNames.map((required) => `${required}.hbs`),
-    remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', 'agents', 'generic')} and change it`,
-  });
-}
+const actions = z
+  .array(z.strictObject({ text: text('Its name') }))
+  .nullable()
+  .describe('The possible actions, if they can be listed');
+
+const vector = maybe('Set if an action is a list of numbers', {
+  length: count('Number of components'),
+  numbers: text('`number`, `numbers` or `whole numbers`'),
+  several: flag('True if there are several'),
+  example: text('Example: that many zeros'),
+});
+
+const common = { json: flag('True if the reply must be a JSON object'), vector };
+
+/** Variables of `system.hbs`, in addition to `facts` of the environment. */
+export const systemSchema = z.strictObject({
+  ...common,
+  environment: descriptionSchema.describe('The environment'),
+  description: maybeText('Description of the environment, if the package has one'),
+  numeric: flag('True if observations and actions are numbers'),
+  objective: maybeText('The goal of a text world, once the turn that stated it is no longer shown'),
+  actions,
+});
+
+/** Variables of `observation.hbs`, in addition to `state`: the observation by the names of its parts. */
+export const observationSchema = z.strictObject({
+  ...common,
+  observation: text('Observation text'),
+  step: count('Number of the step, from 1'),
+  first: flag('True for the first step'),
+  stepLimit: count('Step limit of an episode'),
+  reward: maybeText('The reward of the previous step'),
+  score: maybeText('The score so far (text worlds)'),
+  maxScore: maybeText('The score of a won game (text worlds)'),
+  actions,
+});
+
+/** Variables of `ask-again.hbs`, for a reply that named no action. */
+export const askAgainSchema = z.strictObject({ ...common, actions });
+
+export type SystemContext = z.output<typeof systemSchema>;
+export type ObservationContext = z.output<typeof observationSchema>;
+export type AskAgainContext = z.output<typeof askAgainSchema>;

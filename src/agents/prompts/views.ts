@@ -7,11 +7,9 @@ import {
 } from '../../environments/catalogue/facts.js';
 import type { Observation } from '../../environments/environment.js';
 
-/** How an environment appears in prompts. */
 export interface EnvironmentView {
   /** Prompt sets, the default first. The terse ones are for small models that will be trained. */
   readonly sets: readonly [string, ...string[]];
-  /** Names of the actions, in order. */
   readonly words: readonly string[];
   /** An arbitrary observation. */
   readonly sample: Observation;
@@ -84,10 +82,8 @@ const views: Readonly<Record<string, (facts: Facts) => EnvironmentView>> = {
   }),
 };
 
-/** The view of a built-in environment; undefined if it has none. */
 export function viewOf(id: string, options: Options): EnvironmentView | undefined {
   return views[environmentName(id)]?.(environmentFacts(id, options));
 }
 
-/** The sets that belong to a single environment. */
 export const environmentSets: readonly string[] = Object.values(views).flatMap((view) => view({}).sets);

@@ -2,8 +2,8 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../base/command.js';
 import { type CommandContext, exitCodes } from '../../base/context.js';
 import { formatProblem, type Problem, UserError } from '../../base/errors.js';
-import type { AdapterFacts } from '../../models/local/facts/adapter-facts.js';
-import type { ModelFacts } from '../../models/local/facts/model-facts.js';
+import type { AdapterSummary } from '../../models/local/summary/adapter-summary.js';
+import type { ModelSummary } from '../../models/local/summary/model-summary.js';
 import type { Quantization } from '../../models/local/weights/quantization.js';
 import { largest } from '../../statistics/descriptive.js';
 
@@ -27,18 +27,20 @@ export const options = (y: Argv) =>
 type Args = Arguments<typeof options>;
 
 /** A model or an adapter: facts, requirements and problems. */
-export type Output = ModelFacts | AdapterFacts;
+export type Output = ModelSummary | AdapterSummary;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
   const { quantizations } = await import('../../models/local/weights/quantization.js');
-  const { adapterFacts, adapterRows, isAdapter } = await import('../../models/local/facts/adapter-facts.js');
+  const { adapterSummary, adapterRows, isAdapter } = await import(
+    '../../models/local/summary/adapter-summary.js'
+  );
   const quantization = readQuantization(args.quantization, quantizations);
   const ignored = listed(args.ignoreKeys);
   const directory = modelDirectory(args.directory ?? embeddedModel, context.cwd);
   if (isAdapter(directory)) {
     const base = args.base === undefined ? undefined : modelDirectory(args.base, context.cwd, '--base');
-    return explain(adapterFacts(directory, base, context.cwd, ignored), adapterRows, args.json, context);
+    return explain(adapterSummary(directory, base, context.cwd, ignored), adapterRows, args.json, context);
   }
   if (args.base !== undefined)
     throw new UserError({
@@ -48,9 +50,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       remedy: 'name the directory that contains adapter_config.json and adapter_model.safetensors',
     });
   if (quantization !== undefined) context.note(`measuring the loss from ${quantization} …`);
-  const { modelFacts } = await import('../../models/local/facts/model-facts.js');
-  const { modelRows } = await import('../../models/local/facts/model-rows.js');
-  const facts = await modelFacts(directory, quantization, ignored, args.directory);
+  const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
+  const facts = await modelSummary(directory, quantization, ignored, args.directory);
   return explain(facts, modelRows, args.json, context);
 }
 

@@ -3,7 +3,7 @@ import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { formatBytes, formatCount } from '../../format/numbers.js';
 import { number, terminalTable, text } from '../../format/table.js';
-import type { ModelSummary } from '../../models/local/facts/model-summary.js';
+import type { ModelOverview } from '../../models/local/summary/model-summary.js';
 
 export const options = (y: Argv) =>
   y
@@ -20,16 +20,16 @@ export type Output = readonly ({
   readonly store: string;
   /** Directory or GGUF file. */
   readonly path: string;
-} & ModelSummary)[];
+} & ModelOverview)[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { findStoredModels } = await import('../../models/local/stores/stored-models.js');
   const { embeddedModel, modelDirectory } = await import('../../models/local/settings.js');
-  const { summariseModel } = await import('../../models/local/facts/model-summary.js');
+  const { modelOverview } = await import('../../models/local/summary/model-summary.js');
   const embedded = { reference: embeddedModel, store: 'policyloop', path: modelDirectory(embeddedModel) };
   const models = [embedded, ...findStoredModels(context.env)].map((model) => ({
     ...model,
-    ...summariseModel(model.path),
+    ...modelOverview(model.path),
   }));
   if (args.json) {
     context.print(JSON.stringify(models satisfies Output));

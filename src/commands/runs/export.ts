@@ -3,10 +3,9 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import type { ExportedCurves } from '../../data/event-files.js';
-import type { ExportedTable } from '../../data/export.js';
 import { plural } from '../../format/numbers.js';
 import { shellWord } from '../../format/one-line.js';
+import type { ExportedCurves, ExportedTable } from '../../runs/tables/export.js';
 
 export const options = (y: Argv) =>
   y
@@ -29,8 +28,8 @@ export type Output = readonly ExportedTable[] | readonly ExportedCurves[];
 type Context = Pick<CommandContext, 'cwd' | 'print'>;
 
 export async function execute(args: Args, { cwd, print }: Context): Promise<number> {
-  const { exportFormats, exportRuns } = await import('../../data/export.js');
-  const { selectRuns } = await import('../../data/selected-runs.js');
+  const { exportFormats, exportRuns } = await import('../../runs/tables/export.js');
+  const { selectRuns } = await import('../../runs/tables/query.js');
   if (args.format === 'tensorboard') return exportCurves(args, { cwd, print });
   const format = exportFormats.find((one) => one === args.format);
   if (format === undefined)
@@ -50,8 +49,8 @@ export async function execute(args: Args, { cwd, print }: Context): Promise<numb
 }
 
 async function exportCurves({ json, out, runs, runsDir }: Args, { cwd, print }: Context): Promise<number> {
-  const { exportEventFiles } = await import('../../data/event-files.js');
-  const { selectRuns } = await import('../../data/selected-runs.js');
+  const { exportEventFiles } = await import('../../runs/tables/export.js');
+  const { selectRuns } = await import('../../runs/tables/query.js');
   const written = exportEventFiles(selectRuns(runs, { cwd, runsDir }), resolve(cwd, out));
   const shown = written.map((one) => ({ ...one, file: shownPath(one.file, cwd) }));
   const lines = shown.map(({ file, values }) => `${file}  ${plural(values, 'value')}`);

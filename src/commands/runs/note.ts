@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
-import type { Labels } from '../../archive/labels.js';
 import { type Arguments, common } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
+import type { Labels } from '../../runs/listing/listing.js';
 
 export const options = (y: Argv) =>
   y
@@ -21,8 +21,8 @@ export type Output = readonly ({ readonly run: string } & Labels)[];
 
 /** `policyloop note <run> [text]`. */
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
-  const { findAll } = await import('../../archive/names.js');
-  const { changeLabels } = await import('../../archive/labels.js');
+  const { findAll } = await import('../../runs/listing/names.js');
+  const { changeLabels } = await import('../../runs/listing/listing.js');
   const { text } = args;
   const labelled: Output[number][] = [];
   for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {

@@ -2,7 +2,7 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
-import type { Value } from '../../data/query.js';
+import type { Value } from '../../runs/tables/query.js';
 
 export const options = (y: Argv) =>
   y
@@ -28,8 +28,8 @@ type Args = Arguments<typeof options>;
 export type Output = readonly Readonly<Record<string, Value>>[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { answerText, selectRuns } = await import('../../data/selected-runs.js');
-  const { query } = await import('../../data/query.js');
+  const { answerText, selectRuns } = await import('../../runs/tables/query.js');
+  const { query } = await import('../../runs/tables/query.js');
   const { columns, cwd, print } = context;
   if (args.csv && args.json)
     throw new UserError({

@@ -30,8 +30,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 async function removeRuns(args: Args, context: CommandContext): Promise<number> {
-  const { findAll } = await import('../../archive/names.js');
-  const { bytesIn, moveToTrash, requireIdle } = await import('../../archive/trash.js');
+  const { findAll } = await import('../../runs/listing/names.js');
+  const { bytesIn, moveToTrash, requireIdle } = await import('../../runs/listing/trash.js');
   const { cwd, print } = context;
   const places = { cwd, runsDir: args.runsDir };
   const names = args.runs ?? [];
@@ -68,7 +68,7 @@ async function removeRuns(args: Args, context: CommandContext): Promise<number> 
 }
 
 async function emptyAll(args: Args, context: CommandContext): Promise<number> {
-  const { bytesIn, emptyTrash, trashed } = await import('../../archive/trash.js');
+  const { bytesIn, emptyTrash, trashed } = await import('../../runs/listing/trash.js');
   const { cwd, print } = context;
   const all = trashed({ cwd, runsDir: args.runsDir });
   const found = all.flatMap(({ folder, names }) => names.map((name) => shownPath(`${folder}/${name}`, cwd)));

@@ -1,8 +1,8 @@
 import type { Argv } from 'yargs';
-import type { Steered } from '../../archive/steer.js';
 import { type Arguments, common } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import type { Steered } from '../../runs/listing/steer.js';
 
 export const options = (y: Argv) =>
   y
@@ -29,8 +29,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       ...{ field: 'overrides', message: 'give a setting to change' },
       alternatives: ['iterations=200', 'limits.calls=500', 'target=475'],
     });
-  const { steerRuns } = await import('../../archive/steer-runs.js');
-  const { readChanges } = await import('../../experiment/control/control.js');
+  const { steerRuns } = await import('../../runs/listing/steer.js');
+  const { readChanges } = await import('../../experiment/run-commands.js');
   const check = (path: string) => {
     if (readChanges(path, overrides).changes.length > 0) return;
     throw new UserError({

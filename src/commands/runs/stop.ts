@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
-import type { Steered } from '../../archive/steer.js';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import type { CommandContext } from '../../base/context.js';
+import type { Steered } from '../../runs/listing/steer.js';
 
 export const options = (y: Argv) =>
   y
@@ -18,6 +18,6 @@ type Args = Arguments<typeof options>;
 export type Output = readonly Steered[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
-  const { steerRuns } = await import('../../archive/steer-runs.js');
+  const { steerRuns } = await import('../../runs/listing/steer.js');
   return steerRuns(args, { action: 'stop', now: args.now }, context);
 }

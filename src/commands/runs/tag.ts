@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
-import type { Labels } from '../../archive/labels.js';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, shownPath } from '../../base/context.js';
+import type { Labels } from '../../runs/listing/listing.js';
 
 export const options = (y: Argv) =>
   y
@@ -24,8 +24,8 @@ type Args = Arguments<typeof options>;
 export type Output = readonly ({ readonly run: string } & Labels)[];
 
 export async function execute(args: Args, { cwd, print }: CommandContext): Promise<number> {
-  const { findAll } = await import('../../archive/names.js');
-  const { changeLabels } = await import('../../archive/labels.js');
+  const { findAll } = await import('../../runs/listing/names.js');
+  const { changeLabels } = await import('../../runs/listing/listing.js');
   const given = args.tags ?? [];
   const labelled: Output[number][] = [];
   for (const path of findAll(args.run, { cwd, runsDir: args.runsDir })) {

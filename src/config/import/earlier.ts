@@ -67,7 +67,7 @@ function refusal(draft: Draft): { readonly field: string; readonly message: stri
   const asked = (key: string) => isOn(given(draft.theirs, key));
   if (!asked('beam')) return undefined;
   if (asked('random'))
-    return { field: 'random', message: 'draws the steps of a beam at random, which no control here does' };
+    return { field: 'random', message: 'draws the steps of a beam at random, which no baseline here does' };
   const reward = ['forward_reward_only', 'llm_reward'].find(asked);
   if (reward === undefined) return undefined;
   return {

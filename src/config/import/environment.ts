@@ -1,6 +1,6 @@
 import { UserError } from '../../base/errors.js';
 import { environmentIds, environmentInfo, isRemoteId } from '../../environments/catalogue/open.js';
-import { standFor } from '../../environments/catalogue/versions.js';
+import { replacementFor } from '../../environments/catalogue/versions.js';
 import { isMapping } from '../../settings/schema.js';
 import { carry, change, type Draft, drop, given, isOn, type TheirConfig } from './draft.js';
 
@@ -37,7 +37,7 @@ function namedEnvironment(id: unknown): EnvironmentChoice {
 /** Our equivalent of their id; undefined if there is no built-in one. */
 function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
-  const stand = standFor(id);
+  const stand = replacementFor(id);
   if (stand !== undefined) return { id: stand.id, reason: stand.note };
   const known = infoOf(id);
   if (known !== undefined) {

@@ -1,75 +1,35 @@
 import { z } from 'zod';
 import { Acrobot } from '../classic-control/acrobot.js';
 import { CartPole } from '../classic-control/cart-pole.js';
-import { MountainCar } from '../classic-control/mountain-car.js';
-import { MountainCarContinuous } from '../classic-control/mountain-car-continuous.js';
+import { MountainCar, MountainCarContinuous } from '../classic-control/mountain-car.js';
 import { Pendulum } from '../classic-control/pendulum.js';
-import type { Environment, Task } from '../environment.js';
-import { limitedEnvironment } from '../limited-environment.js';
+import { locomotion } from '../mujoco/locomotion.js';
+import { pendulums } from '../mujoco/pendulums.js';
+import { type CatalogueEntry, entry } from '../options.js';
 import {
-  halfCheetah,
-  halfCheetahOptions,
-  hopper,
-  hopperOptions,
-  swimmer,
-  swimmerOptions,
-  walker2d,
-  walker2dOptions,
-} from '../mujoco/locomotion.js';
-import {
-  invertedDoublePendulum,
-  invertedDoublePendulumOptions,
-  invertedPendulum,
-  invertedPendulumOptions,
-} from '../mujoco/pendulums.js';
-import { reacher, reacherOptions } from '../mujoco/reacher.js';
-import { optionNames, parseOptions } from '../options.js';
-import { MazeWalk } from '../props/maze.js';
-import {
+  MazeWalk,
   mazeIds,
   mazeSize,
   randomMaze,
   randomMazeOptions,
   sampleMaze,
   sampleMazeOptions,
-} from '../props/maze-layout.js';
+} from '../props/maze.js';
 import { NavigationTrack } from '../props/navigation-track.js';
 import { Nim } from '../props/nim.js';
 import { Pong } from '../props/pong.js';
-import { lastArm, TextBandit } from '../text/bandit.js';
-import { probeIds, TextProbe } from '../text/probes.js';
-import { TextGameTask } from '../text/text-game-task.js';
+import { lastArm, probes, TextProbe, textBandit } from '../text/probes.js';
+import { TextGameTask } from '../text/text-game.js';
 import { loadGame, TextWorldPlay } from '../text/textworld/game.js';
 import { readGame } from '../text/textworld/game-file.js';
 import { dialects } from '../text/textworld/quests.js';
-import { isStory, loadStory } from '../text/textworld/story-play.js';
+import { isStory, loadStory } from '../text/textworld/story.js';
 import { textWorlds } from '../text/worlds/worlds.js';
 import { Blackjack } from '../toy-text/blackjack.js';
-import { cliffWalking } from '../toy-text/cliff-walking.js';
-import { frozenLake, frozenLakeOptions } from '../toy-text/frozen-lake.js';
+import { cliffWalking, frozenLake, frozenLakeOptions } from '../toy-text/grid-walks.js';
 import { Taxi, taxiOptions } from '../toy-text/taxi.js';
 import { isSyntheticId, syntheticEntry, syntheticIds } from './synthetic.js';
-import { standFor } from './versions.js';
-
-/** What is known about an environment without loading it. */
-export interface EnvironmentInfo {
-  readonly id: string;
-  /** Ids of older versions with identical behaviour. */
-  readonly aliases: readonly string[];
-  /** Option names, spelled as in Gymnasium. */
-  readonly options: readonly string[];
-  /** Default values of the options; options without a default are absent. */
-  readonly defaults: Readonly<Record<string, unknown>>;
-  /**
-   * Steps after which an episode is truncated, unless an option overrides it. Undefined for no limit, and for
-   * synthetic tasks, whose limits are drawn at random.
-   */
-  readonly maxSteps: number | undefined;
-}
-
-export interface CatalogueEntry extends EnvironmentInfo {
-  make(options: Readonly<Record<string, unknown>>): Promise<Environment>;
-}
+import { replacementFor } from './versions.js';
 
 const flag = z.boolean();
 const noOptions = z.strictObject({});
@@ -108,18 +68,8 @@ export const catalogue: readonly CatalogueEntry[] = [
     z.strictObject({ natural: flag.default(false), sab: flag.default(true) }),
     (options) => new Blackjack(options),
   ),
-  entry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
-  entry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
-  entry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),
-  entry('Swimmer-v5', { maxSteps: 1000 }, swimmerOptions, swimmer),
-  entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
-  entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
-  entry(
-    'InvertedDoublePendulum-v5',
-    { maxSteps: 1000 },
-    invertedDoublePendulumOptions,
-    invertedDoublePendulum,
-  ),
+  ...locomotion,
+  ...pendulums,
   entry('Nim-v0', {}, noOptions, () => new Nim()),
   entry('Pong-v0', { maxSteps: 1000 }, noOptions, () => new Pong()),
   entry(
@@ -141,9 +91,9 @@ export const textCatalogue: readonly CatalogueEntry[] = [
     'bandit',
     {},
     z.strictObject({ best: z.int().min(0).max(lastArm).default(2) }),
-    (options) => new TextBandit(options),
+    (options) => new TextProbe(textBandit(options)),
   ),
-  ...probeIds.map((id) => entry(id, {}, noOptions, () => new TextProbe(id))),
+  ...Object.entries(probes).map(([id, probe]) => entry(id, {}, noOptions, () => new TextProbe(probe))),
   ...textWorlds.map(({ name, maxSteps, options, game }) =>
     entry(`text:${name}`, { maxSteps }, options, (own) => new TextGameTask((random) => game(own, random))),
   ),
@@ -172,7 +122,7 @@ export function findEntry(written: string): CatalogueEntry | undefined {
     (item) => item.id === written || item.aliases.includes(written),
   );
   if (known !== undefined) return known;
-  const id = standFor(written)?.id ?? written;
+  const id = replacementFor(written)?.id ?? written;
   if (id !== written) return findEntry(id);
   if (isSyntheticId(id)) return syntheticEntry(id);
   if (id.startsWith(textWorldPrefix)) return textWorldEntry(id);
@@ -188,23 +138,4 @@ function randomMazeEntry(id: string): CatalogueEntry {
 function mazeLimit(id: string): { readonly maxSteps: number } {
   const { width, height } = mazeSize(id)!;
   return { maxSteps: width * height === 9 ? 200 : 20 * width * height };
-}
-
-function entry<S extends z.ZodObject>(
-  id: string,
-  { aliases = [], maxSteps }: Partial<Pick<EnvironmentInfo, 'aliases' | 'maxSteps'>>,
-  schema: S,
-  create: (options: z.output<S>) => Task | Promise<Task>,
-): CatalogueEntry {
-  return {
-    id,
-    aliases,
-    options: optionNames(schema),
-    defaults: { ...schema.parse({}), ...(maxSteps !== undefined && { max_episode_steps: maxSteps }) },
-    maxSteps,
-    async make(options) {
-      const { own, maxEpisodeSteps = maxSteps } = parseOptions(id, schema, options);
-      return limitedEnvironment(id, await create(own), maxEpisodeSteps === -1 ? undefined : maxEpisodeSteps);
-    },
-  };
 }

@@ -1,10 +1,7 @@
-/**
- * Plain data about an environment's options for its description template. Every fact is present whatever the
- * options are, so that templates can be checked when loaded.
- */
+/** Plain data about an environment's options for its description template. Every fact is always present. */
 import { snakeCase } from '../options.js';
-import { randomMaze, sampleMaze } from '../props/maze-layout.js';
-import { frozenLakeMaps } from '../toy-text/frozen-lake.js';
+import { randomMaze, sampleMaze } from '../props/maze.js';
+import { frozenLakeMaps } from '../toy-text/grid-walks.js';
 
 export type Facts = { readonly [name: string]: Fact };
 export type Fact = string | number | boolean | readonly Fact[] | Facts;
@@ -22,12 +19,10 @@ export function short(value: number): string {
   return significant(value, 4);
 }
 
-/** Formats a number with at most `digits` significant digits. */
 export function significant(value: number, digits: number): string {
   return String(Number(value.toPrecision(digits)) + 0);
 }
 
-/** The maze of the environment with this id, drawn with characters. */
 function mazeFacts(options: Options, id: string): Facts {
   const { lines, width, height, start, goal } = id.startsWith('maze-random')
     ? randomMaze(id, {
@@ -147,14 +142,14 @@ function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
 
-/**
- * @param id of the environment, e.g. `FrozenLake-v1`
- * @param options as passed to the environment, which has already checked them; snake_case or camelCase
- */
+/** Facts for an id such as `FrozenLake-v1` and valid options; snake_case or camelCase. */
 export function environmentFacts(id: string, options: Options): Facts {
-  const facts = factsOf[environmentName(id)] ?? factsOf[environmentFamily(id)];
-  return facts?.(snakeCased(options), id) ?? {};
+  return entryFor(factsOf, id)?.(snakeCased(options), id) ?? {};
 }
+
+/** The entry for the id without its version, or for the part before its first hyphen. */
+export const entryFor = <T>(table: Readonly<Record<string, T>>, id: string): T | undefined =>
+  table[environmentName(id)] ?? table[environmentFamily(id)];
 
 /** The id without its version: `CartPole` for `CartPole-v1`. */
 export function environmentName(id: string): string {

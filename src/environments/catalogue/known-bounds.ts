@@ -3,16 +3,9 @@
 import { type Interval, unbounded } from '../../statistics/bootstrap.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import type { EnvironmentConfig } from '../settings.js';
-import {
-  environmentFacts,
-  environmentFamily,
-  environmentName,
-  type Options,
-  option,
-  snakeCased,
-} from './facts.js';
+import { entryFor, environmentFacts, environmentName, type Options, option, snakeCased } from './facts.js';
 import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
-import { standFor } from './versions.js';
+import { replacementFor } from './versions.js';
 
 export interface ReturnBound {
   /** No policy has a higher mean return. */
@@ -25,30 +18,22 @@ export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
 ): ReturnBound | undefined {
-  const bare = standFor(id)?.id ?? id.replace(/^gymnasium:/, '');
-  const bound = bounds[environmentName(bare)] ?? bounds[environmentFamily(bare)];
-  return bound?.(snakeCased(options), steps);
+  const bare = replacementFor(id)?.id ?? id.replace(/^gymnasium:/, '');
+  return entryFor(bounds, bare)?.(snakeCased(options), steps);
 }
 
-/**
- * The maximum return of a single episode, even with luck. Known only for built-in environments, because
- * another program may run a modified environment under the same name.
- * @param steps after which an episode is cut off, by the environment or by the evaluation
- */
+/** The maximum return of one episode, even with luck; undefined for remote environments, which may be modified. */
 export function highestReturn(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
 ): number | undefined {
   const { id, options } = environment;
   if (isRemoteId(id)) return undefined;
-  const lucky = luckiest[environmentName(standFor(id)?.id ?? id)];
+  const lucky = luckiest[environmentName(replacementFor(id)?.id ?? id)];
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/**
- * Episode bounds for environments in which an episode may exceed the best mean return, or options invalidate
- * that bound.
- */
+/** Bounds where a lucky episode may exceed the best mean return, or options invalidate that bound. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
@@ -95,7 +80,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   // Sutton and Barto's rules (Gymnasium's default), with an infinite deck.
   Blackjack: (options) =>
     option(options, 'sab', true)
-      ? { value: -0.043, because: 'perfect play loses that much a game' }
+      ? { value: -0.043, because: 'perfect play loses that much per game' }
       : undefined,
   Nim: () => ({ value: 1, because: 'a won game earns 1' }),
   Pong: (_options, steps) =>
@@ -134,11 +119,7 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
     : { value: 1, because: 'the goal earns 1' };
 }
 
-/**
- * The range of an episode's return, ends included; ±Infinity if unknown: for remote or module environments
- * and for user-defined rewards.
- * @param evaluation `reward` and `maxSteps` of the config
- */
+/** The range of an episode's return, ends included; ±Infinity if unknown. @param evaluation `reward` and `maxSteps` */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
@@ -149,17 +130,14 @@ export function returnRange(
   const own = option<number | undefined>(options, 'max_episode_steps', environmentInfo(id).maxSteps);
   const steps = own === undefined || own === -1 ? maxSteps : Math.min(own, maxSteps);
   if (environmentName(id) === 'FrozenLake') return lakeRange(options, steps);
-  const low = lowest[environmentName(id)] ?? lowest[environmentFamily(id)];
+  const low = entryFor(lowest, id);
   return [
     low?.(options, steps, id) ?? Number.NEGATIVE_INFINITY,
     highestReturn(environment, steps) ?? Number.POSITIVE_INFINITY,
   ];
 }
 
-/**
- * The minimum return of an episode with at least one step. Continuous actions are not clipped, so the cost of
- * effort is unbounded.
- */
+/** The minimum return of an episode. Continuous actions are not clipped, so the cost of effort is unbounded. */
 const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
   CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
   MountainCar: (_options, steps) => -steps,

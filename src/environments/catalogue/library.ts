@@ -8,7 +8,6 @@ import { makeEnvironment, openEnvironment } from './open.js';
 /** Ids of text worlds: `text:cooking`, `textworld:game.json`. */
 type TextWorldId = `text:${string}` | `textworld:${string}`;
 
-/** Ids of text worlds that another program runs. */
 type RemoteTextWorldId = `${typeof remoteTextWorlds}${string}`;
 const remoteTextWorlds = 'textworld-express:';
 
@@ -64,10 +63,9 @@ async function makeAny(
   return environment.info === undefined ? environment : withInfo(environment);
 }
 
-/** Plays one episode at a time. */
 function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
-  const { id, observationSpace, actionSpace, maxSteps, batches } = remote;
-  const batch = batches[0]!;
+  const { id, actionSpace } = remote;
+  const batch = remote.batches[0]!;
   let random: RandomGenerator | undefined;
   let phase: 'new' | 'running' | 'finished' = 'new';
   const started = () => {
@@ -75,10 +73,7 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
     return batch;
   };
   return {
-    id,
-    observationSpace,
-    actionSpace,
-    ...(maxSteps !== undefined && { maxSteps }),
+    ...specOf(remote),
     async reset(seed) {
       if (seed !== undefined || random === undefined) random = createGenerator(seed);
       // The programs accept only seeds below 2^31.
@@ -101,13 +96,15 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
   };
 }
 
+const specOf = ({ id, observationSpace, actionSpace, maxSteps }: EnvironmentSpec): EnvironmentSpec => ({
+  ...{ id, observationSpace, actionSpace },
+  ...(maxSteps !== undefined && { maxSteps }),
+});
+
 function withInfo(environment: Environment): TextEnvironment {
-  const { id, observationSpace, actionSpace, maxSteps, gold, close } = environment;
+  const { gold, close } = environment;
   return {
-    id,
-    observationSpace,
-    actionSpace,
-    ...(maxSteps !== undefined && { maxSteps }),
+    ...specOf(environment),
     reset: (seed) => ({ observation: String(environment.reset(seed)), info: environment.info!() }),
     step(command) {
       const step = environment.step(command);

@@ -1,7 +1,7 @@
-/** Environments of users: of a module that a config names, or an object of the program that plays. */
+/** Environments written by users: created by a module, or passed in as an object. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
-import { longestList, plainCopy } from '../../modules/plain.js';
+import { longestList, plainCopy } from '../../modules/host-messages.js';
 import { type UserCall, watched } from '../../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
 import type { RandomGenerator } from '../../random/generator.js';
@@ -17,12 +17,12 @@ import {
   type TaskStep,
 } from '../environment.js';
 import type { Frame } from '../frame.js';
-import { isMember, limitedEnvironment } from '../limited-environment.js';
+import { isMember, LimitedEnvironment } from '../limited-environment.js';
 import { EnvironmentError } from '../remote/remote-environment.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 
-// Zod prepares itself at the first use: a module of the same thread may change the language afterwards.
+// Zod prepares itself at its first use; do that before a user's module can change built-ins in this thread.
 for (const space of [
   { kind: 'discrete', n: 1 },
   { kind: 'box', low: [0], high: [1] },
@@ -30,24 +30,20 @@ for (const space of [
 ])
   recordedSpace.safeParse(space);
 
-/** An environment as a user may write it. */
+/** An environment as users write it. */
 export interface UserEnvironment
   extends EnvironmentWords,
     Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
-  /** How lists and prompts call it; of a module, the module's name stands for it. */
+  /** Name in lists and prompts; an environment from a module has the module's name. */
   readonly name?: string;
   /** The same as `name`. */
   readonly id?: string;
-  /** Starts an episode. The same seed starts the same episode; `random` follows from it, so that drawing from it does. */
+  /** Starts an episode. The same seed starts the same episode; `random` is seeded with it. */
   reset(seed: number, random: RandomGenerator): Observation;
   step(action: Action): TaskStep;
 }
 
-/**
- * The environment that a module makes. Its id is `module:<name>`, so that it never passes for a built-in one.
- * @param seconds longest wait for a call
- * @throws UserError that names the file, and what is missing or wrong
- */
+/** Creates the environment of a module, with the id `module:<name>`. @throws UserError that names file and fault */
 export async function moduleEnvironment(
   path: string,
   options: Readonly<Record<string, unknown>>,
@@ -59,53 +55,44 @@ export async function moduleEnvironment(
 }
 
 /**
- * Checks what an environment of a user returns, step by step, and what it is given.
- * @param file that it comes from; undefined for an object
- * @throws UserError for a missing member; its steps throw EnvironmentError for what it throws and for nonsense
+ * Checks a user's environment: its members now, its observations, rewards and flags at each step.
+ * @param file of its module; undefined for an object
+ * @throws UserError for a missing or invalid member; its steps throw EnvironmentError for errors and invalid results
  */
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
+  const subject = file === undefined ? `the environment ${id}` : `the environment made by ${origin}`;
   const wrong = (message: string, value?: unknown) =>
     new UserError({ ...(file && { file }), message, ...(value !== undefined && { value }) });
-  const subject = file === undefined ? `the environment ${id}` : `the environment made by ${origin}`;
-  if (!isRecord(made) || typeof made === 'function') throw wrong(`create returned no environment`);
-  for (const name of ['observationSpace', 'actionSpace', 'reset', 'step']) {
+  if (!isRecord(made) || typeof made === 'function') throw wrong('create returned no environment');
+  const check = (name: string, isValid: (value: unknown) => boolean, expected: string) => {
+    if (made[name] !== undefined && !isValid(made[name]))
+      throw wrong(`${name} of ${subject} must be ${expected}`, made[name]);
+  };
+  for (const name of ['observationSpace', 'actionSpace', 'reset', 'step'])
     if (made[name] === undefined) throw wrong(`${subject} has no member ${name}`);
-  }
-  for (const name of ['reset', 'step', 'frame', 'close']) {
-    if (made[name] !== undefined && typeof made[name] !== 'function') {
-      throw wrong(`${name} of ${subject} is no function`, made[name]);
-    }
-  }
-  const { maxSteps, stepSeconds } = made;
-  if (maxSteps !== undefined && !(Number.isInteger(maxSteps) && Number(maxSteps) >= 1)) {
-    throw wrong(`maxSteps of ${subject} must be a whole number of at least 1`, maxSteps);
-  }
-  if (stepSeconds !== undefined && !(Number.isFinite(stepSeconds) && Number(stepSeconds) > 0)) {
-    throw wrong(`stepSeconds of ${subject} must be a number above 0`, stepSeconds);
-  }
-  const space = (name: 'observationSpace' | 'actionSpace') => {
+  for (const name of ['reset', 'step', 'frame', 'close'])
+    check(name, (value) => typeof value === 'function', 'a function');
+  check('maxSteps', (value) => Number.isInteger(value) && Number(value) >= 1, 'a whole number of at least 1');
+  check('stepSeconds', (value) => Number.isFinite(value) && Number(value) > 0, 'a number above 0');
+  check('description', (value) => typeof value === 'string', 'a string');
+  const space = (name: 'observationSpace' | 'actionSpace', names: 'observationNames' | 'actionNames') => {
     const checked = checkedSpace(made[name]);
     if (typeof checked === 'string') throw wrong(`${name} of ${subject}: ${checked}`, made[name]);
+    const count =
+      checked.kind === 'text' ? 0 : checked.kind === 'discrete' ? checked.n : dimensionsOf(checked);
+    const isList = (value: unknown) =>
+      Array.isArray(value) && value.length === count && value.every((one) => typeof one === 'string');
+    check(names, isList, `a list of ${count} strings`);
     return checked;
   };
-  const [observationSpace, actionSpace] = [space('observationSpace'), space('actionSpace')];
-  const task = new UserTask(made, origin, file, observationSpace, actionSpace);
-  const environment = limitedEnvironment(id, task, maxSteps as number | undefined);
-  const { description, observationNames, actionNames } = made;
-  if (description !== undefined && typeof description !== 'string')
-    throw wrong(`description of ${subject} must be a text`, description);
-  const names = (name: string, given: unknown, named: Space) => {
-    if (given === undefined) return;
-    const count = named.kind === 'text' ? 0 : named.kind === 'discrete' ? named.n : dimensionsOf(named);
-    if (Array.isArray(given) && given.length === count && given.every((one) => typeof one === 'string'))
-      return;
-    throw wrong(`${name} of ${subject} must be a list of ${count} texts`, given);
-  };
-  names('observationNames', observationNames, observationSpace);
-  names('actionNames', actionNames, actionSpace);
+  const observationSpace = space('observationSpace', 'observationNames');
+  const task = new UserTask(made, origin, file, observationSpace, space('actionSpace', 'actionNames'));
+  const environment = new LimitedEnvironment(id, task, made.maxSteps as number | undefined);
   const words = Object.fromEntries(
-    Object.entries({ description, observationNames, actionNames }).filter(([, value]) => value !== undefined),
+    ['description', 'observationNames', 'actionNames'].flatMap((name) =>
+      made[name] === undefined ? [] : [[name, made[name]]],
+    ),
   ) as EnvironmentWords;
   return Object.keys(words).length > 0 ? Object.assign(environment, { words }) : environment;
 }
@@ -129,16 +116,16 @@ function checkedSpace(space: unknown): Space | string {
   const { success, data, error } = recordedSpace.safeParse(copy);
   if (!success) {
     const { path, message } = error.issues[0]!;
-    return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}, give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n} or {kind: 'text'}`;
+    return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}; give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n} or {kind: 'text'}`;
   }
   if (data.kind === 'discrete' && data.n > longestList) return `n must not be above ${longestList}`;
   if (data.kind !== 'box') return data;
   const { low, high } = data;
-  if (low.length === 0 || low.length !== high.length) return 'low and high must have one number a dimension';
+  if (low.length === 0 || low.length !== high.length)
+    return 'low and high must have one number per dimension';
   return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not be above high';
 }
 
-/** Infinite bounds as they are recorded. */
 function unbounded(bounds: unknown): unknown {
   if (!Array.isArray(bounds) && !ArrayBuffer.isView(bounds)) return bounds;
   return Array.from(bounds as ArrayLike<unknown>, (bound) =>
@@ -167,8 +154,9 @@ class UserTask implements Task {
     this.observationSpace = observationSpace;
     this.actionSpace = actionSpace;
     if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
-    if (made.frame !== undefined) this.frame = () => this.#frame();
-    // Only what a module made is closed here; a caller closes an object of its own.
+    if (made.frame !== undefined)
+      this.frame = () => this.#read('frame', () => this.#frame(this.#call('frame')));
+    // Close only what a module made; callers close their own objects.
     if (made.close !== undefined && file !== undefined)
       this.close = () => this.#read('close', () => void this.#call('close'));
   }
@@ -190,37 +178,35 @@ class UserTask implements Task {
     if (typeof reward !== 'number' || !Number.isFinite(reward)) {
       throw this.#invalid(`the reward of a step is ${shown(reward)}`, 'a finite number');
     }
-    const flag = (name: string, value: unknown): boolean => {
-      if (typeof value === 'boolean') return value;
-      throw this.#invalid(`${name} of a step is ${shown(value)}`, 'true or false');
-    };
-    const ends = { terminated: flag('terminated', terminated), truncated: flag('truncated', truncated) };
-    return { observation: this.#observation(observation, 'step'), reward, ...ends };
+    if (typeof terminated !== 'boolean') throw this.#notFlag('terminated', terminated);
+    if (typeof truncated !== 'boolean') throw this.#notFlag('truncated', truncated);
+    return { observation: this.#observation(observation, 'step'), reward, terminated, truncated };
   }
 
   /** A checked copy, since the user's next step may change the original. */
   #observation(observation: unknown, from: string): Observation {
     const space = this.observationSpace;
+    const given = `the observation of ${from}`;
     if (space.kind === 'discrete') {
       if (isMember(observation as Observation, space)) return observation as number;
       const { n, start = 0 } = space;
       throw this.#invalid(
-        `the observation of ${from} is ${shown(observation)}`,
+        `${given} is ${shown(observation)}`,
         `a whole number from ${start} to ${start + n - 1}`,
       );
     }
     if (space.kind === 'text') {
       if (typeof observation === 'string') return observation;
-      throw this.#invalid(`the observation of ${from} is ${shown(observation)}`, 'a text');
+      throw this.#invalid(`${given} is ${shown(observation)}`, 'a string');
     }
-    const length = space.kind === 'box' ? space.low.length : space.spaces.length;
+    const length = dimensionsOf(space);
     const isVector: boolean = Array.isArray(observation) || ArrayBuffer.isView(observation);
-    const given = observation as ArrayLike<unknown>;
-    if (!isVector || given.length !== length) {
-      const got = isVector ? `has ${given.length} numbers` : `is ${shown(observation)}`;
-      throw this.#invalid(`the observation of ${from} ${got}`, `an array of ${length}`);
+    const values = observation as ArrayLike<unknown>;
+    if (!isVector || values.length !== length) {
+      const got = isVector ? `has ${values.length} numbers` : `is ${shown(observation)}`;
+      throw this.#invalid(`${given} ${got}`, `an array of ${length}`);
     }
-    const vector = Array.from(given);
+    const vector = Array.from(values);
     const bad = vector.findIndex((value) => typeof value !== 'number' || !Number.isFinite(value));
     if (bad >= 0) {
       throw this.#invalid(`observation[${bad}] of ${from} is ${shown(vector[bad])}`, 'a finite number');
@@ -228,20 +214,17 @@ class UserTask implements Task {
     return vector as number[];
   }
 
-  #frame(): Frame {
-    return this.#read('frame', () => {
-      const frame = this.#call('frame');
-      if (isRecord(frame) && isRecord(frame.view) && Array.isArray(frame.shapes))
-        return frame as unknown as Frame;
-      throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
-    });
+  #frame(frame: unknown): Frame {
+    if (isRecord(frame) && isRecord(frame.view) && Array.isArray(frame.shapes))
+      return frame as unknown as Frame;
+    throw this.#invalid(`frame returned ${shown(frame)}`, '{view: {min, max}, shapes: [...]}');
   }
 
   #call(member: UserCall, ...given: readonly unknown[]): unknown {
     return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
   }
 
-  /** Calls a member and reads what it returns: a getter may throw, too. */
+  /** Calls a member and reads its result; getters may throw, too. */
   #read<T>(member: UserCall, read: () => T): T {
     try {
       return read();
@@ -251,6 +234,10 @@ class UserTask implements Task {
       const place = line === undefined ? this.#origin : `${this.#origin}:${line}`;
       throw new EnvironmentError('raised', `${place}: ${member} threw: ${messageOf(error)}`);
     }
+  }
+
+  #notFlag(name: string, value: unknown): EnvironmentError {
+    return this.#invalid(`${name} of a step is ${shown(value)}`, 'true or false');
   }
 
   #invalid(message: string, expected: string): EnvironmentError {

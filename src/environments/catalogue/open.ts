@@ -1,15 +1,9 @@
 import { nearest, UserError } from '../../base/errors.js';
 import { isModulePath } from '../../modules/user-module.js';
 import type { Environment } from '../environment.js';
+import type { CatalogueEntry, EnvironmentInfo } from '../options.js';
 import type { RemoteEnvironment } from '../remote/remote-environment.js';
-import {
-  type CatalogueEntry,
-  catalogue,
-  type EnvironmentInfo,
-  findEntry,
-  textCatalogue,
-  textWorldPrefix,
-} from './catalogue.js';
+import { catalogue, findEntry, textCatalogue, textWorldPrefix } from './catalogue.js';
 import { environmentName } from './facts.js';
 
 /** The ids of all built-in numeric environments, without aliases. Numeric policies can act in these. */
@@ -75,7 +69,6 @@ export const isBuiltInId = (id: string): boolean =>
 /** Whether the environment can be created without importing, starting or reading anything that the id names. */
 export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
-/** Whether another program runs the environment. */
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 
 const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
@@ -106,7 +99,7 @@ export async function openEnvironment(
     const { openTextWorldExpress } = await import('../remote/textworld-express.js');
     return openTextWorldExpress(id, options, settings);
   }
-  const { openPythonEnvironment } = await import('../remote/python-bridge.js');
+  const { openPythonEnvironment } = await import('../remote/python.js');
   return openPythonEnvironment(id, options, settings);
 }
 
@@ -127,26 +120,26 @@ function unknownEnvironment(id: string): UserError {
   if (typeof id !== 'string') return refuse('the id must be a string', undefined, ids);
   if (isRemoteId(id)) {
     return refuse(
-      'another program plays it, so that it takes no single synchronous steps',
-      'use openEnvironment, and evaluate',
+      'another program plays it, so it has no synchronous steps',
+      'use openEnvironment and evaluate',
     );
   }
   if (id.startsWith(customPrefix)) {
     return refuse(
-      'this environment was an object of the program that started the run, and is not at hand here',
-      'call run(config, {environment, directory}) with it in that program; an environment in a module (environment: ./my-env.js) is at hand everywhere',
+      'this environment was an object in the program that started the run and is not available here',
+      'call run(config, {environment, directory}) with it in that program, or put it in a module (environment: ./my-env.js)',
     );
   }
   if (isModulePath(`./${id}`)) {
-    return refuse('there is no such environment', `a module is written with a slash: ./${id}`);
+    return refuse('there is no such environment', `write modules with a slash: ./${id}`);
   }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
   if (prefix !== undefined) {
     const builtIn = ids.find((known) => equalButForCase(known, id.slice(prefix.length)));
     const remedy =
       builtIn === undefined
-        ? `gymnasium:${id} is played by Python's Gymnasium, where that has it`
-        : `${builtIn} is built in: leave out the prefix`;
+        ? `gymnasium:${id} opens it with Python's Gymnasium, if that has it`
+        : `${builtIn} is built in: omit the prefix`;
     return refuse(`environments of ${prefix} are not supported`, remedy, ids);
   }
   const name = environmentName(id);

@@ -3,25 +3,23 @@ import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
 import type { Environment } from '../environment.js';
-import { limitedEnvironment } from '../limited-environment.js';
+import { LimitedEnvironment } from '../limited-environment.js';
 import { optionNames, parseOptions } from '../options.js';
-import { drawDecisionProcess } from '../synthetic/decision-process.js';
+import { drawChoices } from '../synthetic/choices.js';
+import {
+  drawLocomotion,
+  drawPump,
+  drawReach,
+  drawRegulation,
+  drawSurvival,
+} from '../synthetic/control-tasks.js';
 import type { Draw, DrawnTask } from '../synthetic/distributions.js';
-import { drawGaussian, drawNetwork, drawProduct } from '../synthetic/functions/function-task.js';
-import { drawGame } from '../synthetic/game.js';
-import { drawGrid } from '../synthetic/grid.js';
-import { drawLandscape } from '../synthetic/landscape.js';
-import { drawLocomotion } from '../synthetic/locomotion.js';
-import { drawArm } from '../synthetic/mechanics/arm.js';
-import { drawBalance } from '../synthetic/mechanics/balance.js';
-import { drawDelayed } from '../synthetic/mechanics/delay.js';
+import { drawGaussian, drawNetwork, drawProduct } from '../synthetic/functions.js';
+import { drawGame, drawHeaps } from '../synthetic/heaps.js';
+import { drawLandscape, drawSparse } from '../synthetic/landscape.js';
+import { drawArm, drawBalance, drawDelayed, drawSwing } from '../synthetic/mechanics/chain-tasks.js';
 import { drawHop } from '../synthetic/mechanics/hop.js';
-import { drawSwing } from '../synthetic/mechanics/swing.js';
-import { drawPump, drawReach } from '../synthetic/reach.js';
-import { drawSparse } from '../synthetic/sparse.js';
-import { drawRegulation, drawSurvival } from '../synthetic/stabilise.js';
-import { drawChoices } from '../synthetic/tables/choices.js';
-import { drawHeaps } from '../synthetic/tables/heaps.js';
+import { drawDecisionProcess, drawGrid } from '../synthetic/walks.js';
 
 const prefix = 'synthetic:';
 /** Number of rejected draws before giving up on a seed. */
@@ -29,7 +27,7 @@ const mostAttempts = 60;
 
 const seed = z.int().min(0).default(0);
 const size = (low: number, high: number) => z.int().min(low).max(high).optional();
-const controlOptions = z
+const baselineOptions = z
   .strictObject({
     seed,
     observations: size(2, 12),
@@ -56,10 +54,10 @@ interface Family {
 }
 
 const families: Readonly<Record<string, Family>> = {
-  survival: family('survival', controlOptions, drawSurvival),
-  regulate: family('regulate', controlOptions, drawRegulation),
-  reach: family('reach', controlOptions, drawReach),
-  pump: family('pump', controlOptions, drawPump),
+  survival: family('survival', baselineOptions, drawSurvival),
+  regulate: family('regulate', baselineOptions, drawRegulation),
+  reach: family('reach', baselineOptions, drawReach),
+  pump: family('pump', baselineOptions, drawPump),
   locomote: family('locomote', z.strictObject({ seed, observations: size(4, 12) }), drawLocomotion),
   landscape: family('landscape', landscapeOptions, drawLandscape),
   sparse: family('sparse', landscapeOptions, drawSparse),
@@ -90,10 +88,7 @@ export const syntheticIds: readonly string[] = Object.keys(families).map((name) 
 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
-/**
- * The catalogue entry for an id: a family and, after `?`, options of the task.
- * @throws UserError for an unknown family or invalid options
- */
+/** The catalogue entry for a family with options after `?`. @throws UserError for invalid ones */
 export function syntheticEntry(id: string) {
   const { inId, name, schema } = named(id);
   return {
@@ -106,20 +101,16 @@ export function syntheticEntry(id: string) {
   };
 }
 
-/**
- * Creates the synthetic task with this id.
- * @throws UserError for an unknown family, invalid options, or sizes for which no attempt gives a task
- */
+/** Creates a synthetic task. @throws UserError for an invalid id or options, or if no attempt gives a task */
 export function makeSynthetic(id: string, options: Readonly<Record<string, unknown>> = {}): Environment {
   const { draw, inId, name, schema } = named(id);
   const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
   const { linear, maxSteps, task } = draw(own);
   const limit = maxEpisodeSteps ?? maxSteps;
   const steps = limit === -1 ? undefined : limit;
-  return limitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
+  return new LimitedEnvironment(canonicalId(name, schema, own), task, steps, linear);
 }
 
-/** Splits an id into its family and its options. */
 function named(id: string) {
   const [, name = '', query = ''] = /^synthetic:([^?]*)\??(.*)$/s.exec(id) ?? [];
   const found = Object.hasOwn(families, name) ? families[name]! : undefined;
@@ -140,9 +131,9 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
       }
       throw new UserError({
         field: 'environment.options',
-        message: `${mostAttempts} draws of ${prefix}${name} came out trivial or hopeless`,
+        message: `${mostAttempts} draws of ${prefix}${name} were all trivial or hopeless`,
         value: given,
-        remedy: 'take another seed, or leave more of the sizes open',
+        remedy: 'use another seed, or omit some of the sizes',
       });
     },
   };
@@ -163,8 +154,8 @@ function optionsOfQuery(id: string, query: string): Record<string, unknown> {
       throw new UserError({
         field: 'environment',
         value: id,
-        message: name === undefined ? `${part} is no option` : `${name} is given twice`,
-        remedy: 'write each option once, as name=value, and & between two',
+        message: name === undefined ? `${part} is not an option` : `${name} is given twice`,
+        remedy: 'write each option once, as name=value, separated by &',
       });
     }
     options[name] = /^-?[\d.]+$/.test(value) ? Number(value) : value;
@@ -182,8 +173,8 @@ function withOptions(
   throw new UserError({
     field: twice,
     value: options[twice],
-    message: `is also given in the id ${id}`,
-    remedy: 'give it in one of the two places',
+    message: `is also set in the id ${id}`,
+    remedy: 'set it in only one of the two places',
   });
 }
 

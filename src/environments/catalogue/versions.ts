@@ -1,10 +1,8 @@
 /** Ids of other versions of the built-in environments: which version is played in their place, and the differences. */
 
-/** The built-in environment played in place of another id. */
-interface Stand {
-  /** Id of the environment that is played. */
+/** A built-in environment that replaces another id. */
+interface Replacement {
   readonly id: string;
-  /** Says what is played and what differs. */
   readonly note: string;
 }
 
@@ -48,11 +46,8 @@ const versions: Readonly<Record<string, Versions>> = {
 /** Old names that configs use for environments. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
-/**
- * The built-in environment to play for an id of another version (`HalfCheetah-v4`) or for an old name
- * (`DoubleInvertedPendulum-v0`); undefined for every other id, including the built-in ones.
- */
-export function standFor(id: string): Stand | undefined {
+/** The environment that replaces another version (`HalfCheetah-v4`) or an old name; undefined for every other id. */
+export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {
     const name = names[written]!;
@@ -64,9 +59,11 @@ export function standFor(id: string): Stand | undefined {
   const version = Number(digits);
   if (version >= played) return undefined;
   const newestFirst = Object.entries(differences).sort(([a], [b]) => Number(b) - Number(a));
-  const told = newestFirst.filter(([last]) => version <= Number(last)).map(([, difference]) => difference);
+  const applicable = newestFirst
+    .filter(([last]) => version <= Number(last))
+    .map(([, difference]) => difference);
   return {
     id: `${written}-v${played}`,
-    note: `${id} is played as ${written}-v${played}: ${told.join('; ')}. gymnasium:${id} is played by a Python Gymnasium that still has it`,
+    note: `${id} is played as ${written}-v${played}: ${applicable.join('; ')}. gymnasium:${id} is played by a Python Gymnasium that still has it`,
   };
 }

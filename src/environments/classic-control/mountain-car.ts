@@ -1,24 +1,29 @@
 import type { RandomGenerator } from '../../random/generator.js';
 import type { BoxSpace, DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line, type Point, polygon, type Shape } from '../frame.js';
+import { isSingle } from './single-precision.js';
 
+const { fround } = Math;
 const leftEnd = -1.2;
 const rightEnd = 0.6;
 const goal = 0.5;
+const continuousGoal = 0.45;
 const maxSpeed = 0.07;
 const force = 0.001;
 const gravity = 0.0025;
+
+const observationSpace: BoxSpace = {
+  kind: 'box',
+  low: [fround(leftEnd), fround(-maxSpeed)],
+  high: [fround(rightEnd), fround(maxSpeed)],
+};
 
 /**
  * An underpowered car in a valley y = sin(3x) that must reach the top of the right hill (A. Moore, PhD thesis, 1990).
  * Observation: position and velocity. Action: 0 accelerates left, 1 does nothing, 2 accelerates right.
  */
 export class MountainCar implements Task<number> {
-  readonly observationSpace: BoxSpace = {
-    kind: 'box',
-    low: [Math.fround(leftEnd), Math.fround(-maxSpeed)],
-    high: [Math.fround(rightEnd), Math.fround(maxSpeed)],
-  };
+  readonly observationSpace = observationSpace;
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 3 };
   readonly #goalVelocity: number;
   #position = 0;
@@ -53,7 +58,7 @@ export class MountainCar implements Task<number> {
   }
 
   #observe(): number[] {
-    return [Math.fround(this.#position), Math.fround(this.#velocity)];
+    return [fround(this.#position), fround(this.#velocity)];
   }
 }
 
@@ -61,7 +66,7 @@ const [left, right] = [-1.3, 0.7];
 const floor = -0.15;
 
 /** Draws the car on the hill y = sin(3x), scaled to 0.45 of its height and raised by 0.55, with a flag at the goal. */
-export function drawMountainCar(x: number, goal: number): Frame {
+function drawMountainCar(x: number, goal: number): Frame {
   return { view: { min: [left, floor], max: [right, 1.3] }, shapes: [hill, ...flag(goal), ...car(x)] };
 }
 
@@ -82,7 +87,6 @@ function flag(goal: number): readonly Shape[] {
   ];
 }
 
-/** A body on two wheels, aligned with the slope. */
 function car(x: number): readonly Shape[] {
   const slope = Math.atan(1.35 * Math.cos(3 * x));
   const [cos, sin] = [Math.cos(slope), Math.sin(slope)];
@@ -92,4 +96,76 @@ function car(x: number): readonly Shape[] {
   ];
   const wheel = (along: number) => circle(at(along, 0.03), 0.03, 'agent-detail');
   return [line(at(-0.06, 0.07), at(0.06, 0.07), 0.06, 'agent'), wheel(-0.055), wheel(0.055)];
+}
+
+const power = 0.0015;
+
+/**
+ * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², even where
+ * the force is clipped to ±1; the goal pays 100. Observation: position and velocity. The state is float32 from the
+ * first step on, so rounding errors accumulate. NumPy's rules decide which operations are single precision: a float32
+ * and a Python number give a float32, a float32 and a float64 a float64.
+ */
+export class MountainCarContinuous implements Task<readonly number[]> {
+  readonly observationSpace = observationSpace;
+  readonly actionSpace: BoxSpace = { kind: 'box', low: [-1], high: [1] };
+  readonly #goalVelocity: number;
+  #position = 0;
+  #velocity = 0;
+  /** Whether the state is float32; false before the first step. */
+  #stateSingle = false;
+
+  constructor(options: { readonly goal_velocity: number }) {
+    this.#goalVelocity = options.goal_velocity;
+  }
+
+  reset(random: RandomGenerator): Observation {
+    this.#position = random.uniform(-0.6, -0.4);
+    this.#velocity = 0;
+    this.#stateSingle = false;
+    return [fround(this.#position), 0];
+  }
+
+  step(action: readonly number[]): TaskStep {
+    const force = Math.min(1, Math.max(-1, action[0]!));
+    const cut = force !== action[0]!; // the force is then Python's own 1.0, a double
+    const forceSingle = !cut && isSingle(force);
+    const slope = gravity * Math.cos(round(3 * this.#position, this.#stateSingle));
+    const change = forceSingle
+      ? fround(fround(force * fround(power)) - fround(slope))
+      : force * power - slope;
+
+    const velocitySingle = this.#stateSingle && (forceSingle || cut);
+    let velocity = round(this.#velocity + round(change, velocitySingle), velocitySingle);
+    const speedLimit = round(maxSpeed, velocitySingle);
+    const limited = velocity > speedLimit || velocity < -speedLimit;
+    if (limited) velocity = velocity > 0 ? maxSpeed : -maxSpeed;
+
+    const positionSingle = this.#stateSingle && (velocitySingle || limited);
+    let position = round(this.#position + round(velocity, positionSingle), positionSingle);
+    if (position > round(rightEnd, positionSingle)) position = rightEnd;
+    if (position <= round(leftEnd, positionSingle)) {
+      position = leftEnd;
+      if (velocity < 0) velocity = 0;
+    }
+    const goalVelocity = round(this.#goalVelocity, velocitySingle && !limited);
+    const terminated = position >= round(continuousGoal, positionSingle) && velocity >= goalVelocity;
+
+    this.#position = fround(position);
+    this.#velocity = fround(velocity);
+    this.#stateSingle = true;
+    return {
+      observation: [this.#position, this.#velocity],
+      reward: (terminated ? 100 : 0) - action[0]! * action[0]! * 0.1,
+      terminated,
+    };
+  }
+
+  frame(): Frame {
+    return drawMountainCar(this.#position, continuousGoal);
+  }
+}
+
+function round(value: number, single: boolean): number {
+  return single ? fround(value) : value;
 }

@@ -1,13 +1,9 @@
-/**
- * Single-precision arithmetic, as Gymnasium uses it in places. `Math.fround` rounds each result of +, −, ×
- * and ÷ exactly as float32 arithmetic does.
- */
+/** Single-precision arithmetic. `Math.fround` rounds each result of +, −, × and ÷ exactly as float32 does. */
 const { fround } = Math;
 
 /**
- * Whether Gymnasium would compute with this action in single precision. NumPy uses the dtype of the action's
- * array, float32 or float64. A number that float32 can't represent must come from a float64 array; any other
- * counts as float32.
+ * Whether Gymnasium computes with this action in single precision: NumPy uses the dtype of the action's array, and a
+ * number that float32 represents exactly counts as float32.
  */
 export function isSingle(action: number): boolean {
   return fround(action) === action;

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
+import { type CatalogueEntry, entry } from '../options.js';
 import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
 import type { Scene } from './scene.js';
 import { loadModel, type ModelName, Simulation, type State } from './simulation.js';
@@ -36,11 +37,11 @@ const travel = {
   exclude_current_positions_from_observation: z.boolean().default(true),
 };
 
-export const halfCheetahOptions = z.strictObject({ ...drive(5, 0.1, 0.1), ...travel });
+const halfCheetahOptions = z.strictObject({ ...drive(5, 0.1, 0.1), ...travel });
 
-export const swimmerOptions = z.strictObject({ ...drive(4, 1e-4, 0.1), ...travel });
+const swimmerOptions = z.strictObject({ ...drive(4, 1e-4, 0.1), ...travel });
 
-export const hopperOptions = z.strictObject({
+const hopperOptions = z.strictObject({
   ...drive(4, 1e-3, 5e-3),
   healthy_state_range: range.default([-100, 100]),
   healthy_z_range: range.default([0.7, Number.POSITIVE_INFINITY]),
@@ -49,7 +50,7 @@ export const hopperOptions = z.strictObject({
   ...travel,
 });
 
-export const walker2dOptions = z.strictObject({
+const walker2dOptions = z.strictObject({
   ...drive(4, 1e-3, 5e-3),
   healthy_z_range: range.default([0.8, 2]),
   healthy_angle_range: range.default([-1, 1]),
@@ -61,7 +62,7 @@ export const walker2dOptions = z.strictObject({
  * A two-legged cheetah in the x–z plane with 6 torques; never terminates. Observation: height, pitch, the 6
  * joint angles (back then front: thigh, shin, foot), then the velocities of all of these and x.
  */
-export async function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task> {
+function halfCheetah(options: z.output<typeof halfCheetahOptions>): Promise<Task> {
   return traveller('half_cheetah', options, {
     placesHidden: 1,
     velocityNoise: addNormal,
@@ -73,7 +74,7 @@ export async function halfCheetah(options: z.output<typeof halfCheetahOptions>):
  * Three links in a viscous fluid in the x–y plane, with 2 torques; never terminates. Observation: heading of
  * the first link, the 2 joint angles, then the velocities of all of these and x and y.
  */
-export async function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
+function swimmer(options: z.output<typeof swimmerOptions>): Promise<Task> {
   return traveller('swimmer', options, {
     placesHidden: 2,
     velocityNoise: addUniform,
@@ -86,7 +87,7 @@ export async function swimmer(options: z.output<typeof swimmerOptions>): Promise
  * foot), then the velocities of all of these and x, clipped to ±10. Healthy while height and pitch are within
  * their ranges and every state variable except x and z is within `healthy_state_range`.
  */
-export async function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
+function hopper(options: z.output<typeof hopperOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles, healthy_state_range: states } = options;
   return traveller('hopper', options, {
     placesHidden: 1,
@@ -106,7 +107,7 @@ export async function hopper(options: z.output<typeof hopperOptions>): Promise<T
  * then left: thigh, leg, foot), then the velocities of all of these and x, clipped to ±10. Healthy while
  * height and pitch are within their ranges.
  */
-export async function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
+function walker2d(options: z.output<typeof walker2dOptions>): Promise<Task> {
   const { healthy_z_range: heights, healthy_angle_range: angles } = options;
   return traveller('walker2d_v5', options, {
     placesHidden: 1,
@@ -168,7 +169,13 @@ function within([low, high]: Range, value: number): boolean {
   return low < value && value < high;
 }
 
-/** A side view that follows a machine across the floor. */
 function sideView(width: number, height: number): Scene {
   return { seenFrom: 'the side', size: [width, height], bottom: -0.25, follow: 'x' };
 }
+
+export const locomotion: readonly CatalogueEntry[] = [
+  entry('HalfCheetah-v5', { maxSteps: 1000 }, halfCheetahOptions, halfCheetah),
+  entry('Hopper-v5', { maxSteps: 1000 }, hopperOptions, hopper),
+  entry('Walker2d-v5', { maxSteps: 1000 }, walker2dOptions, walker2d),
+  entry('Swimmer-v5', { maxSteps: 1000 }, swimmerOptions, swimmer),
+];

@@ -12,19 +12,12 @@ interface Rules {
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
-  /**
-   * Computes the reward and termination from the state after a step.
-   * @param forward mean velocity of the first joint during the step; if that joint is the x position, this is
-   * the travel speed
-   */
+  /** Reward and termination after a step. @param forward mean velocity of the first joint; if that is x, the speed */
   judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }
 
-/**
- * Gymnasium's v5 environments: a simulation with environment-specific rules. The action is the control of the
- * actuators.
- */
+/** Gymnasium's v5 environments: a simulation with its rules. The action is the control of the actuators. */
 export class MujocoTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace;
   readonly actionSpace: BoxSpace;
@@ -80,10 +73,7 @@ export function limited(value: number, limit: number): number {
 
 const { fround } = Math;
 
-/**
- * weight · Σ action², using the unclipped action. As in NumPy, an action that float32 can represent is
- * squared, summed and weighted in single precision.
- */
+/** weight · Σ action², unclipped. As in NumPy, actions that float32 can represent are computed in single precision. */
 export function controlCost(weight: number, action: readonly number[]): number {
   let sum = 0;
   if (!action.every(isSingle)) {

@@ -1,10 +1,11 @@
-/** Poles on a cart that is pushed along a rail, which ends at ±1 m. */
+/** Poles on a cart that is pushed along a rail, which ends at ±1 m; and an arm that reaches. */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
-import { addNormal, addUniform, limited, MujocoTask } from './mujoco-task.js';
-import { loadModel, Simulation } from './simulation.js';
+import { type CatalogueEntry, entry } from '../options.js';
+import { addNormal, addUniform, controlCost, limited, MujocoTask } from './mujoco-task.js';
+import { loadModel, Simulation, type State } from './simulation.js';
 
-export const invertedPendulumOptions = z.strictObject({
+const invertedPendulumOptions = z.strictObject({
   frame_skip: z.int().min(1).default(2),
   reset_noise_scale: z.number().min(0).default(0.01),
 });
@@ -13,7 +14,7 @@ export const invertedPendulumOptions = z.strictObject({
  * One pole. Observation: cart position, pole angle, and their velocities. Reward: 1 per step while the pole
  * leans by at most 0.2 rad, after which the episode terminates.
  */
-export async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
+async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
   const { frame_skip, reset_noise_scale } = options;
   return new MujocoTask(new Simulation(await loadModel('inverted_pendulum'), frame_skip), {
     observations: 4,
@@ -31,7 +32,7 @@ export async function invertedPendulum(options: z.output<typeof invertedPendulum
   });
 }
 
-export const invertedDoublePendulumOptions = z.strictObject({
+const invertedDoublePendulumOptions = z.strictObject({
   frame_skip: z.int().min(1).default(5),
   healthy_reward: z.number().default(10),
   reset_noise_scale: z.number().min(0).default(0.1),
@@ -43,7 +44,7 @@ export const invertedDoublePendulumOptions = z.strictObject({
  * each clipped to ±10. Reward, with (x, y) the tip: (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
  * ω₁² − 0.005 ω₂². The episode terminates once y ≤ 1.
  */
-export async function invertedDoublePendulum(
+async function invertedDoublePendulum(
   options: z.output<typeof invertedDoublePendulumOptions>,
 ): Promise<Task> {
   const { frame_skip, healthy_reward, reset_noise_scale } = options;
@@ -77,3 +78,70 @@ export async function invertedDoublePendulum(
     },
   });
 }
+
+const reacherOptions = z.strictObject({
+  frame_skip: z.int().min(1).default(2),
+  reward_dist_weight: z.number().default(1),
+  reward_control_weight: z.number().default(1),
+});
+
+/**
+ * An arm of two 0.1 m links on a table reaches for a target, with 2 torques; never terminates. Observation: cosines and
+ * sines of the two joint angles, the target's x and y, the two angular velocities, and the x and y offset from target
+ * to fingertip. Reward: −reward_dist_weight · distance − reward_control_weight · Σ action².
+ */
+async function reacher(options: z.output<typeof reacherOptions>): Promise<Task> {
+  const { reward_dist_weight, reward_control_weight } = options;
+  const model = await loadModel('reacher');
+  const fingertip = 3 * model.bodyIndex('fingertip');
+  const target = 3 * model.bodyIndex('target');
+  const offset = ({ xpos }: State, axis: number) => xpos[fingertip + axis]! - xpos[target + axis]!;
+  return new MujocoTask(new Simulation(model, options.frame_skip), {
+    observations: 10,
+    scene: {
+      seenFrom: 'above',
+      size: [0.72, 0.72],
+      roles: { target: 'goal', root: 'ground', fingertip: 'agent-detail' },
+    },
+    place({ qpos, qvel }, random) {
+      addUniform(qpos, 0.1, random);
+      do {
+        qpos[2] = random.uniform(-0.2, 0.2);
+        qpos[3] = random.uniform(-0.2, 0.2);
+      } while (Math.sqrt(qpos[2] * qpos[2] + qpos[3] * qpos[3]) >= 0.2);
+      addUniform(qvel, 0.005, random);
+      qvel.fill(0, 2);
+    },
+    observe(state) {
+      const { qpos, qvel } = state;
+      const angles = [qpos[0]!, qpos[1]!];
+      return [
+        ...angles.map(Math.cos),
+        ...angles.map(Math.sin),
+        ...qpos.subarray(2),
+        ...qvel.subarray(0, 2),
+        offset(state, 0),
+        offset(state, 1),
+      ];
+    },
+    judge(state, action) {
+      const [x, y, z] = [offset(state, 0), offset(state, 1), offset(state, 2)];
+      const distance = Math.sqrt(x * x + y * y + z * z);
+      return {
+        reward: -distance * reward_dist_weight - controlCost(reward_control_weight, action),
+        terminated: false,
+      };
+    },
+  });
+}
+
+export const pendulums: readonly CatalogueEntry[] = [
+  entry('Reacher-v5', { maxSteps: 50 }, reacherOptions, reacher),
+  entry('InvertedPendulum-v5', { maxSteps: 1000 }, invertedPendulumOptions, invertedPendulum),
+  entry(
+    'InvertedDoublePendulum-v5',
+    { maxSteps: 1000 },
+    invertedDoublePendulumOptions,
+    invertedDoublePendulum,
+  ),
+];

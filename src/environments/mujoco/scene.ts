@@ -6,7 +6,6 @@ import type { Geom, Model, Simulation, State } from './simulation.js';
 export interface Scene {
   /** From the side, x points right and z up; from above, x points right and y up. */
   readonly seenFrom: 'the side' | 'above';
-  /** Width and height of the view. */
   readonly size: readonly [width: number, height: number];
   /** Lower edge of the view; if omitted, the origin is in the centre. */
   readonly bottom?: number;
@@ -70,11 +69,7 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
-/**
- * Marks at every metre, which make motion visible when the view follows the agent. They extend a metre beyond
- * the view, so that none appears or vanishes in sight. Grid lines are one metre long, so that each stays the
- * same as the view moves.
- */
+/** Marks at every metre, which show motion when the view follows. They extend beyond it, so that none pops up. */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);
@@ -85,8 +80,7 @@ function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']):
   const grid = xs.flatMap((x) =>
     wholeNumbers(min[1], max[1]).flatMap((y) => [guide([x, y], [x + 1, y]), guide([x, y], [x, y + 1])]),
   );
-  // Labels are near the lower edge, away from the agent, and snap to half metres so that they stay put while
-  // the view moves.
+  // Labels stay near the lower edge, away from the agent, and snap to half metres so that they don't slide.
   const row = Math.ceil(2 * min[1]) / 2 + 0.16;
   return [...grid, ...xs.map((x) => metres(x, [x + 0.3, row], 0.2))];
 }

@@ -27,7 +27,6 @@ export interface Model {
   bodyIndex(name: string): number;
 }
 
-/** A solid that is part of a body. */
 export interface Geom {
   readonly name: string;
   readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'other';
@@ -46,10 +45,7 @@ interface Hinge {
   readonly body: number;
 }
 
-/**
- * Bytes that a state may use for contacts and constraints. By default, MuJoCo would take up to 13 MB of the 2
- * GB that all states share; these models need at most 42 kB, with every part on the floor.
- */
+/** Bytes of a state for contacts and constraints: at most 42 kB are needed; MuJoCo would take up to 13 MB of 2 GB. */
 const arenaBytes = 2 ** 18;
 
 /** Values of `mjtGeom`. */
@@ -58,10 +54,7 @@ const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule
 let loading: Promise<MainModule> | undefined;
 const compiled = new Map<ModelName, Model>();
 
-/**
- * Loads one of Gymnasium's models. MuJoCo (a 22 MB WebAssembly module) is loaded with the first one. It and
- * the models are shared by all environments of the process and are never freed.
- */
+/** Loads one of Gymnasium's models, and MuJoCo (22 MB of WebAssembly) with the first one. Neither is ever freed. */
 export async function loadModel(name: ModelName): Promise<Model> {
   loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await loading;
@@ -123,19 +116,14 @@ const stateParts = [
   'geom_xmat', // a row-major rotation matrix per geom; column 2 is the axis of a capsule
 ] as const;
 
-/**
- * Views of MuJoCo's own memory, without copying. An array is valid until the next call into MuJoCo: when its
- * memory grows, existing arrays get length 0.
- */
+/** Views of MuJoCo's memory, valid until the next call into MuJoCo: when it grows, old arrays get length 0. */
 export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 
 /** Frees the states of simulations that were never closed. */
 const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
 
-/** A running simulation of a model. */
 export class Simulation {
   readonly model: Model;
-  /** Simulated seconds per `advance`. */
   readonly stepSeconds: number;
   readonly #frameSkip: number;
   readonly #data: MjData;

@@ -1,7 +1,198 @@
+/**
+ * Mazes as text: cells are separated by walls, and a space between two cells is a passage. S is the start, G the
+ * goal. This is `maze-sample-3x3-v0`:
+ *
+ *     +-+-+-+
+ *     |S    |
+ *     + +-+ +
+ *     | |   |
+ *     + +-+-+
+ *     |    G|
+ *     +-+-+-+
+ */
+import { z } from 'zod';
+import { UserError } from '../../base/errors.js';
+import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Observation, Task, TaskStep, TupleSpace } from '../environment.js';
 import { type Frame, line, type Shape } from '../frame.js';
-import { gridLines, gridView, tile, token } from '../grid.js';
-import { type Cell, directions, isOpen, type Maze } from './maze-layout.js';
+import { Grid } from '../grid.js';
+
+export interface Maze {
+  /** 2 · height + 1 lines of 2 · width + 1 characters. */
+  readonly lines: readonly string[];
+  readonly width: number;
+  readonly height: number;
+  readonly start: Cell;
+  readonly goal: Cell;
+}
+
+/** x counts from the left, y from the top. */
+interface Cell {
+  readonly x: number;
+  readonly y: number;
+}
+
+const largestMaze = 100;
+
+/** Steps of the actions north, south, east and west. */
+const directions: readonly Cell[] = [
+  { x: 0, y: -1 },
+  { x: 0, y: 1 },
+  { x: 1, y: 0 },
+  { x: -1, y: 0 },
+];
+
+const moved = ({ x, y }: Cell, step: Cell): Cell => ({ x: x + step.x, y: y + step.y });
+
+/** Whether there is a passage from a cell in this direction. */
+export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
+  const step = directions[direction]!;
+  return lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] === ' ';
+}
+
+/** Minimum number of steps from the start to the goal; undefined if the goal is unreachable. */
+export function shortestPath(maze: Maze): number | undefined {
+  const tileOf = ({ x, y }: Cell) => y * maze.width + x;
+  const distances = new Map([[tileOf(maze.start), { cell: maze.start, distance: 0 }]]);
+  for (const { cell, distance } of distances.values())
+    for (const [direction, step] of directions.entries()) {
+      const next = moved(cell, step);
+      if (isOpen(maze, cell, direction) && !distances.has(tileOf(next)))
+        distances.set(tileOf(next), { cell: next, distance: distance + 1 });
+    }
+  return distances.get(tileOf(maze.goal))?.distance;
+}
+
+/** @throws UserError for lines that don't form a maze, or a maze whose goal is unreachable */
+export function parseMaze(lines: readonly string[]): Maze {
+  const problem = (message: string, remedy: string) =>
+    new UserError({ field: 'layout', message, value: lines, remedy });
+  const columns = lines[0]?.length ?? 0;
+  const [width, height] = [(columns - 1) / 2, (lines.length - 1) / 2];
+  if (lines.some((line) => line.length !== columns)) {
+    throw problem('the lines of the maze differ in length', `make each ${columns} characters long`);
+  }
+  const whole = Number.isInteger(width) && Number.isInteger(height);
+  if (!whole || width < 1 || height < 1 || width > largestMaze || height > largestMaze) {
+    throw problem(
+      `${lines.length} lines of ${columns} characters are no maze`,
+      `give 2 · rows + 1 lines of 2 · columns + 1 characters, at most ${largestMaze} rows and columns`,
+    );
+  }
+  const strange = /[^-+| SG]/.exec(lines.join(''))?.[0];
+  if (strange !== undefined) {
+    throw problem(
+      `the maze has a character ${JSON.stringify(strange)}`,
+      'use -, | and + for walls, spaces for cells and passages, S and G',
+    );
+  }
+  const border = [lines[0]!, lines.at(-1)!, ...lines.map((line) => line[0]! + line.at(-1)!)].join('');
+  if (/[ SG]/.test(border)) throw problem('the maze is open at its edge', 'close the border with -, | and +');
+  const maze = { lines, width, height, start: find('S'), goal: find('G') };
+  if (shortestPath(maze) === undefined) {
+    throw problem('no way leads from the start to the goal', 'open a wall by a space');
+  }
+  return maze;
+
+  function find(letter: 'S' | 'G'): Cell {
+    const text = lines.join('');
+    const at = text.indexOf(letter);
+    const [row, column] = [Math.floor(at / columns), at % columns];
+    if (at < 0 || at !== text.lastIndexOf(letter) || row % 2 === 0 || column % 2 === 0) {
+      throw problem(`the maze needs one ${letter} in a cell`, 'S marks the start, G the goal');
+    }
+    return { x: (column - 1) / 2, y: (row - 1) / 2 };
+  }
+}
+
+/** Carves a maze from the top left corner by a random depth-first walk, then removes a share of the inner walls. */
+export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
+  const random = createGenerator(seed);
+  const lines = closedLines(width, height);
+  const path: Cell[] = [{ x: 0, y: 0 }];
+  const visited = new Set([0]);
+  for (let cell = path.at(-1); cell !== undefined; cell = path.at(-1)) {
+    const from = cell;
+    const ahead = directions.filter((step) => {
+      const { x, y } = moved(from, step);
+      return x >= 0 && x < width && y >= 0 && y < height && !visited.has(y * width + x);
+    });
+    if (ahead.length === 0) {
+      path.pop();
+      continue;
+    }
+    const step = random.choice(ahead);
+    lines[2 * from.y + 1 + step.y]![2 * from.x + 1 + step.x] = ' ';
+    const next = moved(from, step);
+    visited.add(next.y * width + next.x);
+    path.push(next);
+  }
+  openWalls(lines, loopShare, random);
+  return parseMaze(lines.map((line) => line.join('')));
+}
+
+function closedLines(width: number, height: number): string[][] {
+  const lines = Array.from({ length: 2 * height + 1 }, (_, row) =>
+    Array.from({ length: 2 * width + 1 }, (_, column): string =>
+      row % 2 === 0 ? (column % 2 === 0 ? '+' : '-') : column % 2 === 0 ? '|' : ' ',
+    ),
+  );
+  lines[1]![1] = 'S';
+  lines[2 * height - 1]![2 * width - 1] = 'G';
+  return lines;
+}
+
+function openWalls(lines: string[][], share: number, random: RandomGenerator): void {
+  const walls = lines.flatMap((line, row) =>
+    line.flatMap((mark, column) => {
+      const inside = row > 0 && row < lines.length - 1 && column > 0 && column < line.length - 1;
+      return inside && (mark === '|' || mark === '-') ? [[row, column] as const] : [];
+    }),
+  );
+  for (let left = Math.round(share * walls.length); left > 0; left--) {
+    const [row, column] = walls.splice(random.integers(0, walls.length), 1)[0]!;
+    lines[row]![column] = ' ';
+  }
+}
+
+export const sampleMazeOptions = z.strictObject({ layout: z.array(z.string()).nullish() });
+
+export const randomMazeOptions = z.strictObject({
+  maze_seed: z.int().min(0).default(0),
+  loop_share: z.number().min(0).max(1).default(0),
+});
+
+/** The ids of the listed mazes; `maze-random-` also accepts other sizes. */
+export const mazeIds = {
+  samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
+  random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],
+} as const;
+
+/** Size of the maze with this id; undefined if it isn't a maze or is outside 2 to 100 cells per side. */
+export function mazeSize(id: string): { readonly width: number; readonly height: number } | undefined {
+  const sides = /^maze-\w+-([1-9]\d*)x([1-9]\d*)-v0$/.exec(id)?.slice(1).map(Number);
+  if (sides === undefined || sides.some((side) => side < 2 || side > largestMaze)) return undefined;
+  return { width: sides[0]!, height: sides[1]! };
+}
+
+/** `maze-sample-3x3-v0` is the maze of ProPS; larger samples differ from gym-maze's. @throws UserError for a layout */
+export function sampleMaze(
+  id: string,
+  { layout }: { readonly layout?: readonly string[] | null | undefined },
+): Maze {
+  if (layout !== undefined && layout !== null) return parseMaze(layout);
+  const { width, height } = mazeSize(id)!;
+  if (width === 3) return parseMaze(sample3x3);
+  return carveMaze(width, height, 1, width === 10 ? 0.1 : 0);
+}
+
+/** The same maze for the same id and options, whatever the seed of an episode. */
+export function randomMaze(id: string, { maze_seed, loop_share }: z.output<typeof randomMazeOptions>): Maze {
+  const { width, height } = mazeSize(id)!;
+  return carveMaze(width, height, maze_seed, loop_share);
+}
+
+const sample3x3 = ['+-+-+-+', '|S    |', '+ +-+ +', '| |   |', '+ +-+-+', '|    G|', '+-+-+-+'];
 
 /**
  * A deterministic walk through a maze (gym-maze's rules). Observation: x from the left and y from the top.
@@ -32,37 +223,33 @@ export class MazeWalk implements Task<number> {
   }
 
   step(action: number): TaskStep {
-    if (isOpen(this.#maze, this.#cell, action)) {
-      const { x, y } = directions[action]!;
-      this.#cell = { x: this.#cell.x + x, y: this.#cell.y + y };
-    }
+    if (isOpen(this.#maze, this.#cell, action)) this.#cell = moved(this.#cell, directions[action]!);
     const { x, y } = this.#cell;
     const terminated = x === this.#maze.goal.x && y === this.#maze.goal.y;
     return { observation: [x, y], reward: terminated ? 1 : this.#stepReward, terminated };
   }
 
   frame(): Frame {
-    const { width, height, goal, start } = this.#maze;
+    const { width, height, goal, start, lines } = this.#maze;
+    const grid = new Grid(height, width);
+    const tileOf = ({ x, y }: Cell) => y * width + x;
+    const walls = lines.flatMap((marks, row) =>
+      [...marks].flatMap((mark, column): readonly Shape[] => {
+        // Odd columns hold cells and the walls above and below them.
+        const [x, y] = [Math.floor(column / 2), -Math.floor(row / 2)];
+        if (mark === ' ' || row % 2 === column % 2) return [];
+        return [line([x, y], row % 2 === 0 ? [x + 1, y] : [x, y - 1], 0.12, 'ground')];
+      }),
+    );
     return {
-      view: gridView(height, width),
+      view: grid.view,
       shapes: [
-        tile(start.y, start.x, 'guide', 0.3),
-        tile(goal.y, goal.x, 'goal', 0.12),
-        ...gridLines(height, width),
-        ...wallsOf(this.#maze),
-        token(this.#cell.y, this.#cell.x, 'agent'),
+        grid.tile(tileOf(start), 'guide', 0.3),
+        grid.tile(tileOf(goal), 'goal', 0.12),
+        ...grid.lines,
+        ...walls,
+        grid.token(tileOf(this.#cell), 'agent'),
       ],
     };
   }
-}
-
-function wallsOf({ lines }: Maze): readonly Shape[] {
-  return lines.flatMap((marks, row) =>
-    [...marks].flatMap((mark, column): readonly Shape[] => {
-      // Odd columns hold cells and the walls above and below them.
-      const [x, y] = [Math.floor(column / 2), -Math.floor(row / 2)];
-      if (mark === ' ' || row % 2 === column % 2) return [];
-      return [line([x, y], row % 2 === 0 ? [x + 1, y] : [x, y - 1], 0.12, 'ground')];
-    }),
-  );
 }

@@ -24,7 +24,6 @@ const segments = [outerWall, innerWall].flatMap((wall) =>
   wall.slice(1).map((to, i): readonly [Point, Point] => [wall[i]!, to]),
 );
 
-/** Distance to the nearest wall straight ahead, at most 30 m. */
 function distanceToWall({ x, y, yaw }: Pose): number {
   const [dx, dy] = [Math.sin(yaw), Math.cos(yaw)];
   let nearest = farthest;

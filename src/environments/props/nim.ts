@@ -1,54 +1,41 @@
-import type { RandomGenerator } from '../../random/generator.js';
-import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { type Frame, line, type Role, text } from '../frame.js';
+import { HeapGame } from '../synthetic/heaps.js';
 
 const allSticks = 10;
-const mostTaken = 3;
 
 /**
- * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and a strong opponent alternately take 1
- * to 3 sticks; whoever takes the last one loses. If possible, the opponent leaves a number that is 1 more than a
- * multiple of 4; otherwise it takes a random number. Observation: sticks left on the agent's turn. Action: how many to
- * take. Reward: 1 for a win; −1 for a loss or for taking more than there are.
+ * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and an optimal opponent alternately take 1
+ * to 3 sticks; whoever takes the last one loses. Observation: sticks left on the agent's turn. Action: how many to take.
+ * Reward: 1 for a win; −1 for a loss or for taking more than there are.
  */
-export class Nim implements Task<number> {
-  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: allSticks + 1 };
-  readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: mostTaken, start: 1 };
-  #random!: RandomGenerator;
-  #sticks = allSticks;
-  /** What the agent took on the last turn, and then the opponent. */
-  #taken = 0;
-  #answered = 0;
+export class Nim extends HeapGame {
+  override readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
 
-  reset(random: RandomGenerator): Observation {
-    this.#random = random;
-    this.#sticks = allSticks;
-    this.#taken = 0;
-    this.#answered = 0;
-    return this.#sticks;
+  constructor() {
+    const moves = [1, 2, 3].map((take) => ({ heap: 0, take }));
+    super({ sizes: [allSticks], fewest: [allSticks], moves, misere: true, errors: undefined });
   }
 
-  step(action: number): TaskStep {
-    this.#answered = 0;
-    this.#taken = 0;
-    if (action > this.#sticks) return this.#result(-1, true);
-    this.#taken = action;
-    this.#sticks -= action;
-    if (this.#sticks === 0) return this.#result(-1, true);
-    this.#answered = this.#answer();
-    this.#sticks -= this.#answered;
-    return this.#sticks === 0 ? this.#result(1, true) : this.#result(0, false);
+  override step(action: number) {
+    return super.step(action - 1);
   }
 
+  /** A row of the remaining sticks, those the opponent took on the last turn, and those the agent took. */
   frame(): Frame {
-    const [left, taken, answered] = [this.#sticks, this.#taken, this.#answered];
+    const left = this.position;
+    const [taken, answered] = [this.own?.take ?? 0, this.answer?.take ?? 0];
     const caption = (x: number, content: string, role: Role) => text(content, [x, -0.7], 0.5, role);
+    const roleOf = (stick: number): Role => {
+      if (stick < left) return 'object';
+      if (stick < left + answered) return 'opponent';
+      return stick < left + answered + taken ? 'agent' : 'guide';
+    };
     return {
       view: { min: [-1, -1.2], max: [allSticks, 3] },
       shapes: [
         line([-0.6, -0.2], [allSticks - 0.4, -0.2], 0.06, 'ground'),
         ...Array.from({ length: allSticks }, (_, stick) => {
-          const role = roleOf(stick, left, answered, taken);
+          const role = roleOf(stick);
           const lift = role === 'agent' || role === 'opponent' ? 0.5 : 0;
           return line([stick, lift], [stick, 2 + lift], role === 'guide' ? 0.06 : 0.25, role);
         }),
@@ -58,25 +45,4 @@ export class Nim implements Task<number> {
       ],
     };
   }
-
-  #answer(): number {
-    const surplus = (this.#sticks - 1) % (mostTaken + 1);
-    if (surplus > 0) return surplus;
-    const most = Math.min(mostTaken, this.#sticks);
-    return this.#random.choice(Array.from({ length: most }, (_, i) => i + 1));
-  }
-
-  #result(reward: number, terminated: boolean): TaskStep {
-    return { observation: this.#sticks, reward, terminated };
-  }
-}
-
-/**
- * The heap is drawn as a row: the remaining sticks, then those the opponent took on the last turn, then those
- * the agent took.
- */
-function roleOf(stick: number, left: number, answered: number, taken: number): Role {
-  if (stick < left) return 'object';
-  if (stick < left + answered) return 'opponent';
-  return stick < left + answered + taken ? 'agent' : 'guide';
 }

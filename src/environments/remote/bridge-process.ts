@@ -1,6 +1,6 @@
 /**
- * A child process that answers each line of JSON with a line of JSON. Each request has a mark of its own, which stands
- * before the answer: whatever else reaches the pipe, or comes late or twice, is no answer.
+ * A child process that answers each line of JSON with a line of JSON. Each request has its own mark, which precedes the
+ * answer; anything else that reaches the pipe, or comes late or twice, is ignored.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,80 +10,66 @@ import { childEnvironment } from '../../base/child-environment.js';
 import { parseJson } from '../../storage/json-depth.js';
 import { type EnvironmentError, Exchange } from './remote-environment.js';
 
-interface BridgeCommand {
-  /** Name of what is played, for messages. */
-  readonly name: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  /** Longest wait for an answer, unless a request says otherwise. */
-  readonly timeoutMs: number;
-}
-
-/** Time to say where it hangs, and to end in order, before it is killed. */
+/** Time for the process to report where it hangs, and to exit by itself before it is killed. */
 const graceMs = 1000;
 
-/** In characters; a step of a thousand episodes with a thousand numbers each has a third of it. */
+/** In characters; a step of a thousand episodes with a thousand numbers each takes a third of it. */
 const longestAnswer = 64 * 2 ** 20;
 
-/** The process and what is under way with it. Only a process at work keeps this one alive. */
 export class BridgeProcess {
   readonly #usualTimeoutMs: number;
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<void>;
   readonly #exchange: Exchange<unknown>;
-  /** Set once an answer took too long. */
+  /** Set once an answer takes too long. */
   #overdue: string | undefined;
   #stderr = '';
-  /** The beginning of a line, in parts as they came, and their length. */
+  /** Parts of an incomplete line, and their total length. */
   #line: string[] = [];
   #lineLength = 0;
-  /** Stands before the answer that is waited for. */
   #mark = '';
 
-  constructor({ name, command, args, timeoutMs }: BridgeCommand) {
+  /**
+   * @param name of the environment, for messages
+   * @param timeoutMs longest wait for an answer, unless a request says otherwise
+   */
+  constructor(name: string, command: string, args: readonly string[], timeoutMs: number) {
     this.#exchange = new Exchange(name);
     this.#usualTimeoutMs = timeoutMs;
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: childEnvironment(),
-      // A group of its own: Ctrl-C is the parent's to handle, and what the environment started ends with it.
+      // Its own group: the parent handles Ctrl-C, and processes that the environment starts end with it.
       detached: process.platform !== 'win32',
     });
     this.#ended = this.#watchEnd(command);
-    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-8000);
-    });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#note(text));
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text));
-    // A child that has just ended can't be told; its `exit` rejects what is pending.
+    // Writing to a child that has just ended fails; its `exit` event rejects what is pending.
     this.#child.stdin.on('error', () => {});
     holdOpen(this.#child, false);
   }
 
-  /**
-   * Sends a request and waits for its answer; one at a time.
-   * @throws EnvironmentError when it takes too long, is no JSON, or the process has ended
-   */
+  /** Sends a request and waits for its answer; one at a time. @throws EnvironmentError */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
-    const child = this.#child;
     const onTimeout = async () => {
       this.#overdue = `no answer in ${timeoutMs / 1000} s`;
-      await askWhere(child);
-      this.#fail('timeout', this.#overdue);
-      kill(child);
+      await requestTraceback(this.#child);
+      this.#stop('timeout', this.#overdue);
     };
     const send = () => {
-      holdOpen(child, true);
+      holdOpen(this.#child, true);
       this.#mark = randomBytes(12).toString('hex');
-      child.stdin.write(`${JSON.stringify({ ...message, mark: this.#mark })}\n`);
+      this.#child.stdin.write(`${JSON.stringify({ ...message, mark: this.#mark })}\n`);
     };
     try {
       return await this.#exchange.ask(send, timeoutMs, () => void onTimeout());
     } finally {
-      holdOpen(child, false);
+      holdOpen(this.#child, false);
     }
   }
 
-  /** Ends the process: at once where it is at work, else when it has put its things away. */
+  /** Ends the process: at once if it is busy, otherwise after it has cleaned up. */
   async close(): Promise<void> {
     holdOpen(this.#child, true);
     const { busy } = this.#exchange;
@@ -94,13 +80,23 @@ export class BridgeProcess {
     clearTimeout(timer);
   }
 
+  #note(text: string): void {
+    this.#stderr = (this.#stderr + text).slice(-8000);
+  }
+
   #fail(kind: EnvironmentError['kind'], message: string): void {
     this.#exchange.fail(kind, message + lastLines(this.#stderr));
   }
 
+  #stop(kind: EnvironmentError['kind'], message: string): void {
+    this.#fail(kind, message);
+    kill(this.#child);
+  }
+
   #watchEnd(command: string): Promise<void> {
+    const child = this.#child;
     return new Promise<void>((resolve) => {
-      this.#child.on('error', (error) => {
+      child.on('error', (error) => {
         const missing = 'code' in error && error.code === 'ENOENT';
         this.#fail(
           'died',
@@ -108,21 +104,21 @@ export class BridgeProcess {
         );
         resolve();
       });
-      this.#child.on('exit', (code, signal) => {
-        // What it started and left behind ends with it.
-        kill(this.#child);
+      child.on('exit', (code, signal) => {
+        // Processes that it has left behind end with it.
+        kill(child);
         const end = () => {
-          // The question where it is ends a process that does not listen for it yet.
+          // SIGUSR1 ends a process that doesn't handle it yet.
           if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
           this.#fail(
             'died',
             `its process ended (${signal === null ? `exit code ${code}` : `signal ${signal}`})`,
           );
-          for (const pipe of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) pipe.destroy();
+          for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
           resolve();
         };
-        // `close` comes when its last words are read; a grandchild may keep the pipes open.
-        this.#child.on('close', end);
+        // `close` follows once all output is read; a grandchild may keep the pipes open.
+        child.on('close', end);
         setTimeout(end, graceMs).unref();
       });
     });
@@ -134,13 +130,12 @@ export class BridgeProcess {
     this.#lineLength += first.length;
     if (this.#lineLength > longestAnswer) {
       this.#line = [];
-      this.#fail('protocol', `an answer is longer than ${longestAnswer} characters`);
-      kill(this.#child);
+      this.#stop('protocol', `an answer is longer than ${longestAnswer} characters`);
       return;
     }
-    if (more.length === 0) return;
-    const lines = [this.#line.join(''), ...more.slice(0, -1)];
-    const rest = more.at(-1)!;
+    const rest = more.pop();
+    if (rest === undefined) return;
+    const lines = [this.#line.join(''), ...more];
     this.#line = [rest];
     this.#lineLength = rest.length;
     for (const line of lines) this.#receiveLine(line);
@@ -149,28 +144,27 @@ export class BridgeProcess {
   #receiveLine(line: string): void {
     const start = line.indexOf(this.#mark);
     if (start < 0 || !this.#exchange.busy) {
-      // Told where it fails: it may say why.
-      if (line !== '') this.#stderr = `${this.#stderr}${line.slice(0, 200)}\n`.slice(-8000);
+      // It may explain a failure.
+      if (line !== '') this.#note(`${line.slice(0, 200)}\n`);
       return;
     }
     const answer = line.slice(start + this.#mark.length);
     try {
       this.#exchange.answer(parseJson(answer));
     } catch {
-      this.#fail('protocol', `no answer: ${answer.slice(0, 200)}`);
-      kill(this.#child);
+      this.#stop('protocol', `not an answer: ${answer.slice(0, 200)}`);
     }
   }
 }
 
-/** The last lines that the process wrote, indented: one screen with what stands above them. */
+/** The last lines of a text, indented; with the message above them, they fit on one screen. */
 export function lastLines(text: string): string {
   const lines = text.trimEnd().split('\n').slice(-15);
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');
 }
 
-/** A signal at which bridge.py writes where it is to standard error. */
-async function askWhere(child: ChildProcess): Promise<void> {
+/** Sends the signal at which bridge.py writes its traceback to standard error. */
+async function requestTraceback(child: ChildProcess): Promise<void> {
   if (process.platform === 'win32' || !child.kill('SIGUSR1')) return;
   await new Promise((resolve) => {
     child.stderr?.once('data', () => setTimeout(resolve, 50));
@@ -178,7 +172,7 @@ async function askWhere(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Ends the process and all of its group, which it may have left. */
+/** Kills the process, which may have left its group, and the group. */
 function kill(child: ChildProcess): void {
   if (child.pid === undefined) return;
   child.kill('SIGKILL');
@@ -186,11 +180,11 @@ function kill(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The group has ended already.
+    // The group has already ended.
   }
 }
 
-/** Only a process at work keeps this one alive. */
+/** Only a busy process keeps this one alive. */
 function holdOpen(child: ChildProcess, open: boolean): void {
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
     if (handle !== child && !(handle instanceof Socket)) continue;

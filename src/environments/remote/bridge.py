@@ -1,13 +1,13 @@
-"""Plays Gymnasium environments for policyloop: a request is a line of JSON, and so is its answer.
+"""Plays Gymnasium environments for policyloop. Requests and answers are lines of JSON.
 
 {"make": {"id", "options", "modules"}} -> {"observation": space, "action": space, "maxSteps": number or null}
-{"reset": [seed, ...]}              -> {"observations": [...]}: an episode for each seed, in slots 0, 1, ...
+{"reset": [seed, ...]}              -> {"observations": [...]}: one episode per seed, in slots 0, 1, ...
 {"step": [[slot, action], ...]}     -> {"steps": [[observation, reward, terminated, truncated], ...]}
-What fails is answered with         {"failure": {"kind", "message", "details"}}
-A request has a "mark", which stands before its answer on a line of its own.
+A failed request                    -> {"failure": {"kind", "message", "details"}}
+A request has a "mark", which precedes its answer on the same line.
 
 Observations and actions are integers or flat lists of numbers. Floats keep every bit: JSON has their shortest exact form.
-The program ends with its standard input, or with its parent.
+The program ends when its standard input or its parent does.
 """
 
 import json
@@ -28,7 +28,7 @@ class Failure(Exception):
 
 
 def take_streams():
-    """The pipes of the protocol. What environments print goes to standard error, what they read is empty."""
+    """Takes the pipes of the protocol. Environments print to standard error and read from an empty file."""
     requests = os.fdopen(duplicate(0), "r", encoding="utf-8")
     answers = os.fdopen(duplicate(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -38,7 +38,7 @@ def take_streams():
 
 
 def duplicate(descriptor):
-    """Far from the numbers that programs write to or close by guess; children don't inherit it."""
+    """Duplicates to a high number, which programs don't write to or close by mistake. Children don't inherit it."""
     try:
         import fcntl
 
@@ -48,7 +48,7 @@ def duplicate(descriptor):
 
 
 def end_with_parent():
-    """A busy environment doesn't notice that standard input has ended: a thread looks for the parent instead."""
+    """Watches the parent in a thread, because a busy environment doesn't notice the end of standard input."""
     parent = os.getppid()
 
     def watch():
@@ -70,12 +70,12 @@ def import_gymnasium():
     return gymnasium, numpy
 
 
-# Numbers of a space: more make prompts and policies that nobody can use, and fill the memory.
+# Maximum size of a space: larger ones give useless prompts and policies and fill the memory.
 MOST_NUMBERS = 1_000_000
 
 
 def leaves(space):
-    """The numbers that a value of the space consists of: (kind, low, high) each."""
+    """(kind, low, high) for each number of a value of the space."""
     spaces = gymnasium.spaces
     if math.prod(space.shape or ()) > MOST_NUMBERS:
         raise Failure("space", f"a space of shape {space.shape} has more than {MOST_NUMBERS} numbers")
@@ -93,7 +93,7 @@ def leaves(space):
         return [(kind, low, high) for low, high in bounds]
     if isinstance(space, (spaces.Tuple, spaces.Dict)):
         return [leaf for child in children(space) for leaf in leaves(child)]
-    raise Failure("space", f"{type(space).__name__} spaces can't be made numbers of: {shorten(repr(space))}")
+    raise Failure("space", f"{type(space).__name__} spaces can't be converted to numbers: {shorten(repr(space))}")
 
 
 def children(space):
@@ -101,7 +101,7 @@ def children(space):
 
 
 def describe(space):
-    """As policyloop spells spaces. Several discrete values stay so; among real numbers they become numbers."""
+    """The space as policyloop writes it. Discrete values next to real numbers become real numbers."""
     parts = leaves(space)
     discrete = [{"kind": "discrete", "n": high - low + 1, "start": low} for _, low, high in parts]
     if isinstance(space, gymnasium.spaces.Discrete):
@@ -118,7 +118,7 @@ def describe(space):
 
 
 def encoder(space):
-    """A function from values of the space to numbers."""
+    """Returns a function that converts values of the space to numbers."""
     spaces = gymnasium.spaces
     if isinstance(space, (spaces.Tuple, spaces.Dict)):
         keys = list(space.spaces) if isinstance(space, spaces.Dict) else range(len(space.spaces))
@@ -138,8 +138,8 @@ def encoder(space):
     def flatten(value):
         array = numpy.asarray(value)
         if array.dtype.kind not in "biuf":
-            raise Failure("invalid", f"the observation {shorten(repr(value))} holds no numbers")
-        # JSON tells booleans from numbers.
+            raise Failure("invalid", f"the observation {shorten(repr(value))} has no numbers")
+        # JSON distinguishes booleans from numbers.
         numbers = (array.astype(numpy.int8) if array.dtype.kind == "b" else array).ravel().tolist()
         if len(numbers) != len(parts):
             raise Failure("invalid", f"an observation has {len(numbers)} numbers instead of {len(parts)}")
@@ -154,9 +154,9 @@ def encoder(space):
 
 def decode(space, numbers, alone=True):
     """
-    The member of the space that an iterator over numbers stands for, in the space's own type. Where a policy gives real
-    numbers for integers, they are rounded and kept within their bounds, as are real numbers next to others. A box of real
-    numbers that is the whole action gets them as they are: Gymnasium leaves it to the environment to clip those.
+    Converts numbers from an iterator to a member of the space. Integers are rounded and clipped to their bounds; real
+    numbers next to others are clipped. A box that is the whole action is not clipped: Gymnasium leaves that to the
+    environment.
     """
     spaces = gymnasium.spaces
     if isinstance(space, spaces.Dict):
@@ -170,7 +170,7 @@ def decode(space, numbers, alone=True):
         array = numpy.clip(values, float(finite_range.min), float(finite_range.max)).astype(dtype)
         return array if alone else numpy.clip(array, space.low, space.high)
     if isinstance(space, spaces.Box):
-        # As integers of Python: the bounds of int64 have no exact float.
+        # Python integers, because the bounds of int64 have no exact float.
         bounds = zip(space.low.ravel().tolist(), space.high.ravel().tolist())
     else:
         bounds = [(low, high) for _, low, high in leaves(space)]
@@ -181,7 +181,7 @@ def decode(space, numbers, alone=True):
 
 
 class Episodes:
-    """Environments of one id, as many as episodes run at once."""
+    """Environments with one id, one per episode in progress."""
 
     def __init__(self, name, options):
         self.name = name
@@ -235,7 +235,7 @@ class Episodes:
 
 
 class Blame:
-    """Says in which episode and step something failed."""
+    """Adds the episode and step to a failure."""
 
     def __init__(self, episodes, slot):
         self.episodes = episodes
@@ -274,7 +274,7 @@ def traceback_of(error):
 
 
 def missing_module(error):
-    """Gymnasium raises an error of its own over that of the import, which alone names the module."""
+    """Only the import error, which Gymnasium wraps in its own, names the module."""
     while isinstance(error, ImportError):
         if error.name is not None:
             return error.name
@@ -300,7 +300,7 @@ def make(request):
 
 
 def serve(requests, answers, make):
-    """Answers until there are no more requests. `make` gives an object with describe, and a method for each request."""
+    """Answers all requests. `make` returns an object with `describe` and a method per request."""
     episodes = None
     owner = os.getpid()
     for line in requests:
@@ -315,7 +315,7 @@ def serve(requests, answers, make):
         except Failure as failure:
             answer = {"failure": {"kind": failure.kind, "message": str(failure), "details": failure.details}}
         if os.getpid() != owner:
-            # An environment forked and came back from its step twice.
+            # An environment forked, and its step returned twice.
             os._exit(0)
         text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
         answers.write(f"\n{request['mark']}{text}\n")
@@ -325,13 +325,13 @@ def serve(requests, answers, make):
 
 
 def run(make):
-    # Modules beside the user are found, those beside this file are not.
+    # Import modules from the working directory, not from the folder of this file.
     sys.path[0] = os.getcwd()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "SIGUSR1"):
         import faulthandler
 
-        # The parent asks with this signal where a step hangs.
+        # The parent sends this signal to see where a step hangs.
         faulthandler.register(signal.SIGUSR1, all_threads=True)
         faulthandler.enable()
     end_with_parent()

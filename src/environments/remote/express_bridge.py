@@ -1,4 +1,4 @@
-"""Plays games of TextWorldExpress for policyloop, as bridge.py plays Gymnasium; a Java process plays many games.
+"""Plays games of TextWorldExpress for policyloop, as bridge.py plays Gymnasium. A Java process plays many games.
 
 {"make": {"game", "params", "fold"}} -> {"ready": true}
 {"reset": [seed, ...]}               -> {"tasks": [text, ...], "states": [state, ...]}, in slots 0, 1, ...
@@ -11,19 +11,19 @@ import json
 import os
 import sys
 
-# Python would leave a folder of its own in the package.
+# Python must not leave __pycache__ in the package.
 sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
 import bridge  # noqa: E402
 
 sys.dont_write_bytecode = before
 
 
-# Games of one seed that one process plays at the same time share what is in them.
+# In one process, concurrent games with the same seed share their contents.
 SHARING = ("sorting",)
 
 
 class Games:
-    """Games of one kind, as many as are played at once."""
+    """Games of one kind, one per episode in progress."""
 
     def __init__(self, request):
         self.request = request
@@ -58,7 +58,7 @@ class Games:
     def step(self, moves):
         for slot, command in moves:
             if command == "help":
-                # As in the Python package: it tells the task, and nothing else happens.
+                # As in the Python package, this only shows the task.
                 self.states[slot] = [self.tasks[slot], *self.states[slot][1:]]
             else:
                 with Blame(f"at the command {bridge.shorten(command)}"):
@@ -76,7 +76,7 @@ class Games:
 
 
 class Blame:
-    """Says where Java failed."""
+    """Adds the place to an error of Java."""
 
     def __init__(self, place):
         self.place = place
@@ -93,7 +93,7 @@ class Blame:
 def state_of(text):
     game = json.loads(text)
     if "observation" not in game:
-        raise bridge.Failure("raised", f"it made no game: {bridge.shorten(text)}")
+        raise bridge.Failure("raised", f"no game: {bridge.shorten(text)}")
     return [game["observation"], game["score"], game["tasksuccess"], game["taskfailure"], game["validActions"]]
 
 
@@ -103,7 +103,7 @@ def start_java():
         from textworld_express.constants import BASEPATH, JAR_PATH
     except ImportError as error:
         raise bridge.Failure("import", str(error), error.name or "textworld_express") from error
-    # Undefined lets py4j look into JAVA_HOME, which may be empty.
+    # With None, py4j looks into JAVA_HOME, which may be empty.
     java = None if os.environ.get("JAVA_HOME") else "java"
     try:
         port = launch_gateway(

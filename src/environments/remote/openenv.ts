@@ -1,8 +1,9 @@
+/** Environments that an OpenEnv server plays (github.com/meta-pytorch/OpenEnv), over one WebSocket per episode. */
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import { UserError } from '../../base/errors.js';
+import { type Problem, UserError } from '../../base/errors.js';
 import { jsonIn } from '../../storage/json-depth.js';
-import { infoOf, observationOf, parseOpenEnvOptions, spaceOf, withAction } from './openenv-options.js';
+import { type Action, type Observation, type Space, symmetricBox, type TextInfo } from '../environment.js';
 import {
   EnvironmentError,
   type EpisodeBatch,
@@ -10,11 +11,132 @@ import {
   type RemoteEnvironment,
 } from './remote-environment.js';
 
-export interface OpenEnvSettings {
-  /** Longest wait for the connection and for an answer. */
-  readonly timeoutMs: number;
-  /** Connections, each with an episode of its own: as many as the server allows. */
-  readonly parallel: number;
+const discrete = z.strictObject({ n: z.int().min(1), start: z.int().default(0) });
+const box = z
+  .strictObject({ low: z.array(z.number()).min(1), high: z.array(z.number()).min(1) })
+  .refine(({ low, high }) => low.length === high.length, 'low and high must have the same length');
+const vector = z.strictObject({ length: z.int().min(1) });
+const text = z.strictObject({ text: z.literal(true) });
+
+/** OpenEnv's protocol reports neither spaces nor the format of actions, so a config states them. */
+const optionsSchema = z.strictObject({
+  /** `{n}` for a state, `{length}` or `{low, high}` for a vector, `{text: true}` for a text. */
+  observation: z.union([discrete, box, vector, text]),
+  /** `{n}` for a choice, `{low, high}` for a vector, `{text: true}` for a text. */
+  action: z.union([discrete, box, text]),
+  /**
+   * The fields of an observation that form the vector, in order (default: all numeric ones, sorted by name); or the
+   * field with the text (default: `text`).
+   */
+  fields: z.array(z.string().min(1)).min(1).optional(),
+  /** What a step sends: `$action` is the action, `$action[0]` its first number. */
+  step: z.record(z.string(), z.unknown()).default({ action: '$action' }),
+  /** What a reset sends in addition to the seed. */
+  reset: z.record(z.string(), z.unknown()).default({}),
+  /** Steps after which the server ends an episode, if it has a limit. */
+  max_steps: z.int().min(1).optional(),
+});
+type Options = z.output<typeof optionsSchema>;
+
+const examples: Readonly<Record<string, string>> = {
+  observation: 'environment.options.observation: {length: 4}, {n: 16} for a state, or {text: true}',
+  action: 'environment.options.action: {n: 2}, {low: [-1], high: [1]} for a vector, or {text: true}',
+};
+
+/** @throws UserError that lists every missing, unknown or invalid option */
+function parseOptions(options: Readonly<Record<string, unknown>>): Options {
+  const { data, error } = optionsSchema.safeParse(options);
+  if (data !== undefined) return data;
+  const problems = error.issues.map((issue): Problem => {
+    const name = String(issue.path[0] ?? '');
+    const field = name === '' ? 'environment.options' : `environment.options.${name}`;
+    const given = options[name] !== undefined && { value: options[name] };
+    const example = examples[name];
+    if (example === undefined)
+      return { field, message: issue.message, ...given, alternatives: Object.keys(optionsSchema.shape) };
+    const message = given ? 'is not a space' : "is required: OpenEnv's protocol doesn't report it";
+    return { field, message, ...given, remedy: `set ${example}` };
+  });
+  throw new UserError(problems);
+}
+
+function spaceOf(given: Options['observation']): Space {
+  if ('text' in given) return { kind: 'text' };
+  if ('n' in given) return { kind: 'discrete', ...given };
+  if ('low' in given) return { kind: 'box', ...given, dtype: 'float64' };
+  return symmetricBox(given.length, Number.POSITIVE_INFINITY, 'float64');
+}
+
+/** Fields that are not part of the observation, even if a server puts them there. */
+const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
+
+/** The text of an observation, or the numbers of its fields; booleans count as 0 and 1. @throws EnvironmentError */
+function observationOf(
+  id: string,
+  fields: Readonly<Record<string, unknown>>,
+  { fields: chosen }: Options,
+  space: Space,
+): Observation {
+  const invalid = (message: string) =>
+    new EnvironmentError('invalid', `${id}: ${message}\n  ${JSON.stringify(fields).slice(0, 300)}`);
+  if (space.kind === 'text') {
+    const name = chosen?.[0] ?? 'text';
+    const shown = fields[name];
+    if (typeof shown === 'string') return shown;
+    throw invalid(
+      `field ${name} of the observation has no text; choose a field with environment.options.fields`,
+    );
+  }
+  const observed = Object.keys(fields).filter((name) => !notObserved.has(name));
+  const parts = (chosen ?? observed.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
+  const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
+  if (missing !== undefined) throw invalid(`field ${missing.name} of the observation has no numbers`);
+  const numbers = parts.flatMap((part) => part.numbers ?? []);
+  const wanted = space.kind === 'box' ? space.low.length : 1;
+  if (numbers.length !== wanted) {
+    const held = parts.filter((part) => part.numbers !== undefined).map(({ name }) => name);
+    throw invalid(
+      `the observation has ${numbers.length} numbers (in ${held.join(', ') || 'no field'}) instead of ${wanted}; choose fields with environment.options.fields`,
+    );
+  }
+  if (!numbers.every(Number.isFinite)) throw invalid('the observation is not finite');
+  return space.kind === 'box' ? numbers : numbers[0]!;
+}
+
+function numbersOf(value: unknown): readonly number[] | undefined {
+  if (typeof value === 'number') return [value];
+  if (typeof value === 'boolean') return [Number(value)];
+  if (!Array.isArray(value)) return undefined;
+  const parts = value.map(numbersOf);
+  return parts.every((part) => part?.length === 1) ? parts.flatMap((part) => part ?? []) : undefined;
+}
+
+const infoSchema = z.object({
+  score: z.number(),
+  max_score: z.number().nullable().default(null),
+  won: z.boolean(),
+  lost: z.boolean(),
+  moves: z.number().nullable().default(null),
+  admissible: z.array(z.string()).nullable().default(null),
+});
+
+/** What an observation reports in addition to its text, as `policyloop serve --environments` does. */
+function infoOf(fields: Readonly<Record<string, unknown>>): TextInfo | undefined {
+  const { data } = infoSchema.safeParse(fields);
+  if (data === undefined) return undefined;
+  const { max_score: maxScore, ...rest } = data;
+  return { ...rest, maxScore };
+}
+
+function withAction(template: unknown, action: Action): unknown {
+  if (template === '$action') return action;
+  if (typeof template === 'string') {
+    const index = /^\$action\[(\d+)\]$/.exec(template)?.[1];
+    return index === undefined ? template : [action].flat()[Number(index)];
+  }
+  if (Array.isArray(template)) return template.map((item) => withAction(item, action));
+  if (template === null || typeof template !== 'object') return template;
+  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, withAction(value, action)]));
 }
 
 const answerSchema = z.union([
@@ -34,46 +156,46 @@ const answerSchema = z.union([
 type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
 
 /**
- * An environment that an OpenEnv server plays (github.com/meta-pytorch/OpenEnv), over WebSockets with an environment each.
- * The protocol has one flag for the end of an episode: it counts as terminated, unless the observation says `truncated`. A
- * step without a reward has 0.
- * @param id the address with the prefix, e.g. `openenv:ws://127.0.0.1:8000`; `/ws` is added where it has no path
- * @throws UserError for a wrong address or option, and when no server answers there
+ * Opens `parallel` connections. The protocol has a single flag for the end of an episode: it counts as terminated unless
+ * the observation says `truncated`. A step without a reward has reward 0.
+ * @param id the address with the prefix, e.g. `openenv:ws://127.0.0.1:8000`; `/ws` is added if it has no path
+ * @param timeoutMs longest wait for the connection and for an answer
+ * @throws UserError for an invalid address or option, and if no server answers
  */
 export async function openOpenEnv(
   id: string,
   options: Readonly<Record<string, unknown>>,
-  { timeoutMs, parallel }: OpenEnvSettings,
+  { timeoutMs, parallel }: { readonly timeoutMs: number; readonly parallel: number },
 ): Promise<RemoteEnvironment> {
   const address = addressOf(id);
-  const parsed = parseOpenEnvOptions(options);
+  const parsed = parseOptions(options);
   const observationSpace = spaceOf(parsed.observation);
   const connections = Array.from({ length: parallel }, () => new Connection(id, address, timeoutMs));
 
   const batch = (connection: Connection): EpisodeBatch => {
-    let told: Seen['observation'] = {};
+    let fields: Seen['observation'] = {};
     const observe = ({ observation }: Seen) => {
-      told = observation;
+      fields = observation;
       return observationOf(id, observation, parsed, observationSpace);
     };
     return {
       slots: 1,
-      // Whether a server tells it is known once it has told something.
+      // Whether a server reports it is known after the first observation.
       get info() {
-        const info = observationSpace.kind === 'text' ? infoOf(told) : undefined;
+        const info = observationSpace.kind === 'text' ? infoOf(fields) : undefined;
         return info && (() => info);
       },
-      objective: () => (typeof told.objective === 'string' ? told.objective : undefined),
-      reset: ([seed]) =>
-        connection.ask({ type: 'reset', data: { ...parsed.reset, seed } }).then((seen) => [observe(seen)]),
+      objective: () => (typeof fields.objective === 'string' ? fields.objective : undefined),
+      reset: async ([seed]) => [
+        observe(await connection.ask({ type: 'reset', data: { ...parsed.reset, seed } })),
+      ],
       async step([move]) {
         const seen = await connection.ask({ type: 'step', data: withAction(parsed.step, move!.action) });
         const observation = observe(seen);
         const done = seen.done ?? false;
-        const truncated = done && told.truncated === true;
-        const terminated = done && (!truncated || told.terminated === true);
-        const reward = Number(seen.reward ?? 0);
-        return [{ observation, reward, terminated, truncated }];
+        const truncated = done && fields.truncated === true;
+        const terminated = done && (!truncated || fields.terminated === true);
+        return [{ observation, reward: Number(seen.reward ?? 0), terminated, truncated }];
       },
     };
   };
@@ -107,7 +229,7 @@ function addressOf(id: string): string {
   if (url === undefined || !['ws:', 'wss:'].includes(url.protocol)) {
     throw new UserError({
       field: 'environment',
-      message: 'this is no address of a WebSocket',
+      message: 'not a WebSocket address',
       value: id,
       remedy: 'write openenv:ws://<host>:<port>, e.g. openenv:ws://127.0.0.1:8000',
     });
@@ -116,12 +238,12 @@ function addressOf(id: string): string {
   return url.href;
 }
 
-/** A connection to an OpenEnv server; it connects when it is first needed. */
+/** A connection to an OpenEnv server, opened at its first use. */
 class Connection {
   readonly #address: string;
   readonly #timeoutMs: number;
-  #opening: Promise<WebSocket> | undefined;
   readonly #exchange: Exchange<Seen>;
+  #opening: Promise<WebSocket> | undefined;
 
   constructor(id: string, address: string, timeoutMs: number) {
     this.#exchange = new Exchange(id);
@@ -171,7 +293,7 @@ class Connection {
 
   #receive(text: string): void {
     const answer = answerSchema.safeParse(jsonIn(text)).data;
-    if (answer === undefined) this.#exchange.fail('protocol', `no answer: ${text.slice(0, 200)}`);
+    if (answer === undefined) this.#exchange.fail('protocol', `not an answer: ${text.slice(0, 200)}`);
     else if (answer.type === 'observation') this.#exchange.answer(answer.data);
     else this.#exchange.fail('raised', `${answer.data.message} (${answer.data.code})`);
   }

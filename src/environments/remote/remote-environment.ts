@@ -11,33 +11,24 @@ export interface Move {
 
 /** Episodes that advance in lock-step, so that one message carries a step of all of them. */
 export interface EpisodeBatch {
-  /** How many episodes it holds at most. */
   readonly slots: number;
-  /**
-   * Starts an episode for each seed, in slots 0, 1, …; those before are left.
-   * @throws EnvironmentError
-   */
+  /** Starts one episode per seed, in slots 0, 1, …; earlier episodes are abandoned. @throws EnvironmentError */
   reset(seeds: readonly number[]): Promise<readonly Observation[]>;
-  /**
-   * Takes one step of each episode named; the answers stand in the order of the moves.
-   * @throws EnvironmentError
-   */
+  /** Takes one step per move; the steps are in the order of the moves. @throws EnvironmentError */
   step(moves: readonly Move[]): Promise<readonly Step[]>;
-  /** What a text world tells of the episode in that slot, as of its last reset or step. */
+  /** What a text world reports about the episode in a slot, as of its last reset or step. */
   readonly info?: ((slot: number) => TextInfo) | undefined;
-  /** What the player of that episode is told to do, where that is known. */
+  /** The player's task in that episode, if known. */
   objective?(slot: number): string | undefined;
   /** Commands that win that episode from its start. @throws EnvironmentError */
   gold?(slot: number): Promise<readonly string[]>;
 }
 
-/**
- * A task that another program plays. A step costs a round trip and can't be waited for synchronously, so that batches of
- * episodes play it; different batches run side by side.
- */
+/** A task that another program plays. A step costs a round trip, so it is asynchronous and batches of episodes share it. */
 export interface RemoteEnvironment extends EnvironmentSpec {
+  /** Batches run in parallel. */
   readonly batches: readonly EpisodeBatch[];
-  /** Ends what plays it, also in the middle of a step. Closing it again does nothing. */
+  /** Stops the program, even in the middle of a step. Closing it again has no effect. */
   close(): Promise<void>;
 }
 
@@ -45,13 +36,13 @@ export function isRemote(environment: Environment | RemoteEnvironment): environm
   return 'batches' in environment;
 }
 
-/** A request at a time and its answer, with a program that plays an environment. The first failure ends it for good. */
+/** Sends one request at a time to a program that plays an environment. After the first failure, every request fails. */
 export class Exchange<Answer> {
   readonly #name: string;
   #pending: { resolve(answer: Answer): void; reject(error: EnvironmentError): void } | undefined;
   #failure: EnvironmentError | undefined;
 
-  /** @param name of what is played, for messages */
+  /** @param name of the environment, for messages */
   constructor(name: string) {
     this.#name = name;
   }

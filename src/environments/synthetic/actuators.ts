@@ -3,16 +3,13 @@ import { type Action, type Space, symmetricBox } from '../environment.js';
 import { type ControlOptions, chance, integerBetween, randomSign, unitVector } from './distributions.js';
 import type { Plant } from './plant.js';
 
-/** The actions available in a controlled system. */
 export interface Actuators {
   readonly kind: 'discrete' | 'continuous';
   /** Number of discrete actions, or of components of a continuous one. */
   readonly count: number;
   /** Continuous actions are clipped at ± this. */
   readonly bound: number;
-  /**
-   * What each discrete action adds to a state, or each component of a continuous one at its bound: count × dimension.
-   */
+  /** What a discrete action, or a component of a continuous one at its bound, adds to a state: count × dimension. */
   readonly pushes: Float64Array;
   /** Whether the effort of a continuous action includes the clipped part, as in Gymnasium's MountainCarContinuous. */
   readonly countsExcess: boolean;
@@ -52,8 +49,7 @@ export function drawActuators(
       for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
     }
   }
-  // With an odd count, the last action does nothing. Without opposed pairs, not all pushes may point the same
-  // way.
+  // With an odd count, the last action does nothing. Without opposed pairs, pushes must not all point the same way.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
   const bound = random.choice([0.4, 1, 1, 2, 3]);
@@ -71,11 +67,7 @@ export function actionSpace({ kind, count, bound }: Actuators): Space {
   return kind === 'discrete' ? { kind, n: count } : symmetricBox(count, Math.fround(bound));
 }
 
-/**
- * Writes what an action adds to a state into `push`.
- * @returns the effort: for a continuous action, its mean square relative to the bounds; for a discrete one, 1
- * if it pushes, otherwise 0
- */
+/** Writes the push of an action. @returns its effort: mean square relative to the bounds; for a discrete one, 1 or 0 */
 export function applyAction(actuators: Actuators, action: Action, push: Float64Array): number {
   const { pushes, count, bound, countsExcess } = actuators;
   const n = push.length;

@@ -1,4 +1,6 @@
+/** Controlled systems and their tasks, and how hard they are for random policies. */
 import type { RandomGenerator } from '../../random/generator.js';
+import { firstLargest } from '../../statistics/descriptive.js';
 import {
   type Action,
   type Observation,
@@ -8,10 +10,9 @@ import {
   type TaskStep,
 } from '../environment.js';
 import { type Actuators, actionSpace, applyAction } from './actuators.js';
-import type { Plant } from './plant.js';
-import type { Sensors } from './sensors.js';
+import { logUniform } from './distributions.js';
+import type { Plant, Sensors } from './plant.js';
 
-/** A plant with its actuators, sensors and initial states. */
 export interface SystemParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
@@ -28,7 +29,6 @@ export interface SystemParts {
 export class ControlledSystem {
   readonly parts: SystemParts;
   readonly state: Float64Array;
-  /** What the sensors read from `state`. */
   readonly seen: Float64Array;
   readonly #push: Float64Array;
   #random!: RandomGenerator;
@@ -65,82 +65,31 @@ export class ControlledSystem {
   }
 }
 
-/** The reward of a controlled system; `applyAction` gives the effort. */
-export type Objective =
-  /** 1 per step while each coordinate is within ± its limit; beyond, the episode ends. */
-  | { readonly kind: 'survive'; readonly limits: Float64Array }
-  /** −scale · (Σ weight·deviation² + effortCost·effort); angles are wrapped, so they deviate by at most π. */
-  | {
-      readonly kind: 'regulate';
-      readonly weights: Float64Array;
-      readonly isAngle: readonly boolean[];
-      readonly effortCost: number;
-      readonly scale: number;
-    }
-  /** −stepCost − effortCost·effort until direction·state reaches the threshold; then `bonus`, and the episode ends. */
-  | {
-      readonly kind: 'reach';
-      readonly direction: Float64Array;
-      readonly threshold: number;
-      readonly stepCost: number;
-      readonly effortCost: number;
-      readonly bonus: number;
-    }
-  /** scale · (speed − effortCost·effort), where the speed is a coordinate of the state. */
-  | { readonly kind: 'move'; readonly speed: number; readonly effortCost: number; readonly scale: number };
+/** Reward and termination in a state; `applyAction` gives the effort. */
+export type Judge = (state: Float64Array, effort: number) => Pick<TaskStep, 'reward' | 'terminated'>;
 
-/** A controlled system with an objective. */
 export class ControlledTask implements Task {
   readonly observationSpace: Space;
   readonly actionSpace: Space;
   readonly #system: ControlledSystem;
-  readonly #objective: Objective;
+  readonly #judge: Judge;
 
-  constructor(system: ControlledSystem, objective: Objective) {
+  constructor(system: ControlledSystem, judge: Judge) {
     this.observationSpace = symmetricBox(system.parts.sensors.count);
     this.actionSpace = actionSpace(system.parts.actuators);
     this.#system = system;
-    this.#objective = objective;
+    this.#judge = judge;
   }
 
   reset(random: RandomGenerator): Observation {
     this.#system.reset(random);
-    return this.#observe();
-  }
-
-  step(action: Action): TaskStep {
-    const effort = this.#system.advance(action);
-    return { observation: this.#observe(), ...this.#judge(effort) };
-  }
-
-  #observe(): number[] {
     return Array.from(this.#system.seen);
   }
 
-  #judge(effort: number): Pick<TaskStep, 'reward' | 'terminated'> {
-    const { state } = this.#system;
-    const objective = this.#objective;
-    switch (objective.kind) {
-      case 'survive':
-        return { reward: 1, terminated: excursion(state, objective.limits) > 1 };
-      case 'regulate': {
-        let cost = objective.effortCost * effort;
-        for (let i = 0; i < state.length; i++) {
-          const deviation = objective.isAngle[i] ? wrapped(state[i]!) : state[i]!;
-          cost += objective.weights[i]! * deviation * deviation;
-        }
-        return { reward: -objective.scale * cost, terminated: false };
-      }
-      case 'reach': {
-        const reached = projection(state, objective.direction) >= objective.threshold;
-        const cost = objective.effortCost * effort;
-        return { reward: (reached ? objective.bonus : 0) - objective.stepCost - cost, terminated: reached };
-      }
-      case 'move': {
-        const gain = state[objective.speed]! - objective.effortCost * effort;
-        return { reward: objective.scale * gain, terminated: false };
-      }
-    }
+  step(action: Action): TaskStep {
+    const { seen, state } = this.#system;
+    const effort = this.#system.advance(action);
+    return { observation: Array.from(seen), ...this.#judge(state, effort) };
   }
 }
 
@@ -161,7 +110,72 @@ export function projection(state: ArrayLike<number>, direction: Float64Array): n
   return sum;
 }
 
-/** Wraps an angle to [−π, π). */
-function wrapped(angle: number): number {
-  return angle - 2 * Math.PI * Math.floor((angle + Math.PI) / (2 * Math.PI));
+/** The target share of random policies that succeed at a task, log-uniform between 0.3% and 30%. */
+export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
+
+/** Number of random policies to try for a share, so that about four succeed. */
+export const policiesFor = (share: number): number => Math.round(Math.min(300, Math.max(40, 4 / share)));
+
+/** Standard deviation of the weights of random linear policies, for a range of ±6. */
+const weightSpread = 3;
+
+interface Trial {
+  readonly policies: number;
+  readonly steps: number;
+  /** Scores a state; a policy is scored by the maximum over its episode. */
+  readonly measure: (state: Float64Array) => number;
+  /** An episode ends once the measure exceeds this. */
+  readonly beyond: number;
+}
+
+/** Peak measures of one episode for each of many random linear policies with a bias, ascending. */
+export function peaksOfRandomPolicies(
+  system: ControlledSystem,
+  random: RandomGenerator,
+  trial: Trial,
+): Float64Array {
+  const { actuators, sensors } = system.parts;
+  const weights = new Float64Array((sensors.count + 1) * actuators.count);
+  const outputs: number[] = Array(actuators.count).fill(0);
+  const peaks = new Float64Array(trial.policies);
+  for (let policy = 0; policy < trial.policies; policy++) {
+    for (let i = 0; i < weights.length; i++) weights[i] = random.normal(0, weightSpread);
+    peaks[policy] = peakOf(system, random, trial, () => {
+      linearOutputs(weights, system.seen, outputs);
+      return actuators.kind === 'discrete' ? firstLargest(outputs) : outputs;
+    });
+  }
+  return peaks.sort();
+}
+
+/** The maximum of the measure over one episode, not counting the start. */
+export function peakOf(
+  system: ControlledSystem,
+  random: RandomGenerator,
+  { steps, measure, beyond }: Omit<Trial, 'policies'>,
+  act: () => number | readonly number[],
+): number {
+  system.reset(random);
+  let peak = Number.NEGATIVE_INFINITY;
+  for (let step = 0; step < steps && peak <= beyond; step++) {
+    system.advance(act());
+    const value = measure(system.state);
+    if (value > peak) peak = value;
+  }
+  return peak;
+}
+
+function linearOutputs(weights: Float64Array, seen: Float64Array, outputs: number[]): void {
+  const m = outputs.length;
+  for (let a = 0; a < m; a++) {
+    let sum = weights[seen.length * m + a]!;
+    for (let i = 0; i < seen.length; i++) sum += seen[i]! * weights[i * m + a]!;
+    outputs[a] = sum;
+  }
+}
+
+/** The boundary between the smallest `share` of the ascending values and the rest. */
+export function quantile(ascending: Float64Array, share: number): number {
+  const place = Math.min(ascending.length - 1, Math.max(1, Math.round(share * ascending.length)));
+  return (ascending[place - 1]! + ascending[place]!) / 2;
 }

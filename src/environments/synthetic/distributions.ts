@@ -1,3 +1,4 @@
+/** Distributions from which random tasks, and hints how to search them, are drawn. */
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { LinearHint, Task } from '../environment.js';
 
@@ -19,14 +20,15 @@ export interface ControlOptions {
   readonly control?: 'discrete' | 'continuous' | undefined;
 }
 
-// Distributions from which random tasks are drawn.
-
 /** True with probability `p`. */
 export const chance = (random: RandomGenerator, p: number): boolean => random.random() < p;
 
 /** A number in [low, high) whose logarithm is uniform. */
 export const logUniform = (random: RandomGenerator, low: number, high: number): number =>
   low * (high / low) ** random.random();
+
+export const logUniforms = (random: RandomGenerator, count: number, low: number, high: number): number[] =>
+  Array.from({ length: count }, () => logUniform(random, low, high));
 
 /** −1 or 1. */
 export const randomSign = (random: RandomGenerator): number => (random.random() < 0.5 ? -1 : 1);
@@ -35,7 +37,6 @@ export const randomSign = (random: RandomGenerator): number => (random.random() 
 export const integerBetween = (random: RandomGenerator, low: number, high: number): number =>
   random.integers(low, high + 1);
 
-/** A random unit vector in `n` dimensions. */
 export function unitVector(random: RandomGenerator, n: number): Float64Array {
   const vector = Float64Array.from({ length: n }, () => random.normal());
   const length = Math.hypot(...vector);
@@ -63,3 +64,49 @@ export function rotation(random: RandomGenerator, n: number): Float64Array {
   }
   return matrix;
 }
+
+/** Maximum number of parameters of a policy whose search settings are drawn with the task. */
+const mostDrawnParameters = 40;
+
+/** A random box of parameters and its number of decimals; most configs have ±6 with one decimal. */
+function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'decimals'> {
+  const bound = random.choice([1, 2, 3, 6, 6, 6, 10]);
+  const decimals = chance(random, bound <= 2 ? 0.7 : 0.2) ? 2 : 1;
+  return { low: -bound, high: bound, decimals };
+}
+
+/** How to search a linear controller: box, bias, order of the weights; in some draws a rotation or random subspace. */
+export function drawControllerHint(
+  random: RandomGenerator,
+  { observations, outputs }: { readonly observations: number; readonly outputs: number },
+): LinearHint {
+  const box = drawBox(random);
+  const bias = chance(random, 0.85);
+  const weights = (observations + (bias ? 1 : 0)) * outputs;
+  const projected = chance(random, 0.15);
+  const style = random.random();
+  const seed = random.integers(0, 2 ** 31);
+  if (projected || weights > mostDrawnParameters)
+    return { ...box, bias, projection: { seed, rank: drawRank(random, weights) } };
+  if (style < 0.15) return { ...box, bias, order: 'bias-first' };
+  if (style < 0.3) return { ...box, bias, order: 'columns' };
+  if (style < 0.4) return { ...box, bias, order: { shuffled: seed } };
+  return { ...box, bias };
+}
+
+/** How to search the points of a function of `n` numbers: a box and, in 15% of the draws, a rotation. */
+export function drawPointHint(random: RandomGenerator, n: number): LinearHint {
+  const box = drawBox(random);
+  const seed = random.integers(0, 2 ** 31);
+  return { ...box, bias: false, ...(chance(random, 0.15) && { projection: { seed, rank: n } }) };
+}
+
+/** As many as there are weights (a rotation), or fewer (a subspace). */
+function drawRank(random: RandomGenerator, weights: number): number {
+  const most = Math.min(weights, mostDrawnParameters);
+  return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);
+}
+
+/** How far the solution is inside the box (below 1) or beyond: log-uniform in 0.05 to 20. */
+export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
+  chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

@@ -1,38 +1,46 @@
 import type { RandomGenerator } from '../../random/generator.js';
+import { largest } from '../../statistics/descriptive.js';
 import { type BoxSpace, type Observation, symmetricBox, type Task, type TaskStep } from '../environment.js';
+import { drawShare, projection, quantile } from './controlled-task.js';
 import {
   chance,
   type Draw,
+  type DrawnTask,
   integerBetween,
   logUniform,
+  permutation,
   randomSign,
   rotation,
   unitVector,
 } from './distributions.js';
 
 /** Points of a landscape are within ± this in every dimension. */
-export const reach = 6;
+const reach = 6;
 
-/** The height of a point of a landscape. */
 export type Height = (point: readonly number[] | Float64Array) => number;
 
-/**
- * Single-step tasks: the action is a point, the reward its height plus noise. The observation is always [1],
- * so the parameters of a linear policy without bias are the point itself.
- */
+/** Single-step tasks: the action is a point, the reward its value. A linear policy without bias is the point itself. */
 export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
-  readonly #height: Height;
-  readonly #noise: number;
+  readonly #value: (point: Float64Array, random: RandomGenerator) => number;
+  readonly #unit: number;
+  readonly #most: number;
   readonly #point: Float64Array;
   #random!: RandomGenerator;
 
-  constructor(dimension: number, height: Height, noise: number) {
-    this.actionSpace = symmetricBox(dimension, reach);
-    this.#height = height;
-    this.#noise = noise;
-    this.#point = new Float64Array(dimension);
+  /** @param value of a point, which is the action clipped to ± `bound` and divided by `unit` */
+  constructor(
+    n: number,
+    bound: number,
+    unit: number,
+    value: (point: Float64Array, random: RandomGenerator) => number,
+  ) {
+    this.actionSpace = symmetricBox(n, bound);
+    this.#value = value;
+    this.#unit = unit;
+    this.#most = bound / unit;
+    this.#point = new Float64Array(n);
   }
 
   reset(random: RandomGenerator): Observation {
@@ -41,43 +49,54 @@ export class SingleStepTask implements Task<readonly number[]> {
   }
 
   step(action: readonly number[]): TaskStep {
-    for (let i = 0; i < action.length; i++) this.#point[i] = Math.min(reach, Math.max(-reach, action[i]!));
-    const noise = this.#noise === 0 ? 0 : this.#random.normal(0, this.#noise);
-    const reward = this.#height(this.#point) + noise;
-    return { observation: [1], reward, terminated: true };
+    const [most, unit] = [this.#most, this.#unit];
+    for (let i = 0; i < action.length; i++)
+      this.#point[i] = Math.min(most, Math.max(-most, action[i]! / unit));
+    return { observation: [1], reward: this.#value(this.#point, this.#random), terminated: true };
   }
+}
+
+/** A landscape, noisy in 40% of the draws. @param deviations range of the noise, relative to the scale */
+function drawnLandscape(
+  random: RandomGenerator,
+  n: number,
+  { scale, height, deviations }: { scale: number; height: Height; deviations: readonly [number, number] },
+): DrawnTask {
+  const noise = chance(random, 0.4) ? scale * logUniform(random, ...deviations) : 0;
+  const value = (point: Float64Array, episode: RandomGenerator) =>
+    height(point) + (noise === 0 ? 0 : episode.normal(0, noise));
+  return { task: new SingleStepTask(n, reach, 1, value), maxSteps: 1 };
 }
 
 /** Number of points used to standardise a landscape. */
 const samples = 200;
 
-/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. Noisy in 40% of the draws. */
+/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. */
 export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const shape = drawShape(random, n);
   const { middle, spread } = momentsOf(Array.from({ length: samples }, () => shape(randomPoint(random, n))));
-  // The landscape is flat.
-  if (!(spread > 1e-9)) return undefined;
-  const transform = drawTransform(random);
+  const isFlat = !(spread > 1e-9);
+  if (isFlat) return undefined;
+  const kinds = ['plain', 'plain', 'exponential', 'power', 'cut', 'steps'] as const;
+  const transform = drawTransform(random, random.choice(kinds));
   const { scale, offset } = drawUnits(random);
   const height: Height = (point) => offset + scale * transform((shape(point) - middle) / spread);
-  const noise = chance(random, 0.4) ? scale * logUniform(random, 0.02, 0.5) : 0;
-  return { task: new SingleStepTask(n, height, noise), maxSteps: 1 };
+  return drawnLandscape(random, n, { scale, height, deviations: [0.02, 0.5] });
 };
 
-/** Mean and standard deviation. */
-function momentsOf(values: readonly number[]): { readonly middle: number; readonly spread: number } {
+export function momentsOf(values: readonly number[]): { readonly middle: number; readonly spread: number } {
   const mean = (numbers: readonly number[]) => numbers.reduce((sum, n) => sum + n, 0) / numbers.length;
   const middle = mean(values);
   return { middle, spread: Math.sqrt(mean(values.map((value) => (value - middle) ** 2))) };
 }
 
 /** 2 to 24 parameters, with smaller numbers more likely. */
-export const drawDimension = (random: RandomGenerator): number =>
+const drawDimension = (random: RandomGenerator): number =>
   Math.min(24, Math.floor(logUniform(random, 2, 25)));
 
 /** A typical initial point of a search: uniform within half of the reach. */
-export function randomPoint(random: RandomGenerator, n: number): Float64Array {
+function randomPoint(random: RandomGenerator, n: number): Float64Array {
   return Float64Array.from({ length: n }, () => random.uniform(-reach / 2, reach / 2));
 }
 
@@ -102,10 +121,7 @@ function drawShape(random: RandomGenerator, n: number): Height {
   }
 }
 
-/**
- * −Σ weight·z² of rotated coordinates z around a random optimum, badly scaled; optionally with ripples like
- * Rastrigin's function.
- */
+/** −Σ weight·z² of rotated coordinates z around a random optimum, optionally with ripples like Rastrigin's function. */
 function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height {
   const optimum = Float64Array.from({ length: n }, () => random.uniform(-reach, reach));
   const turned = chance(random, 0.5) ? rotation(random, n) : undefined;
@@ -146,7 +162,6 @@ function drawHills(random: RandomGenerator, n: number): Height {
   };
 }
 
-/** A network with one hidden layer of tanh units. */
 function drawNetwork(random: RandomGenerator, n: number): Height {
   const units = integerBetween(random, 3, 12);
   const gain = logUniform(random, 0.2, 1) / Math.sqrt(n);
@@ -194,15 +209,27 @@ function axis(random: RandomGenerator, n: number): Float64Array {
   return direction;
 }
 
-/** A non-decreasing function of standardised heights: identity, convex, a power, clipped, or in steps. */
-function drawTransform(random: RandomGenerator): (height: number) => number {
-  const kind = random.choice(['plain', 'plain', 'exponential', 'power', 'cut', 'steps'] as const);
+/** A non-decreasing function of standardised heights. */
+export function drawTransform(
+  random: RandomGenerator,
+  kind: 'plain' | 'exponential' | 'one-sided' | 'power' | 'cut' | 'heavy' | 'plateau' | 'steps',
+): (height: number) => number {
   switch (kind) {
     case 'plain':
       return (height) => height;
-    case 'exponential': {
+    case 'exponential':
+    case 'one-sided': {
       const rate = logUniform(random, 0.3, 2);
-      return (height) => Math.exp(Math.min(4, rate * height));
+      const most = kind === 'one-sided' ? 6 : 4;
+      return (height) => Math.exp(Math.min(most, rate * height));
+    }
+    case 'heavy': {
+      const rate = logUniform(random, 0.5, 2);
+      return (height) => Math.sinh(Math.min(6, Math.max(-6, rate * height)));
+    }
+    case 'plateau': {
+      const low = random.uniform(-0.5, 2);
+      return (height) => Math.max(low, height);
     }
     case 'power': {
       const exponent = logUniform(random, 0.3, 3);
@@ -218,4 +245,50 @@ function drawTransform(random: RandomGenerator): (height: number) => number {
       return (height) => width * Math.floor(height / width);
     }
   }
+}
+
+/** Number of random points used to set the height of the plateau. */
+const plateauSamples = 600;
+
+/** A plateau with bumps and ridges that the target share of random points meets; flat or with a weak slope. */
+export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
+  const n = parameters ?? drawDimension(random);
+  const { nearness, top } = drawBumps(random, n);
+  const share = drawShare(random);
+  const heights = Float64Array.from({ length: plateauSamples }, () =>
+    nearness(randomPoint(random, n)),
+  ).sort();
+  const level = quantile(heights, 1 - share);
+  // The bumps are almost flat, or there is no plateau left.
+  if (top - level < 1e-6) return undefined;
+  const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
+  const steepness = logUniform(random, 0.002, 0.05) / reach;
+  const exponent = chance(random, 0.5) ? 1 : logUniform(random, 0.2, 3);
+  const { scale, offset } = drawUnits(random);
+  const height: Height = (point) => {
+    const downhill = projection(point, slope);
+    const above = Math.max(0, (nearness(point) - level) / (top - level));
+    return offset + scale * (above ** exponent + steepness * downhill);
+  };
+  return drawnLandscape(random, n, { scale, height, deviations: [0.003, 0.1] });
+};
+
+/** The maximum of a few terms bonus − distance²; a ridge counts only some dimensions. `top` is the largest bonus. */
+function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
+  const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
+    centre: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),
+    dimensions: permutation(random, n).slice(0, chance(random, 0.5) ? n : integerBetween(random, 1, n)),
+    width: logUniform(random, 0.5, 2),
+    bonus: random.uniform(0, 0.3),
+  }));
+  const nearness: Height = (point) => {
+    let best = Number.NEGATIVE_INFINITY;
+    for (const { centre, dimensions, width, bonus } of bumps) {
+      let distance = 0;
+      for (const i of dimensions) distance += ((point[i]! - centre[i]!) / width) ** 2;
+      best = Math.max(best, bonus - distance / dimensions.length);
+    }
+    return best;
+  };
+  return { nearness, top: largest(bumps.map(({ bonus }) => bonus)) };
 }

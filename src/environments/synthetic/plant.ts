@@ -1,9 +1,9 @@
+/** Random dynamics of controlled systems, and what a policy observes of them. */
 import type { RandomGenerator } from '../../random/generator.js';
-import { chance, logUniform, randomSign } from './distributions.js';
+import { chance, logUniform, permutation, randomSign, rotation } from './distributions.js';
 
 /** The dynamics of a controlled system in discrete time. */
 export interface Plant {
-  /** Dimension of the state. */
   readonly dimension: number;
   /** The coordinates that a force can push. */
   readonly driven: readonly number[];
@@ -95,10 +95,7 @@ function growthOf(matrix: Float64Array, n: number): number {
   return Math.exp(logarithms / 60);
 }
 
-/**
- * Pairs of an angle and its velocity: ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) +
- * push, θ' = θ + dt·ω'. With a > 0, angle 0 is upright and unstable.
- */
+/** Pairs (θ, ω): ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) + push, θ' = θ + dt·ω'. */
 export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const seconds = logUniform(random, 0.03, 0.1);
@@ -126,10 +123,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   };
 }
 
-/**
- * Lightly damped oscillators, as pairs of position and velocity. The first one is driven and coupled to the
- * others. The restoring force is linear, a pendulum's, or that of one of several wells.
- */
+/** Lightly damped oscillators; the first is driven and coupled to the others. Linear, pendulum or well forces. */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const shape = random.choice(['spring', 'pendulum', 'wells'] as const);
@@ -155,6 +149,71 @@ export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
         state[2 * pair + 1] = velocity + seconds * acceleration + push[2 * pair + 1]!;
       }
       for (let pair = 0; pair < pairs; pair++) state[2 * pair]! += seconds * state[2 * pair + 1]!;
+    },
+  };
+}
+
+export interface Sensors {
+  readonly count: number;
+  /** Writes `count` float32 numbers into `seen`. */
+  read(state: Float64Array, seen: Float64Array): void;
+}
+
+/** @param scales of the coordinates; by default log-uniform in 0.03 to 3 */
+export function drawSensors(
+  random: RandomGenerator,
+  plant: Plant,
+  count: number,
+  scales: readonly number[] = Array.from({ length: plant.dimension }, () => logUniform(random, 0.03, 3)),
+): Sensors {
+  const n = plant.dimension;
+  if (plant.angles.length > 0) return angleSensors(plant, scales);
+  const offsets = chance(random, 0.25)
+    ? Float64Array.from({ length: count }, () => random.uniform(-0.5, 0.5))
+    : new Float64Array(count);
+  if (chance(random, 0.2)) return mixedSensors(rotation(random, n), n, count, scales, offsets);
+  const hidden = permutation(random, n).slice(0, Math.max(0, n - count));
+  const shown = Array.from({ length: n }, (_, i) => i).filter((i) => !hidden.includes(i));
+  const order = chance(random, 0.5) ? permutation(random, count).map((i) => shown[i]!) : shown;
+  const factors = order.map((i) => scales[i]!);
+  return {
+    count,
+    read(state, seen) {
+      for (let i = 0; i < count; i++) seen[i] = Math.fround(factors[i]! * state[order[i]!]! + offsets[i]!);
+    },
+  };
+}
+
+function mixedSensors(
+  mixing: Float64Array,
+  n: number,
+  count: number,
+  scales: readonly number[],
+  offsets: Float64Array,
+): Sensors {
+  return {
+    count,
+    read(state, seen) {
+      for (let i = 0; i < count; i++) {
+        let sum = 0;
+        for (let j = 0; j < n; j++) sum += mixing[i * n + j]! * state[j]!;
+        seen[i] = Math.fround(scales[i]! * sum + offsets[i]!);
+      }
+    },
+  };
+}
+
+/** Cosine and sine of each angle, followed by its scaled velocity. */
+function angleSensors({ angles }: Plant, scales: readonly number[]): Sensors {
+  return {
+    count: 3 * angles.length,
+    read(state, seen) {
+      for (let i = 0; i < angles.length; i++) {
+        const angle = angles[i]!;
+        seen[3 * i] = Math.fround(Math.cos(state[angle]!));
+        seen[3 * i + 1] = Math.fround(Math.sin(state[angle]!));
+        seen[3 * i + 2] = Math.fround(scales[angle + 1]! * state[angle + 1]!);
+      }
     },
   };
 }

@@ -1,19 +1,33 @@
-/**
- * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each exercises one more
- * part of a trainer than the one before, so the first one that isn't learnt shows which part is broken.
- */
+/** Tasks of one or two steps with texts and a few choices: a bandit, and probes of trainers. */
 import type { RandomGenerator } from '../../random/generator.js';
-import type { Observation, Task, TaskStep, TextSpace } from '../environment.js';
+import type { Task, TaskStep, TextSpace } from '../environment.js';
 
 interface Probe {
   readonly actions: readonly string[];
   /** The observation of each step; a pair is drawn from at random. */
   readonly observations: readonly (string | readonly [string, string])[];
+  readonly end?: string;
   /** The reward of the last step; earlier steps pay 0. */
   reward(observation: string, action: string): number;
 }
 
-const probes = {
+const arms = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'] as const;
+
+export const lastArm = arms.length - 1;
+
+/** An eight-armed bandit (Robbins 1952): arm number `best` (0-based) always pays 1, the others 0. */
+export const textBandit = ({ best }: { readonly best: number }): Probe => ({
+  actions: arms,
+  observations: [`Eight arms: ${arms.join(', ')}. One pays. Pull one.`],
+  end: 'The round is over.',
+  reward: (_, action) => (action === arms[best] ? 1 : 0),
+});
+
+/**
+ * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each exercises one more
+ * part of a trainer than the one before, so the first one that isn't learnt shows which part is broken.
+ */
+export const probes: Readonly<Record<string, Probe>> = {
   /** The value is always 1. */
   'probe-value': { actions: ['A'], observations: ['go'], reward: () => 1 },
   /** The value is +1 or −1, depending on the observation. */
@@ -24,7 +38,6 @@ const probes = {
   },
   /** The value of the first step is γ, that of the second 1. */
   'probe-discount': { actions: ['A'], observations: ['first', 'last'], reward: () => 1 },
-  /** A pays 1, B pays −1. */
   'probe-policy': {
     actions: ['A', 'B'],
     observations: ['go'],
@@ -36,13 +49,9 @@ const probes = {
     observations: [['up', 'down']],
     reward: (observation, action) => ((action === 'A') === (observation === 'up') ? 1 : -1),
   },
-} as const satisfies Readonly<Record<string, Probe>>;
+};
 
-export type ProbeId = keyof typeof probes;
-
-export const probeIds = Object.keys(probes) as readonly ProbeId[];
-
-/** Observation: a word. Action: A or B; some probes only have A. */
+/** Observation: a word or a sentence. Action: one of the probe's words. */
 export class TextProbe implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace;
@@ -51,22 +60,23 @@ export class TextProbe implements Task<string> {
   #step = 0;
   #observation = '';
 
-  constructor(id: ProbeId) {
-    this.#probe = probes[id];
-    this.actionSpace = { kind: 'text', choices: this.#probe.actions };
+  constructor(probe: Probe) {
+    this.#probe = probe;
+    this.actionSpace = { kind: 'text', choices: probe.actions };
   }
 
-  reset(random: RandomGenerator): Observation {
+  reset(random: RandomGenerator): string {
     this.#random = random;
     this.#step = 0;
     return this.#observe();
   }
 
   step(action: string): TaskStep {
+    const { end = 'The end.', observations, reward } = this.#probe;
     const seen = this.#observation;
     this.#step++;
-    const terminated = this.#step === this.#probe.observations.length;
-    if (terminated) return { observation: 'The end.', reward: this.#probe.reward(seen, action), terminated };
+    const terminated = this.#step === observations.length;
+    if (terminated) return { observation: end, reward: reward(seen, action), terminated };
     return { observation: this.#observe(), reward: 0, terminated };
   }
 

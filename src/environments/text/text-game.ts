@@ -1,27 +1,83 @@
+/** Games played by text commands, and how they are split into folds. */
+import { createHash } from 'node:crypto';
+import type { RandomGenerator } from '../../random/generator.js';
+import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
+
+/** Games are split by their description, so what is learnt on one fold never occurs in another. */
+export const folds = ['train', 'dev', 'test'] as const;
+type Fold = (typeof folds)[number];
+
+/** Of ten descriptions, eight belong to `train`, one to `dev` and one to `test`. */
+export function foldOf(description: string): Fold {
+  const share = createHash('sha256').update(description).digest()[0]! % 10;
+  if (share === 8) return 'dev';
+  return share === 9 ? 'test' : 'train';
+}
+
+/** With a one in ten chance per draw, all draws miss less than once in 10^40 games. */
+const mostDraws = 1000;
+
+/** Draws until the description belongs to the fold. @throws Error if the descriptions vary too little */
+export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
+  for (let tries = 0; tries < mostDraws; tries++) {
+    const drawn = draw();
+    if (foldOf(describe(drawn)) === fold) return drawn;
+  }
+  throw new Error(`no draw of ${mostDraws} belongs to the fold ${fold}`);
+}
+
 /** A game played by text commands: one of the worlds in this folder, or a TextWorld file. */
-export interface TextGame {
+export interface TextGame extends TextInfo {
   /** Restarts the game. @returns the first text: the task, and what the player sees */
   start(): string;
   /** Executes a command. An inadmissible one changes nothing. */
   step(command: string): TextTurn;
   /** The player's task, in the words of the first text; undefined if unknown. */
   readonly objective?: string | undefined;
-  /** Currently possible commands, sorted and without duplicates; null if unknown. */
-  readonly admissible: readonly string[] | null;
-  readonly score: number;
-  /** Score of a game that is won; null if unknown. */
-  readonly maxScore: number | null;
-  readonly won: boolean;
-  readonly lost: boolean;
-  /** Number of commands that were understood; null if unknown. */
-  readonly moves: number | null;
   /** Commands that win from the start; undefined if unknown. */
   readonly gold: readonly string[] | undefined;
 }
 
 export interface TextTurn {
-  /** Observation text. */
   readonly text: string;
   /** False for an inadmissible command. */
   readonly understood: boolean;
+}
+
+/** A text world as a task. Action: any text; an inadmissible one changes nothing. Reward: the increase in score. */
+export class TextGameTask implements Task<string> {
+  readonly observationSpace: TextSpace = { kind: 'text' };
+  readonly actionSpace: TextSpace = { kind: 'text' };
+  readonly #draw: (random: RandomGenerator) => TextGame;
+  #game!: TextGame;
+
+  /** @param draw creates the game of an episode */
+  constructor(draw: (random: RandomGenerator) => TextGame) {
+    this.#draw = draw;
+  }
+
+  reset(random: RandomGenerator): string {
+    this.#game = this.#draw(random);
+    return this.#game.start();
+  }
+
+  step(command: string): TaskStep {
+    const before = this.#game.score;
+    const { text } = this.#game.step(command);
+    const { score, won, lost } = this.#game;
+    return { observation: text, reward: score - before, terminated: won || lost };
+  }
+
+  info(): TextInfo {
+    const { score, maxScore, won, lost, moves, admissible } = this.#game;
+    return { score, maxScore, won, lost, moves, admissible };
+  }
+
+  gold(): readonly string[] | undefined {
+    return this.#game.gold;
+  }
+
+  objective(): string | undefined {
+    return this.#game.objective;
+  }
 }

@@ -7,7 +7,6 @@ const deck = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10, 10] as const;
 const suits = ['clubs', 'diamonds', 'hearts', 'spades'] as const;
 const faces = ['jack', 'queen', 'king'] as const;
 
-/** A player's cards, and what the rules need to know about them. */
 interface Hand {
   /** Card values, with an ace as 1. */
   readonly cards: readonly number[];
@@ -34,10 +33,7 @@ export class Blackjack implements Task<number> {
   /** Whether the dealer has revealed the other card. */
   #shown = false;
 
-  /**
-   * `sab`: the rules of Sutton and Barto's book, in which a natural wins. `natural`: otherwise, a winning
-   * natural pays 1.5.
-   */
+  /** `sab`: Sutton and Barto's rules, in which a natural wins. `natural`: otherwise a winning natural pays 1.5. */
   constructor(options: { readonly natural: boolean; readonly sab: boolean }) {
     this.#options = options;
   }

@@ -2,7 +2,6 @@ import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import type { Frame } from '../frame.js';
 
-/** A possible outcome of an action in a state. */
 export interface Outcome {
   readonly probability: number;
   readonly state: number;
@@ -21,10 +20,11 @@ interface TabularModel {
   draw(state: number): Frame;
 }
 
-/**
- * A task defined entirely by a table. Each reset and each step consumes one random number, even if the
- * outcome is certain.
- */
+/** The initial distribution that always starts in one state. */
+export const startAt = (start: number, states: number): readonly number[] =>
+  Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
+
+/** A task defined by a table. Each reset and step consumes one random number, even if the outcome is certain. */
 export class TabularTask implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Observation, Task, TaskStep } from '../environment.js';
 import { circle, type Frame, line } from '../frame.js';
-import { gridLines, gridView, tile, tileCentre, tileText } from '../grid.js';
+import { Grid } from '../grid.js';
 
 const probability = z.number().min(0).max(1);
 
@@ -19,27 +19,19 @@ export const taxiOptions = z.strictObject({
 type TaxiOptions = z.output<typeof taxiOptions>;
 
 const size = 5;
+const grid = new Grid(size, size);
+const states = grid.size * 5 * 4;
 const inTaxi = 4;
 
-/** Row and column of red, green, yellow and blue. */
-const stands: readonly (readonly [row: number, column: number])[] = [
-  [0, 0],
-  [0, 4],
-  [4, 0],
-  [4, 3],
-];
+/** Tiles of the red, green, yellow and blue stand. */
+const stands: readonly number[] = [0, 4, 20, 23];
 
 /** For each row, the columns with a wall on their right. */
 const walls: readonly (readonly number[])[] = [[1], [1], [], [0, 2], [0, 2]];
 
-/** Row and column steps of the actions south, north, east and west. */
-const directions = [
-  [1, 0],
-  [-1, 0],
-  [0, 1],
-  [0, -1],
-] as const;
-/** For each direction, the actions to its left and right. */
+/** Clockwise directions of the actions south, north, east and west. */
+const directions = [2, 0, 1, 3] as const;
+/** For each action, the actions to its left and right. */
 const sides = [
   [2, 3],
   [3, 2],
@@ -49,8 +41,7 @@ const sides = [
 const pickUp = 4;
 
 interface Situation {
-  readonly row: number;
-  readonly column: number;
+  readonly place: number;
   /** Index of the stand where the passenger waits, or `inTaxi`. */
   readonly passenger: number;
   readonly destination: number;
@@ -62,7 +53,7 @@ interface Situation {
  * Action: 0 south, 1 north, 2 east, 3 west, 4 pick up, 5 drop off.
  */
 export class Taxi implements Task<number> {
-  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: size * size * 5 * 4 };
+  readonly observationSpace: DiscreteSpace = { kind: 'discrete', n: states };
   readonly actionSpace: DiscreteSpace = { kind: 'discrete', n: 6 };
   readonly #options: TaxiOptions;
   /** Probabilities of going straight, left and right. */
@@ -99,12 +90,11 @@ export class Taxi implements Task<number> {
     const before = this.#situation;
     const drift = this.#random.categorical(this.#drift);
     // A taxi that can't move in the chosen direction doesn't drift either.
-    const blocked = isBlocked(before.row, before.column, action);
+    const blocked = isBlocked(before.place, action);
     const direction = drift === 0 ? action : sides[action]![drift - 1]!;
-    const moved = !blocked && !isBlocked(before.row, before.column, direction);
+    const moved = !blocked && !isBlocked(before.place, direction);
     if (!moved) return this.#arrive(before, -1, false);
-    const [down, right] = directions[direction]!;
-    const after = { ...before, row: before.row + down, column: before.column + right };
+    const after = { ...before, place: grid.move(before.place, directions[direction]!) };
     if (!this.#fickle || before.passenger !== inTaxi) return this.#arrive(after, -1, false);
     this.#fickle = false;
     const others = [0, 1, 2, 3].filter((stand) => stand !== before.destination);
@@ -113,7 +103,7 @@ export class Taxi implements Task<number> {
 
   #pickUp(): TaskStep {
     const before = this.#situation;
-    const waiting = before.passenger !== inTaxi && standAt(before) === before.passenger;
+    const waiting = before.passenger !== inTaxi && stands[before.passenger] === before.place;
     return waiting
       ? this.#arrive({ ...before, passenger: inTaxi }, -1, false)
       : this.#arrive(before, -10, false);
@@ -121,7 +111,7 @@ export class Taxi implements Task<number> {
 
   #dropOff(): TaskStep {
     const before = this.#situation;
-    const stand = standAt(before);
+    const stand = stands.indexOf(before.place);
     if (before.passenger !== inTaxi || stand === -1) return this.#arrive(before, -10, false);
     const delivered = stand === before.destination;
     return this.#arrive({ ...before, passenger: stand }, delivered ? 20 : -1, delivered);
@@ -133,62 +123,42 @@ export class Taxi implements Task<number> {
   }
 }
 
-function isBlocked(row: number, column: number, direction: number): boolean {
-  switch (direction) {
-    case 0:
-      return row === size - 1;
-    case 1:
-      return row === 0;
-    case 2:
-      return column === size - 1 || walls[row]!.includes(column);
-    default:
-      return column === 0 || walls[row]!.includes(column - 1);
-  }
+/** Whether the edge of the town or a wall is in the way of an action. */
+function isBlocked(place: number, action: number): boolean {
+  const [row, column] = [Math.floor(place / size), place % size];
+  if (grid.move(place, directions[action]!) === place) return true;
+  return action > 1 && walls[row]!.includes(action === 2 ? column : column - 1);
 }
 
-/** Index of the stand where the taxi is, or -1. */
-function standAt({ row, column }: Situation): number {
-  return stands.findIndex(([standRow, standColumn]) => standRow === row && standColumn === column);
-}
-
-function encode({ row, column, passenger, destination }: Situation): number {
-  return ((row * size + column) * 5 + passenger) * 4 + destination;
+function encode({ place, passenger, destination }: Situation): number {
+  return (place * 5 + passenger) * 4 + destination;
 }
 
 function decode(state: number): Situation {
-  const place = Math.floor(state / 20);
-  return {
-    row: Math.floor(place / size),
-    column: place % size,
-    passenger: Math.floor(state / 4) % 5,
-    destination: state % 4,
-  };
+  return { place: Math.floor(state / 20), passenger: Math.floor(state / 4) % 5, destination: state % 4 };
 }
 
 const certain: readonly number[] = [1];
 
 /** Uniform over the states in which the passenger waits at a stand other than the destination. */
-const initial: readonly number[] = Array.from({ length: size * size * 5 * 4 }, (_, state) => {
+const initial: readonly number[] = Array.from({ length: states }, (_, state) => {
   const { passenger, destination } = decode(state);
   return passenger !== inTaxi && passenger !== destination ? 1 / 300 : 0;
 });
 
-const letters = ['R', 'G', 'Y', 'B'];
-
 /** Top view of the town: the taxi, the four stands, the passenger (a dot) and the destination (a filled stand). */
-function drawTaxi({ row, column, passenger, destination }: Situation): Frame {
-  const taxi = [row, column] as const;
-  const [x, y] = tileCentre(...(passenger === inTaxi ? taxi : stands[passenger]!));
+function drawTaxi({ place, passenger, destination }: Situation): Frame {
+  const [x, y] = grid.centre(passenger === inTaxi ? place : stands[passenger]!);
   const aside = passenger === inTaxi ? 0 : 0.3; // so that the taxi doesn't cover a waiting passenger
   const wall = (row: number, right: number) => line([right + 1, -row], [right + 1, -row - 1], 0.12, 'ground');
   return {
-    view: gridView(size, size),
+    view: grid.view,
     shapes: [
-      tile(...stands[destination]!, 'goal', 0.04),
-      ...gridLines(size, size),
+      grid.tile(stands[destination]!, 'goal', 0.04),
+      ...grid.lines,
       ...walls.flatMap((columns, row) => columns.map((right) => wall(row, right))),
-      ...stands.map((stand, i) => tileText(...stand, letters[i]!, 'guide', 0.5)),
-      tile(...taxi, 'agent', 0.2),
+      ...stands.map((stand, i) => grid.text(stand, 'RGYB'[i]!, 'guide', 0.5)),
+      grid.tile(place, 'agent', 0.2),
       circle([x + aside, y - aside], 0.14, 'object'),
     ],
   };

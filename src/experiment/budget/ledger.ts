@@ -1,7 +1,6 @@
 /** Counts what calls use and decides whether the next one could exceed a limit. */
-
 import type { Config, LimitsConfig } from '../../config/config.js';
-import { isByControl } from '../../config/model.js';
+import { isByBaseline } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
 import {
   type CallPurpose,
@@ -12,19 +11,112 @@ import {
   type UsageTotals,
 } from '../../runs/calls.js';
 import { largest as highest } from '../../statistics/descriptive.js';
-import { countedBy, countedOthers } from './counted.js';
-import { Headroom, longestUnknown } from './headroom.js';
 import {
   type Amounts,
+  type Budget,
   capsOf,
   createBudget,
   createSharedBudget,
+  isAnyLimit,
   largest,
+  minus,
   nothing,
+  passed,
   plus,
+  type ScopeLimits,
   type SharedBudget,
 } from './limits.js';
-import { addUsage, amountsOf, CountedModel, type CountedOptions, noUsage, usageOfCall } from './usage.js';
+import {
+  addUsage,
+  amountsOf,
+  CountedModel,
+  type CountedOptions,
+  countedBy,
+  countedOthers,
+  noUsage,
+  usageOfCall,
+} from './usage.js';
+
+/** Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length. */
+export const longestUnknown = 8192;
+
+/** The room left for calls: in the run's own budget, in the shared budget, and within each call. */
+export class Headroom {
+  limits: LimitsConfig;
+  readonly #own: Budget;
+  readonly #shared: Budget;
+
+  constructor(limits: LimitsConfig, own: Budget, shared: Budget) {
+    this.limits = limits;
+    this.#own = own;
+    this.#shared = shared;
+  }
+
+  /** Whether some limit depends on the length of completions. */
+  get countsCompletions(): boolean {
+    return this.#scopes().some(
+      ([, given]) =>
+        (given.tokens ?? given.completionTokens ?? given.reasoningTokens ?? given.cost) !== undefined,
+    );
+  }
+
+  get isLimited(): boolean {
+    return this.#scopes().some(([, given]) => isAnyLimit(given));
+  }
+
+  /** The limit that could be exceeded by one call for each prompt, with completions of `length` tokens. */
+  refusal(
+    { worst }: Pick<CountedModel, 'worst'>,
+    prompts: readonly number[],
+    length: number,
+  ): LimitName | undefined {
+    const each = prompts.map((prompt) => worst(prompt, length));
+    const all = each.reduce(plus, nothing);
+    for (const [prefix, given, budget] of this.#scopes()) {
+      const would = budget ? [withMore(budget, all)] : each;
+      const limit = would.map((amounts) => passed(given, amounts)).find((key) => key !== undefined);
+      if (limit !== undefined) return `${prefix}${limit}` as LimitName;
+    }
+    return undefined;
+  }
+
+  /** Longest completion length that fits the limits, found by bisection between `fewest` and `longestUnknown`. */
+  longestCompletion(model: Pick<CountedModel, 'worst'>, prompts: readonly number[], fewest: number): number {
+    let [low, high] = [fewest, longestUnknown + 1];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (this.refusal(model, prompts, middle) === undefined) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Whether the run, and all runs that share its budget, can use this much more. */
+  holds(amounts: Amounts): boolean {
+    const { total = {}, ...own } = this.limits;
+    const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
+    return limit === undefined;
+  }
+
+  setAside(amounts: Amounts): void {
+    for (const budget of [this.#own, this.#shared]) budget.reserved = plus(budget.reserved, amounts);
+  }
+
+  release(amounts: Amounts): void {
+    for (const budget of [this.#own, this.#shared]) budget.reserved = minus(budget.reserved, amounts);
+  }
+
+  #scopes(): readonly (readonly ['' | 'perCall.' | 'total.', ScopeLimits, Budget | undefined])[] {
+    const { perCall = {}, total = {} } = this.limits;
+    return [
+      ['', this.limits, this.#own],
+      ['perCall.', perCall, undefined],
+      ['total.', total, this.#shared],
+    ];
+  }
+}
+
+const withMore = ({ spent, reserved }: Budget, amounts: Amounts) => plus(plus(spent, reserved), amounts);
 
 type Reservation =
   | {
@@ -85,7 +177,6 @@ export class Ledger {
     this.#totals = { ...noUsage, ...(hasPrice && { cost: 0 }) };
   }
 
-  /** The model that answers calls for this purpose. */
   #for(purpose: CallPurpose | undefined): CountedModel {
     return (purpose && this.#beside[purpose]) ?? this.#model;
   }
@@ -109,7 +200,6 @@ export class Ledger {
     return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#headroom.isLimited;
   }
@@ -228,7 +318,7 @@ export class Ledger {
   /** Upper bounds on what the call's lost tries may have used. */
   #lostTries(call: EndedCall): readonly Amounts[] {
     const model = this.#for(call.purpose);
-    if (!model.usesTokens || isByControl(call)) return [];
+    if (!model.usesTokens || isByBaseline(call)) return [];
     const lost = faultsOf(call).filter((kind) => mayBePaid(kind as ModelErrorKind));
     if (lost.length === 0) return [];
     const longest = model.fixedLength(this.#limits) ?? 2 * model.longestCompletion;

@@ -1,10 +1,16 @@
 /** Counts what calls use: tokens, cost and failures. */
-import type { LimitsConfig } from '../../config/config.js';
-import { isByControl } from '../../config/model.js';
+import type { Config, LimitsConfig } from '../../config/config.js';
+import { framesOf, visionModelOf } from '../../config/feedback.js';
+import {
+  isByBaseline,
+  languageModelOf,
+  type ModelConfig,
+  type SingleModelConfig,
+} from '../../config/model.js';
 import { type ChatMessage, lowestLimit, type Usage } from '../../models/language-model.js';
-import { mostTokens } from '../../models/reply-faults.js';
+import { imageTokens, mostTokens } from '../../models/reply-faults.js';
 import type { PriceConfig } from '../../models/settings.js';
-import { type EndedCall, faultsOf, type UsageTotals } from '../../runs/calls.js';
+import { type CallPurpose, type EndedCall, faultsOf, type UsageTotals } from '../../runs/calls.js';
 import type { Amounts } from './limits.js';
 
 export const noUsage: UsageTotals = {
@@ -121,7 +127,6 @@ function worstOf(
 /** `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model does. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
-/** Options for counting the calls of one model. */
 export interface CountedOptions {
   readonly price: PriceConfig | undefined;
   /** Longest completion the model may produce, if set. */
@@ -175,7 +180,6 @@ export class CountedModel {
     return lowestLimit(this.#maxTokens, mostOfEach, reasoningTokens);
   }
 
-  /** The most that one call can use. */
   readonly worst = (prompt: number, length: number): Amounts =>
     worstOf(prompt, length, this.price, this.#thoughtsApart !== 'never');
 
@@ -198,7 +202,40 @@ export class CountedModel {
     }
     this.longestCompletion = Math.max(this.longestCompletion, usage.completionTokens ?? 0);
     const isPlain = completion !== undefined && completion.reasoning === undefined;
-    if (isPlain && !isByControl(call) && this.#thoughtsApart === 'unless seen otherwise')
+    if (isPlain && !isByBaseline(call) && this.#thoughtsApart === 'unless seen otherwise')
       this.#thoughtsApart = 'never';
   }
+}
+
+/** The settings of a model that a ledger needs; for a portfolio, those of its language model. */
+export function countedBy(config: ModelConfig) {
+  const model = languageModelOf(config);
+  return {
+    price: model && 'price' in model ? model.price : undefined,
+    maxTokens: model && 'maxTokens' in model ? model.maxTokens : undefined,
+    usesTokens: model !== undefined,
+    thoughtsApart: model === undefined ? ('never' as const) : thoughtsApart(model),
+  };
+}
+
+/** The same for models that answer other calls than proposals and are counted separately. */
+export function countedOthers(
+  config: Pick<Config, 'critic' | 'feedback' | 'model'>,
+): Partial<Record<CallPurpose, CountedOptions>> {
+  const { critic, feedback } = config;
+  const vision = visionModelOf(config);
+  const tokensBeside = feedback === undefined ? 0 : framesOf(feedback) * imageTokens;
+  return {
+    ...(critic?.model && { critic: countedBy(critic.model) }),
+    ...(feedback?.from === 'person' && {
+      feedback: { price: undefined, maxTokens: undefined, usesTokens: false, isTimed: false },
+    }),
+    ...(vision && { feedback: { ...countedBy(vision), tokensBeside } }),
+  };
+}
+
+/** Whether Ollama may run its model twice: once for its thoughts, once for an answer in the enforced format. */
+function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
+  if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
+  return model.think === true ? 'always' : 'unless seen otherwise';
 }

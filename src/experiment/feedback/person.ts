@@ -3,24 +3,24 @@ import { onAbort } from '../../base/abortable.js';
 import type { CommandContext } from '../../base/context.js';
 import type { FeedbackConfig } from '../../config/feedback.js';
 import { type Completion, type LanguageModel, ModelError } from '../../models/language-model.js';
-import { readTyped, typedText } from '../../prompting/context/feedback.js';
+import { readTyped, type Said, typedText } from '../../prompting/context/feedback.js';
+import { type Animation, isShown, paceOf } from '../../render/animation.js';
 import { gifAnimation } from '../../render/gif-animation.js';
-import { terminalPicture } from '../../render/terminal-picture.js';
-import { closeQuestion, openQuestion } from '../../runs/questions.js';
+import { spread, terminalPicture } from '../../render/terminal-picture.js';
+import type { EpisodeRecord } from '../../rollout/episode.js';
+import type { EvaluationSetting } from '../../rollout/evaluation.js';
+import { type canDraw, replay } from '../../rollout/replay.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { closeQuestion, openQuestion } from '../../runs/requests.js';
 import { replaceFile } from '../../storage/files.js';
-import type { Answers } from './answers.js';
-import { type Draw, momentsOf, type SeenEpisode } from './seen-episode.js';
 
-/** How to reach a person. */
 export interface PersonAccess {
-  /** Absent if there is no terminal. */
   readonly ask?: CommandContext['ask'];
   readonly terminal?: CommandContext['terminal'];
   readonly note: CommandContext['note'];
   readonly milliseconds: CommandContext['milliseconds'];
   /** Answers given in the live view. */
   readonly answers: Answers;
-  /** Directory of the run. */
   readonly path: string;
   /** Where to write an iteration's picture: the path, its name, and the path as shown to the user. */
   readonly picture: (iteration: number) => {
@@ -28,7 +28,6 @@ export interface PersonAccess {
     readonly name: string;
     readonly shown: string;
   };
-  /** Absent if the environment can't be drawn. */
   readonly draw?: Draw | undefined;
   readonly stepSeconds: number | undefined;
   /** Called when the person ends the input, which ends the run. */
@@ -156,3 +155,76 @@ const stopped = (signals: readonly (AbortSignal | undefined)[], withdrawn: Abort
       onAbort(withdrawn, leave);
     }
   });
+
+export interface Answers {
+  /** Delivers an answer; ignored if the question is no longer open. */
+  give(question: string, said: Said): void;
+  /** Resolves with the answer to a question. A later question replaces an earlier one. */
+  of(question: string): Promise<Said>;
+}
+
+export function createAnswers(): Answers {
+  let open: { readonly question: string; readonly take: (said: Said) => void } | undefined;
+  return {
+    give(question, said) {
+      if (open?.question !== question) return;
+      open.take(said);
+      open = undefined;
+    },
+    of: (question) =>
+      new Promise((take) => {
+        open = { question, take };
+      }),
+  };
+}
+
+export interface SeenEpisode {
+  readonly entry: BufferEntry;
+  /** 0-based index among the episodes of the evaluation. */
+  readonly episode: number;
+  readonly record: EpisodeRecord;
+  readonly isBest: boolean;
+}
+
+/** Replays an episode and draws it. */
+export type Draw = (seen: SeenEpisode) => Animation;
+
+/** Maximum number of frames per episode. */
+const most = { maxFrames: 200 };
+
+/** @param environment a separate instance, so that state kept between episodes can't leak into evaluations */
+export const drawing =
+  ({
+    environment,
+    family,
+    maxSteps,
+    title,
+  }: Pick<EvaluationSetting, 'family' | 'maxSteps'> & {
+    readonly environment: Parameters<typeof canDraw>[0];
+    readonly title: string;
+  }): Draw =>
+  ({ entry, record }) => {
+    const setting = { environment, family, maxSteps };
+    const { moments, pace } = replay(setting, entry.parameters, record.seed, most);
+    return { title: `${title} · iteration ${entry.iteration}`, moments, pace };
+  };
+
+/**
+ * Selects evenly spaced moments of an episode, as indices among the drawn frames and as step numbers, without
+ * drawing anything.
+ * @param stepSeconds duration of an environment step
+ */
+export function momentsOf(
+  { actions: { length } }: Pick<EpisodeRecord, 'actions'>,
+  count: number,
+  stepSeconds: number | undefined,
+): readonly { readonly at: number; readonly step: number }[] {
+  const pace = paceOf(length, stepSeconds, most);
+  const steps = Array.from({ length: length + 1 }, (_, step) => step).filter((step) =>
+    isShown(step, length, pace),
+  );
+  return spread(
+    steps.map((step, at) => ({ at, step })),
+    count,
+  );
+}

@@ -1,19 +1,30 @@
 /** Questions about an episode: from templates for a model, in a few lines for a person. */
+
+import type { CommandContext } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import type { Config } from '../../config/config.js';
 import { type FeedbackConfig, framesOf } from '../../config/feedback.js';
 import { short } from '../../environments/catalogue/facts.js';
-import type { EnvironmentSpec } from '../../environments/environment.js';
-import type { ChatMessage, Completion } from '../../models/language-model.js';
+import type { Environment, EnvironmentSpec } from '../../environments/environment.js';
+import { isRemote, type RemoteEnvironment } from '../../environments/remote/remote-environment.js';
+import type { ChatMessage, Completion, LanguageModel } from '../../models/language-model.js';
 import { receivedText } from '../../models/secrets.js';
 import type { ParameterSpec } from '../../policies/policy.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
-import { readFeedback, readTyped, type Said } from '../../prompting/context/feedback.js';
-import type { FeedbackContext } from '../../prompting/context/feedback-context.js';
+import {
+  type FeedbackContext,
+  readFeedback,
+  readTyped,
+  type Said,
+} from '../../prompting/context/feedback.js';
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
-import { formatParameters } from '../../prompting/notation/written.js';
+import { formatParameters } from '../../prompting/notation/grammar.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
-import { momentsOf, type SeenEpisode } from './seen-episode.js';
+import { canDraw, notDrawn } from '../../rollout/replay.js';
+import { isViewed } from '../../runs/requests.js';
+import { momentsOf, type SeenEpisode } from './person.js';
 
 /** Builds the question and interprets the answer. */
 export interface Questions {
@@ -26,14 +37,11 @@ export interface Questions {
 
 export const isFailure = (said: Said | ParseFailure): said is ParseFailure => 'kind' in said;
 
-/** Questions for a vision model. */
 export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
-  /** `memory.digits` */
   readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
-  /** Duration of an environment step in seconds. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
@@ -106,4 +114,54 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
       return typed.kind === 'said' ? typed.said : { kind: 'no-feedback' };
     },
   };
+}
+
+export interface FeedbackAssembly {
+  readonly prompts: FeedbackPrompts | undefined;
+  /** The model that answers, if it is neither the run's model nor a person. */
+  readonly model: LanguageModel | undefined;
+}
+
+/**
+ * @param place directory of the run, or the one that will contain it
+ * @param ask asks in the terminal; undefined if there is none
+ * @throws UserError if feedback must come from a person and nobody can be reached
+ */
+export function requirePerson(
+  { feedback, model }: Pick<Config, 'feedback' | 'model'>,
+  place: string,
+  ask: CommandContext['ask'],
+): void {
+  if (feedback?.from !== 'person' || model.provider === 'replayed') return;
+  if (ask !== undefined || isViewed(place)) return;
+  throw new UserError({
+    field: 'feedback.from',
+    value: 'person',
+    message: 'there is nobody to ask: this is no terminal, and no live view is open',
+    alternatives: ['vision'],
+    remedy: `run it in a terminal, or start policyloop view first, which then asks; feedback= leaves it out`,
+  });
+}
+
+export const isDrawn = (environment: Environment | RemoteEnvironment): boolean =>
+  !isRemote(environment) && canDraw(environment);
+
+/**
+ * @param model the model that looks at the pictures; undefined if a person is asked
+ * @throws UserError if the model can't see images or the environment can't be drawn
+ */
+export function requirePictures(
+  config: Pick<Config, 'feedback' | 'model'>,
+  environment: Environment | RemoteEnvironment,
+  model: LanguageModel | undefined,
+): void {
+  if (config.feedback?.from !== 'vision' || config.model.provider === 'replayed') return;
+  if (!isDrawn(environment)) throw notDrawn(environment.id, 'feedback.from');
+  if (model === undefined || model.seesImages === true) return;
+  throw new UserError({
+    field: 'feedback.model',
+    message: `${model.id} does not say that it sees pictures (seesImages: true)`,
+    alternatives: ['openai', 'ollama', 'a module whose model has seesImages: true'],
+    remedy: 'add feedback.model, a model that reads pictures',
+  });
 }

@@ -7,13 +7,12 @@ interface SchemaOptions {
   readonly numbersFirst?: boolean;
   /** List the allowed numbers if there are no more than this: for servers that ignore bounds. */
   readonly longestList?: number;
-  /** Characters of the reason. */
   readonly longestReason?: number;
   /** False for servers that refuse bounds of numbers and lengths; true by default. */
   readonly hasBounds?: boolean;
 }
 
-/** Under `format: auto`. Most servers ignore bounds of numbers, but keep to a list of them. */
+/** Under `format: auto`. Most servers ignore bounds of numbers, but respect a list of them. */
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
@@ -39,7 +38,7 @@ export function answerSchema(
   };
 }
 
-/** Whether a text is an answer of this schema: a server that ignores the schema gives another one sooner or later. */
+/** Whether a text is an answer of this schema; a server that ignores the schema sends another one sooner or later. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
   const answer = parsedObject(text);
   const numbers = answer?.[key];
@@ -51,7 +50,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
   );
 }
 
-/** The object that a text is, thoughts aside; undefined where it is something else. */
+/** The JSON object in a text, without thoughts; undefined for anything else. */
 export function parsedObject(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -68,7 +67,7 @@ function valueSchema({ choices, decimals, high, low }: Values): Record<string, u
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }
 
-/** All allowed numbers in order; undefined where they are more than `most`. */
+/** All allowed numbers in order; undefined if there are more than `most`. */
 function gridOf({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
   // Bounds may lie off the grid, and products by a hair beside it.

@@ -1,33 +1,30 @@
-/** Which parameters a server takes, learnt from what it refuses and from its first replies. */
+/** Which parameters a server accepts, learnt from its refusals and first replies. */
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
-import { TryFailure } from './retry.js';
+import type { TryFailure } from './retry.js';
 
-/** How the server is told the form of an answer under `format: auto`, the strictest way first. */
+/** Ways to request a format under `format: auto`, the strictest first. */
 const levels = ['json_schema', 'json_object', 'text'] as const;
 type Level = (typeof levels)[number];
 
 export interface Dialect {
-  /** Fields of ours that it refused. */
+  /** Our fields that it refused. */
   readonly refused: Set<string>;
-  /** Its name for the longest completion. */
+  /** Its name for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
   level: Level;
-  /** Whether it takes schemas with bounds of numbers and lengths. */
+  /** Whether it accepts schemas with bounds on numbers and lengths. */
   hasBounds: boolean;
-  /** What is added to the base URL. */
+  /** Appended to the base URL. */
   prefix: '' | '/v1';
 }
 
-/** The fields of a request; one that is undefined is not sent. */
+/** The fields of a request; undefined ones are not sent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * OpenAI's reasoning models refuse `max_tokens`; its other models take both. Compatible servers know `max_tokens`, and
- * some of them ignore the newer name, which would leave the completion unbounded.
- */
+/** OpenAI's reasoning models refuse `max_tokens`; some compatible servers silently ignore its newer name. */
 export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
   refused: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
@@ -49,7 +46,7 @@ export function responseFormat(
   return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 }
 
-/** Where the user sets a field of a request. */
+/** The config key of each request field. */
 const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
   temperature: 'temperature',
   top_p: 'topP',
@@ -58,7 +55,6 @@ const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
   reasoning_effort: 'reasoningEffort',
 };
 
-/** The fields that the user chose, with their keys in the config. */
 function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
   const own = Object.entries(keys).filter(([, key]) => config[key] !== undefined);
   return new Map([
@@ -68,7 +64,7 @@ function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Whether a message speaks of a field, in snake case or in camel case (xAI). */
+/** Whether a message mentions a field, in snake case or camel case (xAI). */
 function names(message: string, field: string): boolean {
   if (field === 'n') return /['"`]n['"`]/.test(message);
   const camelCase = field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -76,28 +72,23 @@ function names(message: string, field: string): boolean {
 }
 
 const formatNames = /response_?format|json_?(schema|object)/i;
-/** Words of refusals that name no field. */
+/** Words of refusals that don't name the field. */
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
-/** The key of the config whose field a server refused, with its value; undefined if it named none. */
+/** The config key of the field that a server refused, if the user set it. */
 export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
 }
 
-/**
- * Learns from the refusal of a parameter that the user did not choose; false if there was none.
- * @param before what was known of the form when the request was sent: calls are concurrent
- */
+/** Learns from a refused parameter that the user didn't choose. `before`: the dialect when the request was sent. */
 export function adapt(
   dialect: Dialect,
   config: OpenAIConfig,
   sent: Fields,
   before: Pick<Dialect, 'level' | 'hasBounds'>,
-  failure: unknown,
+  { kind, message }: TryFailure,
 ): boolean {
-  if (!(failure instanceof TryFailure)) return false;
-  const { kind, message } = failure;
   const isAuto = config.format === 'auto' && sent.response_format !== undefined;
   const chosen = chosenFields(config);
   const refused = ours.filter(
@@ -120,10 +111,10 @@ export function adapt(
   return true;
 }
 
-/** Fields that may be left out; those of the sampling only if the config doesn't set them. */
+/** Fields that may be omitted; sampling fields only if the config doesn't set them. */
 const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
-/** Whether the longest completion has another name at this server. */
+/** Whether the token limit has another name at this server. */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const [name, other] =
     sent.max_tokens === undefined
@@ -147,10 +138,7 @@ function stepDown(dialect: Dialect, message: string): void {
   }
 }
 
-/**
- * What a server made of the form that a reply was to have, under `format: auto`. One that ignores it is not sent it again.
- * @param sent what it was sent
- */
+/** How a server handled the requested format under `format: auto`; one that ignores a format isn't sent it again. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Level,

@@ -5,10 +5,10 @@
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { jsonIn } from '../../storage/json-depth.js';
+import { isRecord } from '../../modules/user-module.js';
+import { deepestJson, isDeeperThan, jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
-import { describeBody, isWebPage, refusalIn, type ServerError } from './server-error.js';
 
 /** Options of agents that the types of Node 20 don't have. */
 interface ProxyOptions extends https.AgentOptions {
@@ -24,29 +24,25 @@ interface Reply {
 /** In bytes, far beyond any completion; a server that sends more is broken. */
 const longestBody = 16 * 2 ** 20;
 
-/** A host that takes longer to accept the connection (TLS included) is down. */
+/** A host that takes longer to accept a connection (TLS included) is down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal) the way that hosted models are asked, and resolves with any reply. */
+/** Sends `init` (method, headers, text body, signal) and resolves with any reply. */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });
 };
 
-/**
- * Sends `init` (method, headers, text body, signal) and resolves with a 2xx reply whose body is JSON.
- * @throws TryFailure for everything else.
- */
+/** Sends `init` (method, headers, text body, signal) and resolves with 2xx JSON. @throws TryFailure */
 export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (jsonIn(reply.body) === undefined) {
+  if (jsonIn(reply.body) === undefined)
     throw new TryFailure(
       isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
     );
-  }
   return new Response(reply.body, { status: 200, headers: { 'content-type': 'application/json' } });
 };
 
@@ -109,7 +105,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
   });
 }
 
-/** The failure that a reply with another status than 2xx stands for. */
+/** The failure for a reply with a status other than 2xx. */
 function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
   const error = refusalIn(body);
@@ -124,18 +120,15 @@ function failureOf(reply: Reply): TryFailure {
   );
 }
 
-/**
- * The words by which providers refuse a prompt for its content: Azure (`content_filter`), OpenAI
- * (`content_policy_violation`, flagged as `invalid_prompt`), DeepSeek, Alibaba, xAI, OpenRouter's moderation.
- */
+/** How Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter word the refusal of a prompt for its content. */
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
-/** The words by which servers refuse a prompt that is too long; waiting doesn't shorten it. */
+/** How servers refuse a prompt that is too long; waiting doesn't help. */
 const lengthWords =
   /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
 
-/** The kind of a failure with this HTTP status and this error of the server. */
+/** The kind of failure for an HTTP status and a server error. */
 export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
   if (status === 451) return 'content-filter';
   const words = `${code ?? ''} ${message}`;
@@ -148,10 +141,7 @@ export function kindOf(status: number, { code, message }: ServerError): ModelErr
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
-/**
- * Milliseconds that the server asks to wait, by `retry-after-ms` or `retry-after` (RFC 9110: seconds, or a date,
- * which is read against the server's own `date`).
- */
+/** The requested wait in milliseconds (RFC 9110: seconds, or a date, compared with the server's own `date`). */
 export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
@@ -165,7 +155,7 @@ export function retryAfter(headers: http.IncomingHttpHeaders): number | undefine
 }
 
 const networkProblems: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'nothing is listening there',
   ECONNRESET: 'the connection was dropped',
   EPIPE: 'the connection was dropped',
   ENOTFOUND: 'there is no such host',
@@ -181,3 +171,84 @@ function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected
 
 /** The address without login and query, which may be secret. */
 const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
+
+export interface ServerError {
+  readonly message: string;
+  /** A word such as `insufficient_quota`. */
+  readonly code?: string;
+  /** The status stated in the error itself, as in errors sent with HTTP 200. */
+  readonly status?: number;
+}
+
+export function serverError(body: string): ServerError {
+  const value = jsonIn(body);
+  if (value === undefined) return { message: body === '' ? '' : describeBody(body) };
+  const error = errorIn(value);
+  return { ...error, message: shorten(error.message) };
+}
+
+/** The error object is under `error` (OpenAI), at the top level (SGLang, Mistral), or in a list (Gemini). */
+function errorIn(value: unknown): ServerError {
+  if (Array.isArray(value)) return errorIn(value[0]);
+  if (!isRecord(value)) return { message: wordsOf(value) };
+  const error = isRecord(value.error) ? value.error : value;
+  const said = [error.error, error.message, error.detail, value.message].map(wordsOf).find(Boolean);
+  const code = [error.code, error.type].find((one) => typeof one === 'string' && !/^(\d+|None)$/.test(one));
+  const status = Number(error.code);
+  return {
+    message: (said ?? '') + causeIn(error.metadata),
+    ...(code !== undefined && { code: code as string }),
+    ...(status >= 400 && status <= 599 && { status }),
+  };
+}
+
+/** OpenRouter says “Provider returned error” and puts the provider's own words into `raw`, often as JSON. */
+function causeIn(metadata: unknown): string {
+  if (!isRecord(metadata)) return '';
+  const { provider_name: provider, raw } = metadata;
+  const parsed = typeof raw === 'string' ? jsonIn(raw) : raw;
+  const cause = parsed === undefined ? wordsOf(raw) : errorIn(parsed).message;
+  const parts = [wordsOf(provider), cause].filter(Boolean);
+  return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
+}
+
+/** Also reads FastAPI (`detail`, a text or a list of problems) and Mistral (the same within `message`). */
+function wordsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');
+  if (!isRecord(value)) return '';
+  const { detail, loc, message, msg } = value;
+  if (typeof msg !== 'string') return wordsOf(detail ?? message);
+  const place = Array.isArray(loc) ? loc.filter((part) => part !== 'body').join('.') : '';
+  return place === '' ? msg : `${place}: ${msg}`;
+}
+
+/** The error of a refused request; all texts of the body if its form is unknown. */
+export function refusalIn(body: string): ServerError {
+  const error = serverError(body);
+  return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
+}
+
+const textsIn = (value: unknown): readonly string[] =>
+  typeof value === 'string'
+    ? [value]
+    : Object.values(isRecord(value) || Array.isArray(value) ? value : {}).flatMap(textsIn);
+
+/** Describes a body that should have been JSON. */
+export function describeBody(body: string): string {
+  if (body.trim() === '') return 'an empty body';
+  if (isWebPage(body)) {
+    const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
+    return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
+  }
+  return isDeeperThan(body, deepestJson)
+    ? `lists and objects nested more than ${deepestJson} deep`
+    : `text that is not JSON: ${shorten(body)}`;
+}
+
+export const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
+
+function shorten(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= 300 ? line : `${line.slice(0, 299)}…`;
+}

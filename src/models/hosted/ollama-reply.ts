@@ -1,4 +1,4 @@
-/** Reads replies of Ollama's `/api/chat`, as far as they can be trusted. */
+/** Reads replies of Ollama's `/api/chat` and checks what they report. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, ReplyFault, Usage } from '../language-model.js';
 import { checkUsage, mostTokensOf, replyFaults, silenceWarning } from '../reply-faults.js';
@@ -14,29 +14,26 @@ const responseSchema = z.object({
 });
 type Response = z.output<typeof responseSchema>;
 
-/** @throws TryFailure when it is none */
+/** @throws TryFailure if it isn't a chat reply */
 export function readResponse(response: unknown): Response {
   const parsed = responseSchema.safeParse(response);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
-    `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the reply is not a chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 
-/** What a reply is held against. */
+/** What a reply is checked against. */
 export interface Sent {
   readonly messages: readonly ChatMessage[];
-  /** Pictures sent with them. */
   readonly images: number;
-  /** Longest completion, in tokens. */
   readonly maxTokens: number;
-  /** The context window that was asked for: no larger than the model's own, where that is known. */
+  /** The requested context window, at most the model's own if known. */
   readonly window: number;
   /** Tokens of the prompt that the server must have read. */
   readonly floor: number;
-  /** Whether the form of the answer is enforced. */
   readonly isConstrained: boolean;
 }
 
@@ -100,10 +97,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
 /** Tokens that end an answer and are counted with it. */
 const endTokens = 2;
 
-/**
- * Ollama counts thoughts with the answer: their share of the text is taken for theirs.
- * @param uncounted tokens of thoughts that are in no count, estimated on the high side
- */
+/** Ollama counts thoughts with the answer, so they are split by text length. `uncounted`: tokens in no count. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;
@@ -123,3 +117,46 @@ function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: numb
 export const contextRemedy = (contextTokens: number) =>
   `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
+
+/** Fewest tokens that a server must have read, given what it read of an earlier, mostly identical prompt. */
+
+/** Tokens that may merge at a boundary, or that a template adds to a message. */
+const seam = 8;
+
+/** Prompts of a run grow at their end, so most of one was read before: a falling count shows that the server cut it. */
+export class PromptFloor {
+  #last: { readonly text: string; readonly tokens: number } | undefined;
+
+  /** Fewest tokens of the prompt; 0 if no similar prompt was read. */
+  of(messages: readonly ChatMessage[]): number {
+    if (this.#last === undefined) return 0;
+    const gone = missingIn(textOf(messages), this.#last.text);
+    return Math.max(0, this.#last.tokens - mostTokensOf(gone) - seam * (1 + gone.split(mark).length));
+  }
+
+  /** @param tokens read by the server */
+  remember(messages: readonly ChatMessage[], tokens: number): void {
+    this.#last = { text: textOf(messages), tokens };
+  }
+}
+
+/** Starts a message. */
+const mark = '\u0000';
+
+/** Templates omit thoughts of earlier answers. */
+const textOf = (messages: readonly ChatMessage[]) =>
+  messages
+    .map(({ role, content }) =>
+      role === 'assistant' ? mark + content.replaceAll(/<think>[\s\S]*?<\/think>/g, '') : mark + content,
+    )
+    .join('');
+
+/** The part of the earlier text between its common beginning and end with the new one. */
+function missingIn(text: string, earlier: string): string {
+  const shorter = Math.min(text.length, earlier.length);
+  let start = 0;
+  while (start < shorter && text[start] === earlier[start]) start++;
+  let end = 0;
+  while (end < shorter - start && text.at(-1 - end) === earlier.at(-1 - end)) end++;
+  return earlier.slice(start, earlier.length - end);
+}

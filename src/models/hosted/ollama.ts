@@ -14,14 +14,13 @@ import { imageTokens, mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
 import { answerSchema, autoSchema } from './answer-schema.js';
-import { createRate } from './create-rate.js';
 import { jsonFetch } from './json-fetch.js';
-import { contextRemedy, readCompletion, readResponse } from './ollama-reply.js';
+import { contextRemedy, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';
-import { PromptFloor } from './prompt-floor.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
+import { createRate } from './shared-rate.js';
 
-/** The reply of `show`: it has the context length under `<architecture>.context_length`. */
+/** The reply of `show`; the context length is under `<architecture>.context_length`. */
 const modelSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
   capabilities: z.array(z.string()).nullish(),
@@ -32,13 +31,10 @@ const modelSchema = z.object({
 /** The server reloads the model when the context window changes, so it grows in steps of this many tokens. */
 const contextStep = 2048;
 
-/** The server ignores bounds of numbers, but holds to a list of them. */
+/** The server ignores bounds of numbers, but respects a list of them. */
 const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 
-/**
- * A model of an Ollama server.
- * @throws UserError when the host is no address.
- */
+/** A model of an Ollama server. @throws UserError if the host is not an address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
@@ -47,14 +43,14 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const rate = createRate(config.requestsPerMinute, [host.href, config.name]);
   /** Only ever grows: see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
-  /** The model's own, once the server was asked. */
+  /** The model's own, once the server has reported it. */
   let ownTokens: number | undefined;
   let thinks = false;
-  /** What is wrong with the model's template. */
+  /** A problem with the model's template. */
   let warning: string | undefined;
-  /** Whether the server takes a schema. */
+  /** Whether the server accepts a schema. */
   let takesSchema = true;
-  /** A model that thinks is asked twice if the form is enforced, and its thoughts are counted nowhere. */
+  /** A thinking model is asked twice if the format is enforced, and its thoughts aren't counted. */
   const isEnforced = () =>
     config.format === 'json' || (config.format === 'auto' && takesSchema && !(config.think ?? thinks));
   const floor = new PromptFloor();
@@ -131,13 +127,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       });
       const { faults = [], reasoning, usage } = reading;
       // With thoughts, the count may be that of a second request, which has them in its prompt.
-      if (
-        images.length + faults.length === 0 &&
-        usage.promptTokens !== undefined &&
-        reasoning === undefined
-      ) {
+      if (images.length + faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
         floor.remember(messages, usage.promptTokens);
-      }
       // It may think without having said that it can.
       if (reasoning !== undefined) thinks = true;
       const format = request.format === undefined ? ('text' as const) : ('json_schema' as const);
@@ -152,7 +143,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 }
 
-/** Ollama falls back to a template of its own only where there is none at all; newer models have a renderer instead. */
+/** Ollama falls back to its own template only if there is none at all; newer models have a renderer instead. */
 const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
   (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
 
@@ -160,7 +151,7 @@ const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which holds the task. ` +
   `Make the model again with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the present one)`;
 
-/** Whether the server fails at the schema that it was sent. */
+/** Whether the server fails because of the schema. */
 const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
   format !== undefined &&
   error instanceof TryFailure &&
@@ -173,7 +164,7 @@ function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number |
   return typeof length === 'number' ? length : undefined;
 }
 
-/** JSON leaves out what is undefined. */
+/** JSON omits undefined fields. */
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
@@ -218,26 +209,20 @@ function chatRequest(
 function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
   if (!(error instanceof TryFailure)) return error;
   const { kind, message } = error;
-  if (kind === 'network') {
+  if (kind === 'network')
     return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
-  }
-  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message))) {
+  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message)))
     return new TryFailure('too-long', `${message} ${contextRemedy(contextTokens)}`);
-  }
-  if (kind === 'bad-request' && /does not support thinking/.test(message)) {
+  if (kind === 'bad-request' && /does not support thinking/.test(message))
     return new TryFailure(kind, `${message}; set model.think=false, or leave model.think out`);
-  }
   if (kind !== 'not-found') return error;
   const remedy = /model/i.test(message)
     ? `get the model with \`ollama pull ${config.name}\``
-    : `${host.origin} seems to be no Ollama server: check model.host`;
+    : `${host.origin} does not seem to be an Ollama server: check model.host`;
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
-/**
- * The address in a host, by the rules of Ollama's own client: it may lack the scheme or the port, stand in quotes, be an
- * IPv6 address without brackets, or the one that the server binds to (0.0.0.0).
- */
+/** The address in a host by the rules of Ollama's client: scheme, port and IPv6 brackets are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given =
     config.host ??
@@ -256,7 +241,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError({
-      message: config.host === undefined ? 'OLLAMA_HOST is no address' : 'this is no address',
+      message: config.host === undefined ? 'OLLAMA_HOST is not an address' : 'this is not an address',
       field: 'model.host',
       // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),

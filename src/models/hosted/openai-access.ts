@@ -7,7 +7,7 @@ import type { OpenAIConfig } from '../settings.js';
 export interface Login {
   /** The header that carries it (RFC 7617). */
   readonly authorization: string;
-  /** Every form of it that must stay hidden. */
+  /** All forms of it that must stay hidden. */
   readonly secrets: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export function loginOf({ username, password }: URL): Login | undefined {
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-/** A percent sign may stand for itself. */
+/** A percent sign may be literal. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -31,15 +31,13 @@ function decoded(text: string): string {
 type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
 
 export interface OpenAIServer {
-  /** Without a login. */
   readonly baseUrl: URL;
-  /** Texts that are sent but must stay hidden: the key or the login, where there is one, and the user's headers. */
+  /** Texts that are sent but must stay hidden: key or login, and the user's headers. */
   readonly secrets: readonly string[];
-  /** Settings of the client library but for `fetch`. */
   readonly settings: ClientOptions;
 }
 
-/** @throws UserError when the key is missing, or the address is none */
+/** @throws UserError if the key is missing or the address invalid */
 export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
   const baseUrl = readBaseUrl(access, env);
   const login = loginOf(baseUrl);
@@ -47,8 +45,20 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
   const apiKey = readApiKey(access, env);
-  if (apiKey !== undefined && login !== undefined) throw twoKeys(access);
-  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access);
+  const { apiKeyEnv } = access;
+  if (apiKey !== undefined && login !== undefined)
+    throw new UserError({
+      field: 'model.baseUrl',
+      message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request can only use one`,
+      remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the address`,
+    });
+  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
+    throw new UserError({
+      field: 'model.apiKeyEnv',
+      value: apiKeyEnv,
+      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
+      remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
+    });
   return {
     baseUrl,
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
@@ -80,7 +90,8 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     throw new UserError({
-      message: access.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
+      message:
+        access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'this is not a web address',
       field: 'model.baseUrl',
       // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),
@@ -90,11 +101,7 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const url = new URL(given);
   if (hasSecretQuery(url)) {
     const variable = access.baseUrl === undefined ? 'OPENAI_BASE_URL: ' : '';
-    throw new UserError({
-      field: 'model.baseUrl',
-      ...secretQuery,
-      message: variable + secretQuery.message,
-    });
+    throw new UserError({ field: 'model.baseUrl', ...secretQuery, message: variable + secretQuery.message });
   }
   return url;
 }
@@ -112,50 +119,69 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): st
   if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });
   const key = env[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
-  if (!/^[\x21-\x7e]+$/.test(key)) {
+  if (!/^[\x21-\x7e]+$/.test(key))
     throw new UserError({
       message: `the environment variable ${apiKeyEnv} holds spaces or characters that no API key has`,
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
       remedy: 'set it again, with the key alone',
     });
-  }
   return key;
 }
 
-/** Whether an environment variable can have this name. A text of another form may be the key itself. */
+/** Whether this can be the name of an environment variable; any other text may be the key itself. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 
-/** The problem of a name that is none; it may be a key, so it is not shown. */
+/** The problem of an invalid name, which is not shown because it may be a key. */
 export const noVariable = {
-  message: 'this is no name of an environment variable',
+  message: 'this is not the name of an environment variable',
   remedy: 'put the key into an environment variable, and give the name of that here',
 } as const;
 
-function noKey({ apiKeyEnv }: OpenAIAccess): UserError {
-  return new UserError({
-    message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
-    field: 'model.apiKeyEnv',
-    value: apiKeyEnv,
-    remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
-  });
-}
-
-function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess): UserError {
-  return new UserError({
-    message: `${baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request has room for one of them`,
-    field: 'model.baseUrl',
-    remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or take the login out of the address`,
-  });
-}
-
-/** Values of the headers that the client library takes from the environment, one `name: value` a line. */
+/** Values of headers that the client library takes from the environment, one `name: value` per line. */
 function customHeaders(env: CommandContext['env']): readonly string[] {
   return (env.OPENAI_CUSTOM_HEADERS ?? '')
     .split('\n')
     .map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
-function isLoopback({ hostname }: URL): boolean {
-  return /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
-}
+const isLoopback = ({ hostname }: URL): boolean => /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
+
+/** Request fields that `model.extra` can't set, and what to do instead. */
+const own: Readonly<Record<string, string>> = {
+  model: 'set model.name',
+  messages: 'change the prompts: prompts.set',
+  seed: 'set seed, the experiment’s: each call has a seed of its own that follows from it',
+  n: 'set candidates',
+  temperature: 'set model.temperature',
+  top_p: 'set model.topP',
+  max_tokens: 'set model.maxTokens',
+  max_completion_tokens: 'set model.maxTokens',
+  reasoning_effort: 'set model.reasoningEffort',
+  response_format: 'set model.format',
+};
+
+const unreadable = 'take it out: the answer is read as one text, whole';
+
+const answerForms = [
+  ...[
+    'stream',
+    'stream_options',
+    'modalities',
+    'audio',
+    'stop',
+    'echo',
+    'best_of',
+    'logprobs',
+    'top_logprobs',
+  ],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call'],
+];
+
+const reserved: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(own),
+  ...answerForms.map((field) => [field, unreadable] as const),
+]);
+
+/** What to do instead of sending this field; undefined if it can be sent. */
+export const remedyOfReserved = (field: string): string | undefined => reserved.get(field.toLowerCase());

@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
 import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
-import { kindOf } from './json-fetch.js';
+import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
-import { serverError } from './server-error.js';
 
-/** Part of a message's content where a server splits it (Mistral's reasoning models do). */
+/** A part of split content (Mistral's reasoning models). */
 const contentPart = z.object({
   type: z.string(),
   text: z.string().optional(),
@@ -16,7 +15,7 @@ const contentPart = z.object({
 const messageSchema = z.object({
   content: z.union([z.string(), z.array(contentPart)]).nullish(),
   refusal: z.string().nullish(),
-  /** Reasoning beside the answer: DeepSeek, vLLM, llama.cpp (`reasoning_content`), OpenRouter, Ollama (`reasoning`). */
+  /** Reasoning: DeepSeek, vLLM, llama.cpp (`reasoning_content`), OpenRouter, Ollama (`reasoning`). */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
 });
@@ -30,11 +29,11 @@ const usageSchema = z
     total_tokens: tokens,
     prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
     completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** The cached tokens of DeepSeek, of Mistral, and of Moonshot and others. */
+    /** Cached tokens of DeepSeek, of Mistral, and of Moonshot and others. */
     prompt_cache_hit_tokens: tokens,
     num_cached_tokens: tokens,
     cached_tokens: tokens,
-    /** SGLang's place for them. */
+    /** SGLang's field. */
     reasoning_tokens: tokens,
   })
   .nullish()
@@ -61,16 +60,15 @@ type Choice = z.output<typeof choiceSchema>;
 const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: usageSchema });
 export type ChatCompletion = z.output<typeof responseSchema>;
 
-/** @throws TryFailure when it is no chat completion. */
+/** @throws TryFailure if it isn't a chat completion */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
   // OpenRouter, for one, reports errors with HTTP 200: in the place of choices, or in one.
   const body = parsed.success ? { error: parsed.data.choices[0]!.error } : response;
   const error = serverError(JSON.stringify(body) ?? '');
   const { message, status } = error;
-  if (status !== undefined) {
+  if (status !== undefined)
     throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
-  }
   if (parsed.success) return parsed.data;
   // LM Studio's reply to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
@@ -86,14 +84,14 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     'malformed',
-    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the reply is not a chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 
 const isWithoutChoices = (response: unknown): boolean =>
   z.object({ choices: z.array(z.unknown()).max(0).nullish() }).safeParse(response).success;
 
-/** One completion a choice; usage, latency and retries of the whole call stand on the first. */
+/** One completion per choice; the first has usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
   sent: {
@@ -142,7 +140,7 @@ const readToken = ({ bytes, logprob, token }: LoggedToken): CompletionToken => (
   logProbability: logprob,
 });
 
-/** OpenAI's names, and what Gemini, Zhipu and Anthropic's models let through in their place. */
+/** OpenAI's names, and what Gemini, Zhipu and Anthropic's models send instead. */
 function readFinishReason(given: string): FinishReason {
   const name = given.toLowerCase();
   if (name === 'stop' || name === 'length') return name;

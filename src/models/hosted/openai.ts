@@ -1,5 +1,7 @@
-import OpenAI from 'openai';
+import OpenAI, { type ClientOptions } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
+import { z } from 'zod';
+import { append } from '../../base/append.js';
 import type { CommandContext } from '../../base/context.js';
 import {
   type ChatMessage,
@@ -11,7 +13,6 @@ import {
 } from '../language-model.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OpenAIConfig } from '../settings.js';
-import { createRate } from './create-rate.js';
 import {
   adapt,
   type Dialect,
@@ -25,24 +26,21 @@ import { jsonFetch } from './json-fetch.js';
 import { openaiServer } from './openai-access.js';
 import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
-import { servedContext } from './served-context.js';
+import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
 
-/**
- * Chat completions of OpenAI and of every server that is compatible with it.
- * @throws UserError when the key is missing, or the address is none.
- */
+/** Chat completions of OpenAI and compatible servers. @throws UserError for a missing key or an invalid address */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
-  /** What the server said when it was first asked. */
+  /** The server's reply when it was first asked. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** One request, made again without what the server refuses; `adapted` receives the kinds of the refusals. */
+  /** One request, repeated without what the server refuses; `adapted` receives the kinds of refusals. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
     hasImages: boolean,
@@ -64,13 +62,16 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       } catch (error) {
         const failure = causeOf(error);
         const fields = { ...body };
-        if (
-          !adapt(dialect, config, fields, before, failure) &&
-          !addVersion(dialect, baseUrl, before, failure)
-        ) {
-          throw withHint(failure, { config, baseUrl, fields, hasImages, prefix: dialect.prefix });
+        if (!(failure instanceof TryFailure)) throw failure;
+        const dialectChanged =
+          adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure);
+        if (!dialectChanged) {
+          const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields, hasImages);
+          throw hint === undefined
+            ? failure
+            : new TryFailure(failure.kind, `${failure.message}; ${hint}`, failure.retryAfter);
         }
-        adapted.push((failure as TryFailure).kind);
+        adapted.push(failure.kind);
         await turn();
       }
     }
@@ -129,7 +130,6 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   };
 }
 
-/** JSON leaves out what is undefined. */
 function requestBody(
   config: OpenAIConfig,
   dialect: Dialect,
@@ -164,7 +164,7 @@ function requestBody(
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
-/** The parts of a message that is about pictures. */
+/** The parts of a message with pictures. */
 const withImages = (text: string, images: readonly Uint8Array[]) => [
   { type: 'text', text },
   ...images.map((image) => ({
@@ -173,49 +173,35 @@ const withImages = (text: string, images: readonly Uint8Array[]) => [
   })),
 ];
 
-/** The SDK wraps what its `fetch` threw. */
+/** The SDK wraps errors of its `fetch`. */
 function causeOf(error: unknown): unknown {
   return error instanceof OpenAI.APIConnectionError && error.cause instanceof TryFailure
     ? error.cause
     : error;
 }
 
-/** Most base URLs end in `/v1`; one without any version gets that, if it leads nowhere. */
+/** Most base URLs end in `/v1`, so a URL without a version gets it if it leads nowhere. */
 function addVersion(
   dialect: Dialect,
   { pathname }: URL,
   before: Pick<Dialect, 'prefix'>,
-  failure: unknown,
+  { kind, message }: TryFailure,
 ): boolean {
-  const isNowhere =
-    failure instanceof TryFailure && failure.kind === 'not-found' && !/model/i.test(failure.message);
+  const isNowhere = kind === 'not-found' && !/model/i.test(message);
   if (!isNowhere || before.prefix !== '' || /\/v\d/.test(pathname)) return false;
   dialect.prefix = '/v1';
   return true;
 }
 
-/** Adds the key of the config that a failure is about, and what to do. */
-function withHint(
-  failure: unknown,
-  request: {
-    readonly config: OpenAIConfig;
-    readonly baseUrl: URL;
-    readonly fields: Fields;
-    readonly hasImages: boolean;
-    readonly prefix: string;
-  },
-): unknown {
-  if (!(failure instanceof TryFailure)) return failure;
-  const { kind, message, retryAfter } = failure;
-  const hint = hintFor(failure, request);
-  return hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, retryAfter);
-}
-
+/** What to do about a failure, with the config key that it is about. */
 function hintFor(
   { kind, message }: TryFailure,
-  { baseUrl, config, fields, hasImages, prefix }: Parameters<typeof withHint>[1],
+  config: OpenAIConfig,
+  baseUrl: URL,
+  prefix: string,
+  fields: Fields,
+  hasImages: boolean,
 ): string | undefined {
-  const { apiKeyEnv } = config;
   switch (kind) {
     case 'bad-request': {
       const key = refusedKey(config, fields, message);
@@ -229,8 +215,8 @@ function hintFor(
     case 'authentication':
       if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
       return /quota|credit|balance|billing/i.test(message)
-        ? `add credit to the account of the key in ${apiKeyEnv}, then \`policyloop resume <run>\``
-        : `the key was that of ${apiKeyEnv}`;
+        ? `add credit to the account of the key in ${config.apiKeyEnv}, then \`policyloop resume <run>\``
+        : `the key was that of ${config.apiKeyEnv}`;
     case 'not-found': {
       const base = `${baseUrl.origin}${baseUrl.pathname}`;
       const also = prefix === '' ? '' : `, and ${base.replace(/\/$/, '')}${prefix}`;
@@ -239,4 +225,50 @@ function hintFor(
     default:
       return undefined;
   }
+}
+
+/** Servers' names for the context length; of llama.cpp's two, the first is that of a slot. */
+const names = [
+  ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
+  ...['n_ctx', 'n_ctx_train'],
+];
+
+const factsSchema = z.record(z.string(), z.unknown());
+
+function lengthsIn(facts: unknown): readonly number[] {
+  const { data = {} } = factsSchema.safeParse(facts);
+  const isLength = (value: unknown) => Number.isSafeInteger(value) && (value as number) > 0;
+  return names.map((name) => data[name]).filter((value): value is number => isLength(value));
+}
+
+/** A run doesn't wait longer for this optional information. */
+const patienceMs = 5_000;
+
+/** The context length in the server's list of models; undefined if missing. @throws the reason of an aborted signal */
+export async function servedContext(
+  settings: ClientOptions,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> {
+  const client = new OpenAI({ ...settings, fetch: jsonFetch });
+  const asked = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
+  const get = async (path: string): Promise<Record<string, unknown>> => {
+    try {
+      return factsSchema.parse(await client.get(path, { signal: asked }));
+    } catch {
+      signal?.throwIfAborted();
+      return {};
+    }
+  };
+  const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
+  const { data } = z.array(factsSchema).safeParse((await get(`${version}/models`)).data);
+  // A server of one model answers by any name.
+  const model = data?.find(({ id }) => id === name) ?? (data?.length === 1 ? data[0] : undefined);
+  const lengths = [model, model?.top_provider, model?.meta].flatMap(lengthsIn);
+  // Earlier versions of llama.cpp list only what the model was trained with.
+  if (model?.owned_by === 'llamacpp' && lengths.length === 1) {
+    const props = await get(`${client.baseURL.replace(/\/v1$/, '')}/props`);
+    append(lengths, lengthsIn(props.default_generation_settings));
+  }
+  return lowestLimit(...lengths);
 }

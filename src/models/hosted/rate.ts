@@ -1,24 +1,25 @@
-/** A rate of requests that one process keeps: each waits for its turn. */
+/** A request rate for one process: each request waits for its turn. */
+
 import { abortable } from '../../base/abortable.js';
 import type { Turn } from '../language-model.js';
 import type { Wait } from './retry.js';
 
-/** The time of one process, and how it waits. */
+/** The time of one process, and how to wait. */
 export interface RateClock {
-  /** Milliseconds since any moment; it never goes back. */
+  /** Milliseconds since any moment; never decreases. */
   readonly now: () => number;
   readonly wait: Wait;
 }
 
 const minuteMs = 60_000;
 
-/** A wait that is shorter is not told of. */
+/** Shorter waits are not reported. */
 export const toldMs = 1000;
 
-/** Not aborted by anybody. */
+/** Never aborted. */
 export const never: AbortSignal = new AbortController().signal;
 
-/** The requests of the last minute: of one process, every time is known. */
+/** The requests of the last minute, whose times are all known within one process. */
 export class MinuteWindow {
   readonly #perMinute: number;
   readonly #clock: RateClock;

@@ -1,7 +1,4 @@
-/**
- * The one place where calls are tried again. The client libraries' own retries are off: they obey a server's
- * Retry-After without a limit, and some can't be interrupted while they wait.
- */
+/** The only place that retries: client libraries obey Retry-After without a limit, some without interruption. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
@@ -15,21 +12,19 @@ import {
   type RequestRate,
 } from '../language-model.js';
 
-/** Waits; rejects as soon as the signal is aborted. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 export const waitOnClock: Wait = async (milliseconds, signal) => {
   await delay(milliseconds, undefined, { signal });
 };
 
-/** The wait that a server asks for. */
 interface RetryAfter {
   readonly afterMs: number;
-  /** The server's own time, in milliseconds since 1970; NaN if it gave none. */
+  /** The server's own time, in milliseconds since 1970; NaN if unknown. */
   readonly sentAt: number;
 }
 
-/** One try that gave no completion. */
+/** A try without a completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;
@@ -43,40 +38,33 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /**
-   * Makes one try and must end as soon as the signal is aborted. Throws TryFailure. One that sends a second request waits
-   * for `turn` before.
-   */
+  /** Makes one try, ends at once if aborted, throws TryFailure; awaits `turn` before a second request. */
   readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
   readonly policy: {
-    /** Deadline of a call, its retries and the waits between them included, but for waits for a turn. */
+    /** Deadline of a call, including retries and waits between them, but not waits for a turn. */
     readonly timeoutSeconds: number;
     readonly maxRetries: number;
     /** The longest wait that a server's Retry-After may impose. */
     readonly maxRetryAfterSeconds: number;
   };
   readonly wait: Wait;
-  /** Id of the model, for messages. */
   readonly id: string;
   /** Texts that no message may show. */
   readonly secrets: readonly string[];
-  /** Whether the server was ever there, be it with an error; kept over the calls of a model. */
+  /** Whether the server ever replied, even with an error; kept between calls. */
   readonly server?: { isReached: boolean };
   /** Sampling seed of the call; spreads the waits of concurrent calls. */
   readonly seed: number;
-  /** Aborts the call. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether the caller can afford another try after a failure of this kind; default: always. */
+  /** Whether the caller can afford another try after this kind of failure; default: always. */
   readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean | Promise<boolean>) | undefined;
-  /** How often requests may be sent; left out, at any time. */
+  /** How often requests may be sent; default: at any time. */
   readonly rate?: RequestRate | undefined;
-  /** See GenerateOptions. */
   readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
 }
 
 export interface Outcome<T> {
   readonly value: T;
-  /** Tries beyond the first. */
   readonly retries: number;
   /** Kinds of the failed tries, in order. */
   readonly failedTries: readonly ModelErrorKind[];
@@ -93,80 +81,56 @@ const temporary = new Set<ModelErrorKind>([
   'empty',
 ]);
 
-/** A server that was never there is tried once more only where it said so quicker. */
+/** A server that never replied is retried once, and only if it failed faster than this. */
 const longestFirstTryMs = 3000;
 
-/** Timers take no more: about 25 days. */
+/** Limit of timers: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/**
- * Tries until one succeeds, the failure is not a temporary one, the retries are used up, or the deadline is reached.
- * @throws ModelError; whatever else `attempt` throws passes through.
- */
+/** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
-  const end = new AbortController();
-  const deadline = new Deadline(1000 * call.policy.timeoutSeconds, () => end.abort('timeout'));
-  const endWait = onAbort(call.signal, () => end.abort('aborted'));
+  const tries = new Tries(call);
+  const endWait = onAbort(call.signal, () => tries.abort());
   try {
-    return await new Tries(call, end.signal, deadline).run();
+    return await tries.run();
   } finally {
-    deadline.close();
+    tries.stopClock();
     endWait();
-  }
-}
-
-/** Ends a call after some time, in which waits for a turn don't count. */
-class Deadline {
-  readonly #end: () => void;
-  readonly #allowedMs: number;
-  #spentMs = 0;
-  #since: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(allowedMs: number, end: () => void) {
-    this.#allowedMs = Math.min(allowedMs, longestTimerMs);
-    this.#end = end;
-    this.#start();
-  }
-
-  get elapsedMs(): number {
-    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
-  }
-
-  /** @param wait doesn't count */
-  async without(wait: () => Promise<void>): Promise<void> {
-    this.close();
-    try {
-      await wait();
-    } finally {
-      this.#start();
-    }
-  }
-
-  close(): void {
-    this.#spentMs = this.elapsedMs;
-    this.#since = undefined;
-    clearTimeout(this.#timer);
-  }
-
-  #start(): void {
-    this.#since = performance.now();
-    this.#timer = setTimeout(this.#end, Math.max(0, this.#allowedMs - this.#spentMs));
   }
 }
 
 /** The tries of one call, until its deadline or its caller ends them. */
 class Tries<T> {
   readonly #call: Call<T>;
-  readonly #end: AbortSignal;
-  readonly #deadline: Deadline;
+  readonly #controller = new AbortController();
+  readonly #end = this.#controller.signal;
   readonly #failures: TryFailure[] = [];
   #retries = 0;
+  /** Time until the clock last stopped. */
+  #spentMs = 0;
+  /** When the clock last started; undefined while it's stopped. */
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(call: Call<T>, end: AbortSignal, deadline: Deadline) {
+  constructor(call: Call<T>) {
     this.#call = call;
-    this.#end = end;
-    this.#deadline = deadline;
+    this.#startClock();
+  }
+
+  abort(): void {
+    this.#controller.abort('aborted');
+  }
+
+  stopClock(): void {
+    this.#spentMs = this.#elapsedMs;
+    this.#since = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #startClock(): void {
+    const leftMs = Math.min(1000 * this.#call.policy.timeoutSeconds, longestTimerMs) - this.#spentMs;
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.#controller.abort('timeout'), Math.max(0, leftMs));
   }
 
   async run(): Promise<Outcome<T>> {
@@ -178,9 +142,8 @@ class Tries<T> {
       this.#call.turns?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
       const waitMs = backOff(tried, this.#retries, this.#call);
       const { maxRetryAfterSeconds: most } = this.#call.policy;
-      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000) {
+      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000)
         throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
-      }
       const obstacle = await this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
       if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.turns?.onWait?.(waitMs);
@@ -189,17 +152,20 @@ class Tries<T> {
     }
   }
 
-  /** @throws the failure before, as soon as nothing more is to be asked */
+  /** @throws the previous failure once no more tries are wanted */
   async #turn(failed?: TryFailure): Promise<void> {
     const { rate, turns = {} } = this.#call;
     if (rate === undefined) return;
     const { finish, onWait } = turns;
     const signal = failed && finish ? AbortSignal.any([this.#end, finish]) : this.#end;
+    this.stopClock();
     try {
-      await this.#deadline.without(() => rate.turn({ signal, onWait }));
+      await rate.turn({ signal, onWait });
     } catch (error) {
       if (failed === undefined || this.#end.aborted || !signal.aborted) throw error;
       throw this.#error(failed.kind, `${failed.message} (stopped before another try had its turn)`);
+    } finally {
+      this.#startClock();
     }
   }
 
@@ -229,7 +195,7 @@ class Tries<T> {
     }
   }
 
-  /** Why there is no other try, as the end of a message; undefined where there is one. */
+  /** Why there is no other try, as the end of a message; undefined if there is one. */
   async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
     const { policy, mayTryAgain } = this.#call;
     const retries = this.#retries;
@@ -237,9 +203,8 @@ class Tries<T> {
     // A server that is not started, or a wrong address: the user is told at once.
     const isNobody = kind === 'network' && this.#call.server?.isReached === false;
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
-    if (retries >= Math.min(most, policy.maxRetries)) {
+    if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    }
     if ((await mayTryAgain?.(kind)) === false) return ' (a limit has no room for another try)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;
@@ -267,11 +232,11 @@ class Tries<T> {
   }
 
   get #elapsedMs(): number {
-    return this.#deadline.elapsedMs;
+    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
   }
 }
 
-/** What to do about a wait that is too long to sit out, by the local time. */
+/** What to do about a wait that is too long, in local time. */
 function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): string {
   const end = new Date(sentAt + afterMs);
   const isDate = !Number.isNaN(end.getTime()) && end.getFullYear() < 9999;
@@ -281,10 +246,7 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
   return `the server asks to wait ${wait}, longer than model.maxRetryAfterSeconds (${mostSeconds}) allows. Continue ${at} with \`policyloop resume <run>\``;
 }
 
-/**
- * Milliseconds before the next try: what the server asks for; else half a second, doubling up to
- * eight, less up to a quarter drawn from the call's seed, so that concurrent calls don't come back all at once.
- */
+/** Milliseconds to wait: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter by the call's seed. */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
   if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;
   const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);

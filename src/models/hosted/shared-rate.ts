@@ -1,7 +1,8 @@
 /**
- * A rate of requests that processes of several machines keep together, by a record of grants on their file system. Times are
- * those of its clock; a process knows them by when it wrote there last, and its own clock only tells how long that is ago.
+ * A request rate shared by processes on several machines, by a record of grants on their file system. Times are the
+ * file system's; a process only measures how long ago it wrote there.
  */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import process from 'node:process';
 import { abortable } from '../../base/abortable.js';
@@ -9,42 +10,42 @@ import { createGenerator } from '../../random/generator.js';
 import { makeDirectory } from '../../storage/files.js';
 import { tryLease } from '../../storage/lease.js';
 import { readSharedRecord, replaceSharedRecord } from '../../storage/shared-record.js';
-import type { Turn } from '../language-model.js';
-import { never, type RateClock, toldMs } from './rate.js';
-import { cellMs, type Granted, giveBack, grant } from './rate-cells.js';
+import type { RequestRate, Turn } from '../language-model.js';
+import { MinuteWindow, never, type RateClock, toldMs } from './rate.js';
+import { waitOnClock } from './retry.js';
 
 export interface SharedRateSettings {
-  /** Its own. */
   readonly directory: string;
   readonly perMinute: number;
   readonly clock: RateClock;
-  /** See `tryLease`. */
   readonly lease?: typeof tryLease;
 }
 
-/** No request is sent so shortly after the beginning and before the end of its cell: clocks drift, and sending takes time. */
+/** No request is sent this close to the ends of its cell: clocks drift, and sending takes time. */
 const margin = { beginMs: 100, endMs: 500 } as const;
 
-/** The first and the longest pause before the lease is tried again. */
+/** The first and the longest pause between attempts to take the lease. */
 const pauses = { firstMs: 10, longestMs: 100 } as const;
 
-/** Requests of so long ago tell how many are expected. */
+/** In milliseconds. Longer cells waste more of the limit, shorter ones leave less time to send granted requests. */
+export const cellMs = 4000;
+
+/** Requests within this time predict how many will follow. */
 const expectedMs = 2 * cellMs;
 
-/** Only a task that asks often soon uses what it is granted ahead: what it does not use is lost to all. */
+/** Only frequent senders get grants in advance, because unused grants are lost to all. */
 const sentForOneAhead = 4;
 
 export class SharedRate {
   static #looks = 0;
   readonly #settings: SharedRateSettings;
   readonly #lease: typeof tryLease;
-  /** Cells of grants that no request has taken, in their order. */
+  /** Cells of unused grants, in order. */
   #held: number[] = [];
   #waiting = 0;
   #look: Promise<void> | undefined;
-  /** Times of own requests. */
   #sent: number[] = [];
-  /** When the time of the file system was read: at `fileMs`, between the two. */
+  /** The file system's time `fileMs` was read between the other two. */
   #read = { fileMs: 0, beforeMs: 0, afterMs: 0 };
 
   constructor(settings: SharedRateSettings) {
@@ -74,7 +75,7 @@ export class SharedRate {
     }
   }
 
-  /** Waits until a cell has begun; a timer may come early. */
+  /** Waits until a cell has begun; timers may fire early. */
   async #begin(cell: number, signal: AbortSignal | undefined, tell: (leftMs: number) => void): Promise<void> {
     for (;;) {
       const leftMs = cell * cellMs + margin.beginMs - this.#earliest();
@@ -84,7 +85,7 @@ export class SharedRate {
     }
   }
 
-  /** Gives back what was granted for later: others take it. */
+  /** Returns grants for later cells to the others. */
   close(): void {
     const later = this.#held.filter((cell) => cell * cellMs > this.#latest());
     this.#held = [];
@@ -120,7 +121,7 @@ export class SharedRate {
     }
   }
 
-  /** Asks for all requests that wait, as soon as nobody else does. */
+  /** Requests grants for all waiting requests, as soon as the lease is free. */
   async #lookForAll(): Promise<void> {
     const { clock } = this.#settings;
     let pauseMs: number = pauses.firstMs;
@@ -134,7 +135,7 @@ export class SharedRate {
     }
   }
 
-  /** @returns whether it was granted; another may have taken the lease over */
+  /** @returns true if granted; another process may have taken over the lease */
   #ask(fileMs: number, beforeMs: number): boolean {
     const { clock, directory, perMinute } = this.#settings;
     this.#read = { fileMs, beforeMs, afterMs: clock.now() };
@@ -159,12 +160,12 @@ export class SharedRate {
     this.#held = [...this.#held, ...cells].toSorted((a, b) => a - b);
   }
 
-  /** The time of the file system is this at least. */
+  /** Lower bound of the file system's time. */
   #earliest(): number {
     return this.#read.fileMs + this.#settings.clock.now() - this.#read.afterMs;
   }
 
-  /** It is this at most; some file systems count seconds. */
+  /** Upper bound of the file system's time; some count in seconds. */
   #latest(): number {
     const { beforeMs, fileMs } = this.#read;
     return fileMs + this.#settings.clock.now() - beforeMs + (fileMs % 1000 === 0 ? 1000 : 0);
@@ -174,4 +175,81 @@ export class SharedRate {
   #isAhead(cell: number): boolean {
     return this.#latest() <= (cell + 1) * cellMs - margin.endMs;
   }
+}
+
+/** Time is divided into cells, each with room for so many requests that no window of a minute exceeds the limit. */
+
+const minuteMs = 60_000;
+
+/** Maximum number of cells that overlap a minute. */
+const cellsOfWindow = minuteMs / cellMs + 1;
+
+/** Requests granted in the current and later cells, by cell number since 1970. */
+export type Granted = Readonly<Record<string, number>>;
+
+/** Any 16 consecutive cells have room for the limit together. */
+export const roomOf = (cell: number, perMinute: number): number =>
+  Math.floor(((cell + 1) * perMinute) / cellsOfWindow) - Math.floor((cell * perMinute) / cellsOfWindow);
+
+export interface Wanted {
+  readonly perMinute: number;
+  /** The first cell in which a request could be sent. */
+  readonly first: number;
+  readonly now: number;
+  readonly ahead: number;
+}
+
+/** Grants waiting requests the earliest free places; expected ones get up to half of those in the first cell. */
+export function grant(
+  granted: Granted,
+  wanted: Wanted,
+): { readonly cells: readonly number[]; readonly granted: Granted } {
+  const { ahead, first, now, perMinute } = wanted;
+  const after = new Map(
+    Object.entries(granted)
+      .map(([cell, count]) => [Number(cell), count] as const)
+      .filter(([cell]) => cell >= first),
+  );
+  const taken = (cell: number) => after.get(cell) ?? 0;
+  const cells: number[] = [];
+  const take = (cell: number) => {
+    after.set(cell, taken(cell) + 1);
+    cells.push(cell);
+  };
+  for (let cell = first; cells.length < now; cell++)
+    while (cells.length < now && taken(cell) < roomOf(cell, perMinute)) take(cell);
+  while (cells.length < now + ahead && taken(first) + 1 <= roomOf(first, perMinute) / 2) take(first);
+  return { cells: cells.toSorted((a, b) => a - b), granted: Object.fromEntries(after) };
+}
+
+/** Takes back unused grants of cells that haven't begun. */
+export function giveBack(granted: Granted, cells: readonly number[]): Granted {
+  const after: Record<string, number> = { ...granted };
+  for (const cell of cells) {
+    const left = (after[cell] ?? 0) - 1;
+    if (left > 0) after[cell] = left;
+    else delete after[cell];
+  }
+  return after;
+}
+
+const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
+
+/** The rate `model.requestsPerMinute` of one run or of all in a directory, per server, account and model. */
+export function createRate(
+  perMinute: number | undefined,
+  server: readonly (string | undefined)[],
+  clock: RateClock = processClock,
+): RequestRate | undefined {
+  if (perMinute === undefined) return undefined;
+  const own = new MinuteWindow(perMinute, clock);
+  let shared: SharedRate | undefined;
+  return {
+    turn: (turn) => (shared ?? own).turn(turn),
+    share(directory) {
+      const name = createHash('sha256').update(JSON.stringify(server)).digest('hex').slice(0, 16);
+      shared = new SharedRate({ directory: join(directory, `rate-${name}`), perMinute, clock });
+    },
+    close: () => shared?.close(),
+  };
 }

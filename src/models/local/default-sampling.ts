@@ -1,8 +1,6 @@
-/** Default sampling settings of a local model. */
-import { plainSampling } from '../language-model.js';
+import { plainSampling, type SamplingChoice } from '../language-model.js';
 import { type LocalConfig, modelDirectory } from './settings.js';
 import { storedSampling } from './stores/stored-models.js';
-import { familySampling } from './weights/family-sampling.js';
 import {
   readGenerationDefaults,
   type SamplingLayer,
@@ -10,7 +8,7 @@ import {
   samplingOf,
   valuesOf,
 } from './weights/generation-config.js';
-import { isGguf, openGguf } from './weights/gguf.js';
+import { type GgufFile, isGguf, openGguf } from './weights/gguf.js';
 
 type Sampled = Pick<
   LocalConfig,
@@ -18,10 +16,9 @@ type Sampled = Pick<
 >;
 
 /**
- * The sampling settings of a new run, with the source of each. Free text is sampled as the publisher
- * recommends. Under a constraint, that is too cold: the model repeats parameters that it was shown
- * (docs/real-models.md), so the full distribution is sampled.
- * @throws UserError if the model doesn't exist
+ * The sampling settings of a new run, with their sources. Free text is sampled as the publisher recommends; under a
+ * constraint that is too cold (the model repeats shown parameters, docs/real-models.md), so the full distribution is
+ * sampled.
  */
 export function defaultSampling(model: Sampled): SourcedSampling {
   const config = { from: 'the config', sampling: model };
@@ -47,11 +44,32 @@ function ofFamily(path: string): readonly SamplingLayer[] {
   ];
 }
 
-/**
- * The config of a new run states its sampling settings, so that they stay the same whatever later versions recommend.
- */
+/** Writes sampling settings into the config of a new run, so that they don't change with later versions. */
 export const withDefaultSampling = <Config extends Sampled>(model: Config): Config => ({
   ...model,
   ...valuesOf(defaultSampling(model)),
   heatAfterRepeat: model.heatAfterRepeat ?? 0.5,
 });
+
+/** Sampling settings recommended by the publishers of model families whose GGUF files don't include them. */
+
+/**
+ * By the start of `general.basename` or `general.name`, letters and digits only; the first match wins. Checked November
+ * 2026 (Qwen2.5, Qwen3: generation_config.json; Gemma 3: model card); without Qwen2.5's repetition penalty, which makes
+ * a model avoid digits of the prompt.
+ */
+const families: readonly (readonly [RegExp, SamplingChoice])[] = [
+  [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],
+  [/^qwen(2|3)/, { temperature: 0.7, topP: 0.8, topK: 20 }],
+  [/^gemma3/, { temperature: 1, topP: 0.95, topK: 64 }],
+];
+
+/** @returns undefined for an unknown family */
+export function familySampling({ metadata }: GgufFile): SamplingChoice | undefined {
+  const names = ['general.basename', 'general.name'].map((key) =>
+    String(metadata.get(key) ?? '')
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]/g, ''),
+  );
+  return families.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1];
+}

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
+import { about } from '../settings.js';
 import { isReference, storedModelPath } from './stores/stored-models.js';
 import { quantizations } from './weights/quantization.js';
 
@@ -15,12 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/**
- * The directory of a model or an adapter named in a config or an argument: inside the package for `package:…`,
- * otherwise relative to `cwd` if given. For the directory of a training run, returns the adapter or model in it.
- * @param field that named it
- * @throws UserError if the package has no such directory
- */
+/** The directory of a model or adapter, also in a training directory. @throws UserError if the package lacks it */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
@@ -57,85 +53,68 @@ export type Device = (typeof devices)[number];
 export const deviceSchema = z.enum(['auto', ...devices]);
 
 /** Optional rather than empty by default, so that runs of earlier versions can be resumed. */
-export const ignoreKeysSchema = z
-  .array(z.string().min(1))
-  .optional()
-  .describe(
-    "Keys of the model's config.json and the adapter's adapter_config.json that are not understood and change nothing; a dot leads to keys of keys",
-  );
+export const ignoreKeysSchema = about(
+  'Unknown keys of config.json and adapter_config.json that change nothing; dots address nested keys',
+  z.array(z.string().min(1)).optional(),
+);
 
 export const localSchema = z.strictObject({
-  provider: z.literal('local').describe('A Hugging Face model directory, run here on onnxruntime'),
-  path: z
-    .string()
-    .default(embeddedModel)
-    .describe(
-      'Directory of a Hugging Face model (docs/local-models.md lists the families) with safetensors weights, or a GGUF file; `ollama:NAME:TAG` and `hf:ORG/NAME[:FILE.gguf]` stand for models of those stores, `package:` and a path stands for one in the package (default: the embedded model)',
-    )
-    .meta({ format: 'path' }),
-  adapter: z
-    .string()
-    .optional()
-    .describe('Directory of a LoRA or DoRA adapter of that model, as PEFT and the fine-tuner write it')
-    .meta({ format: 'path' }),
-  device: deviceSchema
-    .default('auto')
-    .describe('Where the model runs; `auto` takes a GPU where one can be used, else the processor'),
-  quantization: z
-    .enum(quantizations)
-    .default('none')
-    .describe(
-      'Weights in 8 or 4 bits: smaller and faster, a little less exact. Made once, then kept. `int4-block128` is the fastest and the least exact. `float32` unpacks a quantised GGUF file: larger and slower, exact. `float16` is for GPUs: half the memory, nearly exact',
-    ),
-  threads: count(1).optional().describe('Processor threads (default: the physical cores that are free)'),
-  batch: count(1)
-    .max(64)
-    .optional()
-    .describe(
-      'Calls of several runs (`--jobs`) or agents that are answered in one batch by one copy of the model, on the processor (default: one after the other)',
-    ),
+  provider: z
+    .literal('local')
+    .describe('A Hugging Face model directory or GGUF file, run here with onnxruntime'),
+  path: about(
+    'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `ollama:NAME:TAG` or `hf:ORG/NAME[:FILE.gguf]` for a model in those stores; `package:` with a path in the package (default: the embedded model)',
+    z.string().default(embeddedModel),
+    { format: 'path' },
+  ),
+  adapter: about(
+    'Directory of a LoRA or DoRA adapter for that model, in the format of PEFT',
+    z.string().optional(),
+    {
+      format: 'path',
+    },
+  ),
+  device: deviceSchema.default('auto').describe('`auto` uses a GPU if one works, otherwise the processor'),
+  quantization: about(
+    'Weights in 8 or 4 bits are smaller, faster and a little less exact (`int4-block128` most of all). `float32` unpacks a quantised GGUF file: larger, slower, exact. `float16` is for GPUs: half the memory, nearly exact',
+    z.enum(quantizations).default('none'),
+  ),
+  threads: count(1).optional().describe('Processor threads (default: the idle physical cores)'),
+  batch: about(
+    'Calls of several runs (`--jobs`) or agents answered in one batch by one copy of the model, on the processor',
+    count(1).max(64).optional(),
+  ),
   contextTokens: count(16)
     .optional()
     .describe("Longest prompt and answer together (default: the model's own)"),
   maxTokens: count(1).default(1024).describe('Longest completion in tokens'),
-  temperature: z
-    .number()
-    .min(0)
-    .max(5)
-    .optional()
-    .describe("Sampling temperature, 0 for the likeliest token always (default: the model's, else 1)"),
+  temperature: about(
+    "Sampling temperature; 0 always takes the most likely token (default: the model's, else 1)",
+    z.number().min(0).max(5).optional(),
+  ),
   topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the model's, else 1)"),
-  topK: count(0).optional().describe("Only the k likeliest tokens, 0 for all (default: the model's, else 0)"),
-  minP: z
-    .number()
-    .min(0)
-    .lt(1)
-    .optional()
-    .describe("Only tokens this fraction as likely as the likeliest (default: the model's, else 0)"),
-  repetitionPenalty: z
-    .number()
-    .positive()
-    .optional()
-    .describe("Above 1: tokens that occurred become less likely (default: the model's, else 1)"),
-  heatAfterRepeat: z
-    .number()
-    .min(0)
-    .max(4)
-    .optional()
-    .describe(
-      'A reply that repeats known parameters is asked again at a higher temperature: by this share of it for each try (default of new runs: 0.5)',
-    ),
+  topK: count(0).optional().describe("Only the k most likely tokens; 0: all (default: the model's, else 0)"),
+  minP: about(
+    "Only tokens at least this fraction as likely as the most likely (default: the model's, else 0)",
+    z.number().min(0).lt(1).optional(),
+  ),
+  repetitionPenalty: about(
+    "Above 1, tokens that occurred become less likely (default: the model's, else 1)",
+    z.number().positive().optional(),
+  ),
+  heatAfterRepeat: about(
+    'After a reply with known parameters, the temperature rises by this share for each try (new runs: 0.5)',
+    z.number().min(0).max(4).optional(),
+  ),
   stop: z.array(z.string().min(1)).default([]).describe('Texts at which a completion ends'),
-  format: z
-    .enum(['auto', 'text', 'constrained'])
-    .default('auto')
-    .describe(
-      '`auto`: the answer is the parameters and nothing else, and every answer is valid, since tokens that would break the format are masked. `constrained`: the same, with free text before and after the parameters. `text`: nothing is masked',
-    ),
-  template: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe("Variables for the model's chat template, e.g. `{enable_thinking: false}`"),
+  format: about(
+    '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',
+    z.enum(['auto', 'text', 'constrained']).default('auto'),
+  ),
+  template: about(
+    "Variables for the model's chat template, e.g. `{enable_thinking: false}`",
+    z.record(z.string(), z.unknown()).default({}),
+  ),
   ignoreKeys: ignoreKeysSchema,
 });
 

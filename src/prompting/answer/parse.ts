@@ -1,4 +1,3 @@
-/** Parses the parameters in a reply. */
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
@@ -35,7 +34,6 @@ export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** What is known of parameters that were evaluated before. */
 export type SeenParameters = { readonly iteration?: number; readonly score?: number };
 
 export interface ParseContext {
@@ -49,8 +47,8 @@ export interface ParseContext {
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
 /**
- * Parses the parameters in a reply. Among complete sets that are not known yet, takes the one in the requested
- * form and place, otherwise the last. Linear time; never throws; never returns a number that isn't in the reply.
+ * Parses the parameters in a reply: among complete unknown sets, the one in the requested form and place, else the
+ * last. Linear time; never throws; never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;

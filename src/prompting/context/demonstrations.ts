@@ -1,7 +1,9 @@
 /** Good episodes shown in prompts, so that the model looks for parameters that act similarly. */
+
 import { z } from 'zod';
 import type { Action, Observation } from '../../environments/environment.js';
 import type { DemonstrationsConfig } from '../settings.js';
+import { count, flag, list, maybeText, text } from './fields.js';
 import { scoreTexts } from './scores.js';
 import { evenSteps, show } from './trajectory.js';
 
@@ -11,7 +13,6 @@ export interface Demonstration {
   readonly return?: number | undefined;
   /** Number of steps in the whole episode. */
   readonly length: number;
-  /** In order. */
   readonly steps: readonly DemonstratedStep[];
 }
 
@@ -20,10 +21,6 @@ export interface DemonstratedStep {
   readonly action: Action;
 }
 
-const count = z.int().min(0);
-const flag = z.boolean();
-const text = z.string();
-
 const value = z.union([z.number(), z.array(z.number())]);
 
 /** Demonstrations as stored in a run. */
@@ -31,26 +28,22 @@ export const recordedDemonstrations = z
   .array(
     z.strictObject({
       return: z.number().optional(),
-      length: count,
+      length: z.int().min(0),
       steps: z.array(z.strictObject({ observation: value, action: value })).min(1),
     }),
   )
   .min(1) satisfies z.ZodType<readonly Demonstration[]>;
 
 export const demonstratedSchema = z.strictObject({
-  several: flag.describe('True if there are several'),
-  episodes: z
-    .array(
-      z.strictObject({
-        number: count.describe('Number, from 1'),
-        return: text.nullable().describe('Its return; null if unknown'),
-        shown: count.describe('Number of steps shown'),
-        length: count.describe('Number of steps'),
-        partial: flag.describe('True if some steps are omitted'),
-        text: text.describe('The steps, one per line: `observation -> action`'),
-      }),
-    )
-    .describe('The episodes'),
+  several: flag('True if there are several'),
+  episodes: list('The episodes', {
+    number: count('Number, from 1'),
+    return: maybeText('Its return; null if unknown'),
+    shown: count('Number of steps shown'),
+    length: count('Number of steps'),
+    partial: flag('True if some steps are omitted'),
+    text: text('The steps, one per line: `observation -> action`'),
+  }),
 });
 
 /** An episode reduced to the number of steps shown in prompts. */
@@ -59,10 +52,7 @@ export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps'
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/**
- * @param ofReturns `memory.digits`
- * @returns null if there are none, as templates expect
- */
+/** `ofReturns`: `memory.digits`. Null if there are none, as templates expect. */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,

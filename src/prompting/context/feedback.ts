@@ -1,9 +1,12 @@
 /** Feedback on an episode: parses typed input and model replies, and formats feedback for prompts. */
 
+import { z } from 'zod';
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { Feedback } from '../../rollout/replay-buffer.js';
 import type { ParseFailure } from '../answer/parse.js';
+import { count, flag, list, object, text } from './fields.js';
+import { failureSchema, taskContextSchema } from './prompt-context.js';
 
 /** Maximum number of characters of a remark, which appears in every later prompt. */
 export const longestRemark = 500;
@@ -21,10 +24,7 @@ const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
-/**
- * Parses what a person typed: `4`, a remark, or both as `4: too jerky`; an empty line skips. If a number may
- * or may not be a rating, asks again. `: 3 falls` is the remark `3 falls`.
- */
+/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. Asks again if a number is ambiguous. */
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
   if (text === '') return { kind: 'said', said: {} };
@@ -66,10 +66,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/**
- * Parses a model's reply with the lines `rating: 4` and `remark: …`, in any order, possibly surrounded by
- * text; one of the two may be missing. The first of several counts. A remark that is too long is cut.
- */
+/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first counts, long remarks are cut. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>
@@ -114,3 +111,32 @@ export function saidText({ rating, remark }: Said): string {
     ...(remark === undefined ? [] : [`“${remark.replaceAll(/[“”]/g, '"')}”`]),
   ].join(', ');
 }
+
+/** The variables available to the prompt templates of a vision model that gives feedback; see `prompt-context.ts`. */
+
+const seenSchema = z.strictObject({
+  iteration: count('The iteration of the evaluation, from 1'),
+  evaluated: object('The evaluation of the episode', {
+    parameters: text('Its parameters, in the answer format'),
+    score: text('Its score'),
+    best: flag('True if no earlier evaluation has a higher score'),
+  }),
+  episode: object('The episode with the median return', {
+    number: count('Its number within the evaluation, from 1'),
+    of: count('Number of episodes'),
+    return: text('Its return'),
+    steps: count('Its length in steps'),
+    terminated: flag('True if the task ended it, not the step limit'),
+  }),
+  frames: list('The pictures sent with the prompt, in order', {
+    number: count('Number of the picture, from 1'),
+    step: count('Steps taken before it'),
+  }),
+});
+
+export const feedbackContextSchema = taskContextSchema.extend(seenSchema.shape);
+export const feedbackCorrectionSchema = feedbackContextSchema.extend({
+  failure: failureSchema.describe('The problem; exactly one of these is set (format-correction only)'),
+});
+
+export type FeedbackContext = z.output<typeof feedbackContextSchema>;

@@ -1,21 +1,17 @@
 /** Renders the replay buffer for a prompt: which evaluations, in which order and wording. */
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
-import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
-import { type AnswerForm, writtenAnswer } from '../notation/grammar.js';
+import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
+import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
 import type { Telling } from '../notation/telling.js';
-import { formatParameters } from '../notation/written.js';
-import { historyTokens, type MemoryConfig } from '../settings.js';
+import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
-/**
- * Share of the token budget in use right after the window has moved. The window moves rarely and far, so that
- * prompts in between share their beginning.
- */
+/** Share of the token budget in use after the window moved; it moves rarely, so prompts share their beginning. */
 const keptShare = 0.75;
 
 /** The part of an evaluation that the memory looks at. */
@@ -23,14 +19,10 @@ type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations that the memory holds: those of the warm-up and, of each iteration, the best (the earliest
- * if tied) among the first `ofGroup` evaluated candidates, or all candidates if `ofGroup` is absent. A
- * revision competes with the candidate that it revises: the better one is kept (the earlier if tied), or both
- * if `revisions` is `all`. Prompts, baselines and fine-tuning see only these; the check for repeated
- * parameters, the target and the run's best policy consider all.
- *
- * @param entries oldest first, with the candidates of an iteration in order
- * @returns a subset in the same order
+ * The evaluations in memory: the warm-up and, of each iteration, the best of the first `ofGroup` candidates (the
+ * earliest if tied), or all. Of a proposal and its revision the better one is kept, or both if `revisions` is `all`.
+ * Prompts, baselines and fine-tuning see only these; checks for repeats, the target and the best policy use all.
+ * `entries`: oldest first, candidates in order.
  */
 export function remembered<Entry extends Remembered>(
   entries: readonly Entry[],
@@ -65,12 +57,9 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
 }
 
 /**
- * The evaluations shown in a prompt, in display order: all of them, or the union of the `best` highest scores
- * (the earlier entry wins ties) and the `recent` last ones. If they exceed the token budget, the oldest are
- * dropped first (without `best` and `recent`, down to three quarters of the budget) and those among the best
- * last; at least one entry always remains.
- * @param entries oldest first
- * @param tokens number of prompt tokens for an entry
+ * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
+ * ones. Over the token budget, the oldest are dropped first (a window: down to three quarters), the best last; one
+ * always remains. `entries`: oldest first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -132,11 +121,8 @@ function bestAndRecent(
   return dropped.size === 0 ? chosen : chosen.filter((entry) => !dropped.has(entry));
 }
 
-/** An evaluation as two turns of a conversation. */
 interface HistoryTurn {
-  /** The parameters, as an answer of the model. */
   readonly answer: string;
-  /** The result of evaluating them. */
   readonly result: string;
 }
 
@@ -144,7 +130,6 @@ interface HistoryTurn {
 export interface History {
   /** Registers everything that the memory holds, oldest first; the format of a score depends on the other scores. */
   know(held: readonly BufferEntry[]): void;
-  /** Formats a score. */
   readonly scoreText: ScoreText;
   /** The evaluations as turns of a conversation, in the given order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
@@ -154,13 +139,11 @@ export interface History {
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
-    /** Everything that the memory holds, oldest first. */
     readonly held: readonly BufferEntry[];
     /** The subset shown in the prompt, in display order. */
     readonly shown: readonly BufferEntry[];
     /** True if the prompt continues a conversation and shows only what earlier prompts lack. */
     readonly continued?: boolean;
-    /** Parent evaluation. */
     readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
   }): ProgressContext;
 }
@@ -241,9 +224,7 @@ export function createHistory({
   };
 }
 
-/**
- * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut short.
- */
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if it was cut short. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
@@ -280,11 +261,7 @@ function bestContext(
   };
 }
 
-/**
- * Splits the evaluations into two parts for templates that lay them out themselves: the `memory.best` highest ones
- * (all, if not set) with the best last and the earlier one ranked higher if tied; and the rest, oldest first.
- * @param shown in any order
- */
+/** The `memory.best` highest evaluations (default: all), the best last, then the others, oldest first. */
 export function rankHistory(
   shown: readonly BufferEntry[],
   telling: Telling,
@@ -305,4 +282,21 @@ export function rankHistory(
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));
   const others = byTime.filter((entry) => !highest.has(entry));
   return { best: [...highest].map(ranked), others: others.map(ranked) };
+}
+
+/** Selects the parents of an iteration's proposals, if the `proposal` section asks for any. */
+
+/** The parents, best first: the `beam` best evaluations, or for changes the latest one (the best of its iteration). */
+export function parentsOf(
+  proposal: ProposalConfig | undefined,
+  held: readonly BufferEntry[],
+): readonly BufferEntry[] {
+  if (proposal === undefined) return [];
+  const { beam, form } = proposal;
+  if (beam !== undefined) return bestEntries(held, beam);
+  const last = held.at(-1);
+  if (form === 'absolute' || last === undefined) return [];
+  if (last.iteration === 0) return [last];
+  const group = held.filter(({ iteration }) => iteration === last.iteration);
+  return [group.reduce((best, entry) => (entry.score > best.score ? entry : best))];
 }

@@ -1,188 +1,143 @@
 /**
- * The variables available to prompt templates. These schemas are the single definition: the TypeScript types,
- * the template checks and the list in `prompts/README.md` are all derived from them. Numbers that are
- * displayed but not compared are already formatted as text; optional values are null, never missing.
+ * The variables of prompt templates: types, template checks and the list in `prompts/README.md` derive from these
+ * schemas. Numbers that are only displayed are formatted as text; optional values are null, never missing.
  */
+
 import { z } from 'zod';
 import { demonstratedSchema } from './demonstrations.js';
-
-const count = z.int().min(0);
-const flag = z.boolean();
-const text = z.string();
+import { count, flag, list, maybe, maybeText, object, text } from './fields.js';
 
 const spaceSchema = z.strictObject({
-  discrete: z
-    .strictObject({
-      count: count.describe('Number of values'),
-      first: count.describe('Smallest value'),
-      last: count.describe('Largest value'),
-    })
-    .nullable()
-    .describe('Set if it is a single integer'),
-  box: z
-    .strictObject({
-      length: count.describe('Number of components'),
-      components: z
-        .array(
-          z.strictObject({
-            index: count.describe('Position in the vector'),
-            low: text.nullable().describe('Smallest value; null if unbounded'),
-            high: text.nullable().describe('Largest value; null if unbounded'),
-          }),
-        )
-        .describe('Its components'),
-    })
-    .nullable()
-    .describe('Set if it is a vector of real numbers'),
-  tuple: z
-    .strictObject({
-      length: count.describe('Number of parts'),
-      parts: z
-        .array(
-          z.strictObject({
-            index: count.describe('Position'),
-            first: count.describe('Smallest value'),
-            last: count.describe('Largest value'),
-          }),
-        )
-        .describe('Its parts'),
-    })
-    .nullable()
-    .describe('Set if it is a tuple of integers'),
+  discrete: maybe('Set if it is a single integer', {
+    count: count('Number of values'),
+    first: count('Smallest value'),
+    last: count('Largest value'),
+  }),
+  box: maybe('Set if it is a vector of real numbers', {
+    length: count('Number of components'),
+    components: list('Its components', {
+      index: count('Position in the vector'),
+      low: maybeText('Smallest value; null if unbounded'),
+      high: maybeText('Largest value; null if unbounded'),
+    }),
+  }),
+  tuple: maybe('Set if it is a tuple of integers', {
+    length: count('Number of parts'),
+    parts: list('Its parts', {
+      index: count('Position'),
+      first: count('Smallest value'),
+      last: count('Largest value'),
+    }),
+  }),
 });
 
 const namesSchema = z.array(
   z.strictObject({
-    label: text.describe('Its index in brackets, or the value where it is one integer'),
-    name: text.describe('Its name'),
+    label: text('Its index in brackets, or the value where it is one integer'),
+    name: text('Its name'),
   }),
 );
 
 /** Variables for the description of an environment, in addition to the facts of that environment. */
 export const descriptionSchema = z.strictObject({
-  id: text.describe('Environment id'),
-  stepLimit: count.describe('Step limit of an episode'),
+  id: text('Environment id'),
+  stepLimit: count('Step limit of an episode'),
   observation: spaceSchema.describe('Observation space'),
   action: spaceSchema.describe('Action space'),
-  options: z
-    .array(z.strictObject({ name: text.describe('Name'), value: text.describe('Value as JSON') }))
-    .describe('Environment options set in the config'),
-  words: z
-    .strictObject({
-      description: text.nullable().describe('Its description; null if it has none'),
-      observations: namesSchema.describe('Names of the components, or values, of an observation'),
-      actions: namesSchema.describe('Names of the components, or values, of an action'),
-    })
-    .describe('How an environment of a module describes itself'),
+  options: list('Environment options set in the config', {
+    name: text('Name'),
+    value: text('Value as JSON'),
+  }),
+  words: object('How an environment of a module describes itself', {
+    description: maybeText('Its description; null if it has none'),
+    observations: namesSchema.describe('Names of the components, or values, of an observation'),
+    actions: namesSchema.describe('Names of the components, or values, of an action'),
+  }),
 });
 
-const projectionSchema = z
-  .strictObject({
-    weights: count.describe('Number of weights, biases included'),
-    lastWeight: count.describe('Index of the last weight'),
-    scale: text.nullable().describe('Scale factor of the projection; null if it is 1'),
-  })
-  .nullable()
-  .describe('Set if the parameters are coordinates in a random subspace of the weights');
+const projectionSchema = maybe('Set if the parameters are coordinates in a random subspace of the weights', {
+  weights: count('Number of weights, biases included'),
+  lastWeight: count('Index of the last weight'),
+  scale: maybeText('Scale factor of the projection; null if it is 1'),
+});
 
 const linearSchema = z.strictObject({
-  observations: count.describe('Length of the observation'),
-  outputs: count.describe('Number of outputs: actions, or components of the action'),
-  bias: flag.describe('True if each output has a bias'),
-  listed: flag.describe('True if the parameters are the weights row by row, then the biases'),
-  biasStart: count.describe('Index of the first bias: the number of weights'),
-  discrete: flag.describe(
+  observations: count('Length of the observation'),
+  outputs: count('Number of outputs: actions, or components of the action'),
+  bias: flag('True if each output has a bias'),
+  listed: flag('True if the parameters are the weights row by row, then the biases'),
+  biasStart: count('Index of the first bias: the number of weights'),
+  discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
-  single: flag.describe('True if there is exactly one output'),
-  columns: text.describe('Names of the outputs, in order'),
-  rows: z
-    .array(
-      z.strictObject({
-        label: text.describe('`observation[i]`, or `bias`'),
-        parameters: text.describe('Its parameter for each output, in order'),
-      }),
-    )
-    .describe('The meaning of each parameter; empty if the weights are projected'),
+  single: flag('True if there is exactly one output'),
+  columns: text('Names of the outputs, in order'),
+  rows: list('The meaning of each parameter; empty if the weights are projected', {
+    label: text('`observation[i]`, or `bias`'),
+    parameters: text('Its parameter for each output, in order'),
+  }),
   projection: projectionSchema,
 });
 
 const networkSchema = z.strictObject({
-  observations: count.describe('Length of the observation'),
-  hiddenLayers: count.describe('Number of hidden layers'),
-  oneLayer: flag.describe('True if it is exactly one'),
-  activation: text.describe('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
-  definition: text.nullable().describe('Its definition, if the name alone is not clear'),
-  discrete: flag.describe(
+  observations: count('Length of the observation'),
+  hiddenLayers: count('Number of hidden layers'),
+  oneLayer: flag('True if it is exactly one'),
+  activation: text('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
+  definition: maybeText('Its definition, if the name alone is not clear'),
+  discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
-  columns: text.describe('Names of the outputs, in order'),
-  layers: z
-    .array(
-      z.strictObject({
-        number: count.describe('Number, from 1'),
-        last: flag.describe('True for the output layer'),
-        inputs: count.describe('Number of inputs'),
-        units: count.describe('Number of units'),
-        lastUnit: count.describe('Index of the last unit'),
-        input: text.describe('Name of its inputs: `observation`, `h1`, …'),
-        output: text.describe('Name of its units: `h1`, …, `score` or `action`'),
-        weights: text.describe('Index of a weight, as a formula in i and j'),
-        biases: text.describe('Index of a bias, as a formula in j'),
-      }),
-    )
-    .describe('The layers, starting at the observation'),
+  columns: text('Names of the outputs, in order'),
+  layers: list('The layers, starting at the observation', {
+    number: count('Number, from 1'),
+    last: flag('True for the output layer'),
+    inputs: count('Number of inputs'),
+    units: count('Number of units'),
+    lastUnit: count('Index of the last unit'),
+    input: text('Name of its inputs: `observation`, `h1`, …'),
+    output: text('Name of its units: `h1`, …, `score` or `action`'),
+    weights: text('Index of a weight, as a formula in i and j'),
+    biases: text('Index of a bias, as a formula in j'),
+  }),
   projection: projectionSchema,
 });
 
 const tableSchema = z.strictObject({
-  holdsActions: flag.describe(
-    'True if the table has one action per state; false if it has a value per action',
-  ),
-  states: count.describe('Number of states'),
-  lastState: count.describe('Index of the last state'),
-  actionCount: count.describe('Number of actions'),
-  actions: z
-    .array(
-      z.strictObject({
-        number: count.describe('Its number in the table, or its position among the values'),
-        label: text.describe('The action itself'),
-      }),
-    )
-    .describe('The actions'),
-  labelled: flag.describe('True if actions differ from their numbers'),
-  stateFormula: text.nullable().describe('Formula for the state; null if the observation is the state'),
-  bins: z
-    .array(
-      z.strictObject({
-        index: count.describe('Position in the observation'),
-        ranges: text.describe('Its bins and their ranges'),
-      }),
-    )
-    .describe('The bins of each component, if the observation is discretised'),
+  holdsActions: flag('True if the table has one action per state; false if it has a value per action'),
+  states: count('Number of states'),
+  lastState: count('Index of the last state'),
+  actionCount: count('Number of actions'),
+  actions: list('The actions', {
+    number: count('Its number in the table, or its position among the values'),
+    label: text('The action itself'),
+  }),
+  labelled: flag('True if actions differ from their numbers'),
+  stateFormula: maybeText('Formula for the state; null if the observation is the state'),
+  bins: list('The bins of each component, if the observation is discretised', {
+    index: count('Position in the observation'),
+    ranges: text('Its bins and their ranges'),
+  }),
 });
 
-const failureText = z.strictObject({ text: text.describe('The affected values, as written in the reply') });
+const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: text.nullable().describe('The iteration that evaluated them; null if unknown'),
-  warmup: flag.describe('True if it was in the warm-up'),
-  score: text.nullable().describe('Their score; null if unknown'),
+  iteration: maybeText('The iteration that evaluated them; null if unknown'),
+  warmup: flag('True if it was in the warm-up'),
+  score: maybeText('Their score; null if unknown'),
 });
 
 export const failureSchema = z.strictObject({
-  missing: flag.describe('The reply has no parameters'),
-  truncated: flag.describe('The reply was cut off before the parameters were complete'),
-  echo: flag.describe('The reply only repeats sets from the prompt, or the format example'),
-  count: z
-    .strictObject({
-      found: count.describe('Number of values in the reply'),
-      one: flag.describe('True if it is exactly one'),
-      absent: text.nullable().describe('The missing parameters'),
-      unknown: text.nullable().describe('Parameters that do not exist'),
-    })
-    .nullable()
-    .describe('Parameters are missing, or there are too many'),
+  missing: flag('The reply has no parameters'),
+  truncated: flag('The reply was cut off before the parameters were complete'),
+  echo: flag('The reply only repeats sets from the prompt, or the format example'),
+  count: maybe('Parameters are missing, or there are too many', {
+    found: count('Number of values in the reply'),
+    one: flag('True if it is exactly one'),
+    absent: maybeText('The missing parameters'),
+    unknown: maybeText('Parameters that do not exist'),
+  }),
   range: failureText.nullable().describe('Values outside the range, or not among the choices'),
   decimals: failureText.nullable().describe('Values with too many decimals'),
   duplicate: failureText.nullable().describe('Parameters with two different values'),
@@ -190,90 +145,72 @@ export const failureSchema = z.strictObject({
   repeated: seenSchema.nullable().describe('The same parameters were proposed before'),
   tooClose: seenSchema
     .extend({
-      distance: text.describe('Their distance, in percent of the range (for a table, of its entries)'),
-      least: text.describe('The minimum distance, in percent'),
+      distance: text('Their distance, in percent of the range (for a table, of its entries)'),
+      least: text('The minimum distance, in percent'),
     })
     .nullable()
     .describe('The parameters are too close to earlier ones (`novelty`)'),
-  tooFar: z
-    .strictObject({
-      distance: text.describe(
-        'The size of the change, in percent of the range (for a table, of its entries)',
-      ),
-      most: text.describe('The maximum change, in percent'),
-    })
-    .nullable()
-    .describe('The revision changes too much (`critic` only)'),
-  ambiguous: z
-    .strictObject({ first: text.describe('First reading'), second: text.describe('Second reading') })
-    .nullable()
-    .describe('Always null; kept for prompt sets of earlier versions'),
+  tooFar: maybe('The revision changes too much (`critic` only)', {
+    distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
+    most: text('The maximum change, in percent'),
+  }),
+  ambiguous: maybe('Always null; kept for prompt sets of earlier versions', {
+    first: text('First reading'),
+    second: text('Second reading'),
+  }),
 });
 
 /** Variables that are constant during a run. */
 export const taskContextSchema = z.strictObject({
   environment: descriptionSchema
-    .extend({ description: text.describe('Description of the environment, from its own template') })
+    .extend({ description: text('Description of the environment, from its own template') })
     .describe('The task'),
-  policy: z
-    .strictObject({
-      linear: linearSchema.nullable().describe('Set if the policy is linear'),
-      table: tableSchema.nullable().describe('Set if the policy is a table'),
-      network: networkSchema.nullable().describe('Set if the policy is a network'),
-      own: z
-        .strictObject({
-          name: text.describe('Its name'),
-          description: text.describe('How parameters become actions, as described by the module'),
-        })
-        .nullable()
-        .describe('Set if the policy comes from a module'),
-    })
-    .describe('How parameters become actions'),
-  parameters: z
-    .strictObject({
-      count: count.describe('Total number'),
-      lastIndex: count.describe('Index of the last one'),
-      single: flag.describe('True if there is only one'),
-      integer: flag.describe('True if they are integers'),
-      low: text.describe('Smallest value'),
-      high: text.describe('Largest value'),
-      decimals: count.describe('Digits after the decimal point'),
-      oneDecimal: flag.describe('True if it is one digit'),
-      choices: text.nullable().describe('The allowed values; null if the whole range is allowed'),
-    })
-    .describe('The parameters to propose'),
-  answer: z
-    .strictObject({
-      json: flag.describe('True if the answer is JSON'),
-      changes: flag.describe('True if the answer gives changes to the parameters of a parent'),
-      name: text.describe('Name of the values: `params`, or `delta` for changes'),
-      example: text.describe('The answer format, with placeholders'),
-    })
-    .describe('How the model answers'),
-  evaluation: z
-    .strictObject({
-      episodes: count.describe('Episodes per evaluation'),
-      single: flag.describe('True if it is exactly one'),
-      common: flag.describe('True if all evaluations play the same episodes'),
-    })
-    .describe('How parameters are evaluated'),
-  memory: z
-    .strictObject({
-      nothing: flag.describe('True if no evaluation is shown'),
-      everything: flag.describe('True if all evaluations are shown, within the token budget'),
-      best: count.describe('Number of best evaluations shown, if not all are'),
-      recent: count.describe('Number of recent evaluations shown, if not all are'),
-      chronological: flag.describe('True if the oldest come first'),
-      bestLast: flag.describe('True if the best come last'),
-      rows: flag.describe('True if sampled steps of an episode are shown'),
-      summary: flag.describe('True if a summary of an episode is shown'),
-    })
-    .describe('The selection of evaluations to show'),
-  iterations: count.describe('Iterations of the run'),
-  candidates: count.describe('Proposals per iteration'),
-  group: flag.describe('True if an iteration has several proposals and the memory holds more than the first'),
-  optimum: text.nullable().describe('The best possible score, if set in the config'),
-  stepSize: text.nullable().describe('Exploration step, if set in the config'),
+  policy: object('How parameters become actions', {
+    linear: linearSchema.nullable().describe('Set if the policy is linear'),
+    table: tableSchema.nullable().describe('Set if the policy is a table'),
+    network: networkSchema.nullable().describe('Set if the policy is a network'),
+    own: maybe('Set if the policy comes from a module', {
+      name: text('Its name'),
+      description: text('How parameters become actions, as described by the module'),
+    }),
+  }),
+  parameters: object('The parameters to propose', {
+    count: count('Total number'),
+    lastIndex: count('Index of the last one'),
+    single: flag('True if there is only one'),
+    integer: flag('True if they are integers'),
+    low: text('Smallest value'),
+    high: text('Largest value'),
+    decimals: count('Digits after the decimal point'),
+    oneDecimal: flag('True if it is one digit'),
+    choices: maybeText('The allowed values; null if the whole range is allowed'),
+  }),
+  answer: object('How the model answers', {
+    json: flag('True if the answer is JSON'),
+    changes: flag('True if the answer gives changes to the parameters of a parent'),
+    name: text('Name of the values: `params`, or `delta` for changes'),
+    example: text('The answer format, with placeholders'),
+  }),
+  evaluation: object('How parameters are evaluated', {
+    episodes: count('Episodes per evaluation'),
+    single: flag('True if it is exactly one'),
+    common: flag('True if all evaluations play the same episodes'),
+  }),
+  memory: object('The selection of evaluations to show', {
+    nothing: flag('True if no evaluation is shown'),
+    everything: flag('True if all evaluations are shown, within the token budget'),
+    best: count('Number of best evaluations shown, if not all are'),
+    recent: count('Number of recent evaluations shown, if not all are'),
+    chronological: flag('True if the oldest come first'),
+    bestLast: flag('True if the best come last'),
+    rows: flag('True if sampled steps of an episode are shown'),
+    summary: flag('True if a summary of an episode is shown'),
+  }),
+  iterations: count('Iterations of the run'),
+  candidates: count('Proposals per iteration'),
+  group: flag('True if an iteration has several proposals and the memory holds more than the first'),
+  optimum: maybeText('The best possible score, if set in the config'),
+  stepSize: maybeText('Exploration step, if set in the config'),
   demonstrations: demonstratedSchema
     .nullable()
     .describe('Good episodes to imitate, if set in the config (`demonstrations`)'),
@@ -281,49 +218,39 @@ export const taskContextSchema = z.strictObject({
 
 const rankedSchema = z.array(
   z.strictObject({
-    percent: count.describe(
-      'Its score, scaled from the worst (0) to the best (99) shown; 50 if all are equal',
-    ),
-    score: text.describe('Its score'),
-    parameters: text.describe('Its parameters, in the answer format'),
-    feedback: text.nullable().describe('Feedback on one of its episodes (`feedback`); null if there is none'),
+    percent: count('Its score, scaled from the worst (0) to the best (99) shown; 50 if all are equal'),
+    score: text('Its score'),
+    parameters: text('Its parameters, in the answer format'),
+    feedback: maybeText('Feedback on one of its episodes (`feedback`); null if there is none'),
   }),
 );
 
 /** Variables that change from prompt to prompt. */
 const progressSchema = z.strictObject({
-  iteration: count.describe('The current iteration, from 1'),
-  remaining: count.describe('Iterations after this one'),
-  continued: flag.describe('True in a continued conversation, where the prompt shows only what is new'),
-  history: z
-    .strictObject({
-      text: text.describe('The evaluations, one per line'),
-      shown: count.describe('Number of evaluations shown'),
-      total: count.describe('Total number'),
-      partial: flag.describe('True if some are omitted'),
-      best: rankedSchema.describe('The best evaluations in memory, the best last'),
-      others: rankedSchema.describe('The other evaluations in memory, oldest first'),
-    })
-    .describe('The evaluations shown'),
-  best: z
-    .strictObject({
-      line: text.describe('The best evaluation so far, as a line of the history'),
-      score: text.describe('Its score'),
-      iteration: count.describe('Its iteration'),
-      warmup: flag.describe('True if it comes from the warm-up'),
-      since: count.describe('Number of evaluations since then'),
-    })
-    .nullable()
-    .describe('The best evaluation; null before the first one'),
-  parent: z
-    .strictObject({
-      line: text.describe('Its evaluation, as a line of the history'),
-      rank: count.describe('Its rank among the parents, from 1 (the best)'),
-      of: count.describe('Number of parents'),
-      several: flag.describe('True if there are several'),
-    })
-    .nullable()
-    .describe('The parent evaluation, if `proposal` starts from one'),
+  iteration: count('The current iteration, from 1'),
+  remaining: count('Iterations after this one'),
+  continued: flag('True in a continued conversation, where the prompt shows only what is new'),
+  history: object('The evaluations shown', {
+    text: text('The evaluations, one per line'),
+    shown: count('Number of evaluations shown'),
+    total: count('Total number'),
+    partial: flag('True if some are omitted'),
+    best: rankedSchema.describe('The best evaluations in memory, the best last'),
+    others: rankedSchema.describe('The other evaluations in memory, oldest first'),
+  }),
+  best: maybe('The best evaluation; null before the first one', {
+    line: text('The best evaluation so far, as a line of the history'),
+    score: text('Its score'),
+    iteration: count('Its iteration'),
+    warmup: flag('True if it comes from the warm-up'),
+    since: count('Number of evaluations since then'),
+  }),
+  parent: maybe('The parent evaluation, if `proposal` starts from one', {
+    line: text('Its evaluation, as a line of the history'),
+    rank: count('Its rank among the parents, from 1 (the best)'),
+    of: count('Number of parents'),
+    several: flag('True if there are several'),
+  }),
 });
 
 export const promptContextSchema = taskContextSchema.extend(progressSchema.shape);
@@ -340,4 +267,3 @@ export type FailureContext = z.output<typeof failureSchema>;
 export type TaskContext = z.output<typeof taskContextSchema>;
 export type ProgressContext = z.output<typeof progressSchema>;
 export type PromptContext = z.output<typeof promptContextSchema>;
-export type CorrectionContext = z.output<typeof correctionContextSchema>;

@@ -1,5 +1,5 @@
 /** Formats scores for prompts: two decimals, plus as many more as needed to tell scores apart. */
-import { formatValue } from '../notation/written.js';
+import { formatValue } from '../notation/grammar.js';
 
 interface Scored {
   /** 0 for the warm-up. */
@@ -18,14 +18,9 @@ const mostDecimals = 20;
 export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
 
 /** `131.35`; a score below 1 gets at least `digits` significant digits: `0.05`, `0.000123`. */
-export function scoreText(score: number, digits: number): string {
-  return written(score, decimalsOf(score, digits));
-}
+export const scoreText = (score: number, digits: number): string => written(score, decimalsOf(score, digits));
 
-/**
- * Formats a few scores that are known in advance.
- * @param digits `memory.digits`; undefined in runs of earlier versions
- */
+/** Formats scores that are known in advance; `digits`: `memory.digits`, undefined in runs of earlier versions. */
 export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {
   const texts = new ScoreTexts(digits);
   texts.know(scores.map((score) => ({ iteration: 0, score })));
@@ -33,9 +28,8 @@ export function scoreTexts(digits: number | undefined, scores: readonly number[]
 }
 
 /**
- * Formats the scores of a growing history. A text depends only on earlier entries, so a prompt with more
- * entries starts like the previous one. The spread of the warm-up determines the decimals, and a later score
- * that would look the same as another one gets more.
+ * Formats the scores of a growing history. A text depends only on earlier entries, so prompts share their beginning.
+ * The warm-up's spread determines the decimals; a score that would look like another one gets more.
  */
 export class ScoreTexts {
   readonly #digits: number | undefined;
@@ -52,10 +46,7 @@ export class ScoreTexts {
   /** Also formats scores that aren't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
-  /**
-   * @param entries the whole history, oldest first
-   * @returns true if texts returned earlier may have changed
-   */
+  /** `entries`: the whole history, oldest first. @returns true if texts returned earlier may have changed */
   know(entries: readonly Scored[]): boolean {
     if (this.#digits === undefined) return false;
     const least = decimalsFor(firstScores(entries));

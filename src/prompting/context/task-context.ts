@@ -6,14 +6,12 @@ import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '.
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { evaluatedEach } from '../../search/settings.js';
 import { changeName, exampleChanges } from '../notation/changes.js';
-import type { AnswerForm } from '../notation/grammar.js';
-import { exampleAnswer, formatValue } from '../notation/written.js';
+import { type AnswerForm, exampleAnswer, formatValue } from '../notation/grammar.js';
 import type { DemonstrationsConfig, MemoryConfig, PromptsConfig, ProposalConfig } from '../settings.js';
 import { type Demonstration, demonstratedContext } from './demonstrations.js';
 import type { DescriptionContext, SpaceContext, TableContext, TaskContext } from './prompt-context.js';
 import { linearContext, networkContext } from './weights-context.js';
 
-/** Variables for the description of an environment. */
 export function descriptionContext(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
@@ -65,7 +63,6 @@ interface Task {
   readonly demonstrations: readonly Demonstration[];
 }
 
-/** @param form of the requested answers */
 export function taskContext(task: Task, form: AnswerForm): TaskContext {
   const { config, environment, family } = task;
   const { prompts, evaluation, memory } = config;

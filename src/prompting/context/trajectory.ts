@@ -5,10 +5,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
-/**
- * What the memory shows of an evaluation's first episode.
- * @param returnText formats returns; omitted in runs of earlier versions, which use two decimals
- */
+/** What the memory shows of an evaluation's first episode; without `returnText` (earlier versions) two decimals. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemoryConfig,
@@ -28,10 +25,7 @@ export function trajectoryLines(
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
 type Value = Observation | Action;
 
-/**
- * `count` evenly spaced steps including the first and the last, one per line: `step | observation | action |
- * reward`; then how the episode ended.
- */
+/** `count` evenly spaced steps, `step | observation | action | reward`, then how the episode ended. */
 export function trajectoryRows(episode: Episode, count: number, returnText?: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;

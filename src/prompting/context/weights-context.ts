@@ -1,8 +1,7 @@
 /** What prompts say about policies that compute outputs from a vector: which parameter is which weight. */
 import { short } from '../../environments/catalogue/facts.js';
 import { layersOf } from '../../policies/mlp.js';
-import type { PolicyDescription, Projection } from '../../policies/policy.js';
-import { outputNames } from '../../policies/vector-spaces.js';
+import { outputNames, type PolicyDescription, type Projection } from '../../policies/policy.js';
 import type { LinearContext, NetworkContext } from './prompt-context.js';
 
 export function linearContext(policy: PolicyDescription & { kind: 'linear' }): LinearContext {

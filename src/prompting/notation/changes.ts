@@ -2,8 +2,7 @@
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
-import { type AnswerForm, answerGrammar } from './grammar.js';
-import { exampleAnswer, formatValue } from './written.js';
+import { type AnswerForm, answerGrammar, exampleAnswer, formatValue } from './grammar.js';
 
 /** Name of the parameters in answers of this form. */
 export const changeName = 'delta';

@@ -1,25 +1,19 @@
 /** The form of answers, as requested in prompts and enforced by constrained decoding. */
 import type { AnswerGrammar } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import { formatParameters, formatValue } from './written.js';
 
 export interface AnswerForm {
   /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
   readonly notation: 'labels' | 'json';
   /** True if nothing except thinking may surround the answer. */
   readonly whole: boolean;
-  /** Position of the reason, if one is requested. */
   readonly reason: 'first' | 'last' | 'none';
 }
 
 /** Parameters on the first line and a reason below; no provider enforces this form. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/**
- * The form in which a model is asked to answer: JSON if the format is enforced, otherwise `params[0]: …`.
- * Under `format: auto`, a local model gives no reason, because that would take as long as the answer.
- * @param model its config section; undefined if there is none
- */
+/** The form of answers: JSON if the format is enforced. A local model then gives no reason, to answer faster. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
@@ -27,9 +21,8 @@ export function answerFormOf(
   const { format = 'text', provider } = model ?? {};
   const isLocal = provider === 'local';
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
-  if (isEnforced && !isLocal) {
+  if (isEnforced && !isLocal)
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
-  }
   // Models trained on the `compact` prompt set only know labels.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };
@@ -70,4 +63,23 @@ export function writtenAnswer(
   }
   const line = formatParameters(parameters, spec);
   return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
+}
+
+/** A value with exactly `decimals` decimals; never `-0`. */
+export function formatValue(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  return text.startsWith('-') && Number(text) === 0 ? text.slice(1) : text;
+}
+
+/** The answer format: `params[0]: 1.2, params[1]: -0.5`. */
+export function formatParameters(parameters: ParameterVector, spec: ParameterSpec, separator = ', '): string {
+  return parameters.map((value, i) => `params[${i}]: ${formatValue(value, spec.decimals)}`).join(separator);
+}
+
+/** The answer format with placeholders, which the parser doesn't mistake for an answer. */
+export function exampleAnswer({ count, kind }: Pick<ParameterSpec, 'count' | 'kind'>): string {
+  const shown = count <= 4 ? Array.from({ length: count }, (_, i) => i) : [0, 1, count - 1];
+  const items = shown.map((i) => `params[${i}]: <${kind === 'integer' ? 'integer' : 'number'}>`);
+  if (count > 4) items.splice(2, 0, '...');
+  return items.join(', ');
 }

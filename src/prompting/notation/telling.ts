@@ -4,7 +4,6 @@ import { type ParseContext, type ParseResult, parseParameters } from '../answer/
 
 /** An encoding of parameters that is one-to-one up to rounding. */
 export interface Telling {
-  /** The spec of encoded parameters, as described in prompts. */
   readonly spec: ParameterSpec;
   tell(parameters: ParameterVector): ParameterVector;
   /** Decodes the parameters of an answer; the result is within range and has the right number of decimals. */
@@ -14,11 +13,7 @@ export interface Telling {
 /** What models trained on the `compact` set can read: values from −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
-/**
- * The `compact` set maps every numeric range to the one its models were trained on, so that they can search
- * any box. Integers, and the parameters of all other sets, are not encoded.
- * @param set the value of `prompts.set`
- */
+/** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
 export function tellingOf(spec: ParameterSpec, set: string): Telling {
   const { high, low } = compactRange;
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;

@@ -6,15 +6,11 @@ import { environmentFacts, environmentFamily, environmentName } from '../../envi
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { descriptionSchema } from '../context/prompt-context.js';
 import { descriptionContext } from '../context/task-context.js';
-import { compile, createHandlebars, renderer, withField } from './rendering.js';
-import { checkTemplate } from './template-check.js';
-import { isFile, readPartials, readTemplate } from './template-files.js';
-import { shapeOfData, shapeOfSchema } from './template-scope.js';
+import { loadTemplates } from './rendering.js';
+import { isFile } from './template-files.js';
+import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
 
-/**
- * The package's own description of an environment; undefined if it has none.
- * @param maxSteps maximum number of steps per episode, on top of the environment's own limit
- */
+/** The package's own description of an environment, if it has one; `maxSteps` applies on top of its own limit. */
 export function environmentDescription(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,
@@ -23,21 +19,10 @@ export function environmentDescription(
   const own = join(packageRoot(), 'prompts');
   const { file, folder } = findDescription(own, environment, undefined);
   if (file === join(own, 'environments', 'any.hbs')) return undefined;
-  const none = new Map();
-  const handlebars = createHandlebars(none);
-  const partials = readPartials(handlebars, own);
-  const template = readTemplate(handlebars, file, folder);
   const facts = environmentFacts(environment.id, options);
   const shape = withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts));
-  const { problems, included } = checkTemplate(template, shape, partials);
-  if (problems.length > 0) throw new UserError(problems);
-  for (const name of included)
-    handlebars.registerPartial(name, compile(handlebars, partials.get(name)!.program, none));
-  return renderer(
-    handlebars,
-    template,
-    none,
-  )({ ...descriptionContext(environment, options, maxSteps), facts });
+  const { render } = loadTemplates([{ file, folder, shape }], [own]);
+  return render[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 
 /** The file that describes an environment: from the config, the prompt set, or the package. */

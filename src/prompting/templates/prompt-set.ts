@@ -1,5 +1,6 @@
 /** A prompt set: loads and checks its templates, and renders messages. */
 import { join } from 'node:path';
+import type { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
 import { environmentFacts } from '../../environments/catalogue/facts.js';
@@ -15,9 +16,8 @@ import {
   type FeedbackContext,
   feedbackContextSchema,
   feedbackCorrectionSchema,
-} from '../context/feedback-context.js';
+} from '../context/feedback.js';
 import {
-  type CorrectionContext,
   correctionContextSchema,
   descriptionSchema,
   type PromptContext,
@@ -28,18 +28,15 @@ import {
 import type { ScoreText } from '../context/scores.js';
 import { descriptionContext } from '../context/task-context.js';
 import { findDescription } from './description.js';
-import type { TemplateHelpers } from './helpers.js';
-import { compile, createHandlebars, hashOf, renderer, withField } from './rendering.js';
-import { checkTemplate, type ParsedTemplate } from './template-check.js';
-import { isFile, isFolder, readPartials, readTemplate } from './template-files.js';
-import { type Shape, shapeOfData, shapeOfSchema } from './template-scope.js';
+import { loadTemplates, type WantedTemplate } from './rendering.js';
+import type { TemplateHelpers } from './template-check.js';
+import { fileOfSet, isFolder } from './template-files.js';
+import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
 
 /** Renders the prompts for one kind of call; the user prompt has the variables of `Context`. */
 interface Prompts<Context> {
-  /** The system prompt, which is constant during a run. */
   system(context: TaskContext): string;
   user(context: Context): string;
-  /** The message that says what was wrong with the model's reply. */
   /** @param scoreText how the prompt being corrected formats scores */
   formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
   /** SHA-256 of the sources of all templates that these prompts can use. */
@@ -58,9 +55,7 @@ export interface PromptSetOptions {
   /** Path of a template that describes the environment, instead of the built-in one. */
   readonly description?: string | undefined;
   readonly environment: EnvironmentSpec;
-  /** The options that the environment was created with. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
   /** True for a user module's policy, whose own description then replaces the `policy` partial. */
   readonly ownPolicy?: boolean;
@@ -70,37 +65,21 @@ export interface PromptSetOptions {
 const builtInSets = ['numeric', 'semantic', 'compact'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
-/**
- * Loads and checks all templates of a set.
- * @throws UserError for a missing set or file, a syntax error, or a template that uses something undefined;
- * with file, line and column
- */
+/** Loads and checks all templates of a set. @throws UserError with file, line and column for an unusable set */
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');
-  const about = findDescription(folder, environment, options.description);
   const facts = environmentFacts(environment.id, options.options);
-  const { hash, render } = loadTemplates(folder, 'prompts.set', options, [
-    ['system', shapeOfSchema(taskContextSchema)],
-    ['user', shapeOfSchema(promptContextSchema)],
-    ['format-correction', shapeOfSchema(correctionContextSchema)],
-    [about, withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts))],
-  ]);
-  const [system, user, correction, description] = render;
-  return {
-    description: description!({
-      ...descriptionContext(environment, options.options, options.maxSteps),
-      facts,
-    }),
-    system: (context) => system!(context),
-    user: (context) => user!(context),
-    formatCorrection: (context, failure, scoreText) =>
-      correction!({
-        ...context,
-        failure: failureContext(failure, context.answer.name, scoreText),
-      } satisfies CorrectionContext),
-    hash,
+  const description = {
+    ...findDescription(folder, environment, options.description),
+    shape: withField(shapeOfSchema(descriptionSchema), 'facts', shapeOfData(facts)),
   };
+  const schemas = [promptContextSchema, correctionContextSchema] as const;
+  const { prompts, render } = loadPrompts<PromptContext>(folder, 'prompts.set', options, schemas, [
+    description,
+  ]);
+  const context = { ...descriptionContext(environment, options.options, options.maxSteps), facts };
+  return { ...prompts, description: render.at(-1)!(context) };
 }
 
 export type CriticPrompts = Prompts<CriticContext>;
@@ -112,68 +91,52 @@ type OtherOptions = Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>;
 
 /** @throws UserError see `loadPromptSet` */
 export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
-  loadPrompts('critic', options, criticContextSchema, criticCorrectionSchema);
+  loadOthers('critic', options, [criticContextSchema, criticCorrectionSchema]);
 
 /** @throws UserError see `loadPromptSet` */
 export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
-  loadPrompts('feedback', options, feedbackContextSchema, feedbackCorrectionSchema);
+  loadOthers('feedback', options, [feedbackContextSchema, feedbackCorrectionSchema]);
 
-/** Loads the templates of calls other than proposals, which have different variables. */
-function loadPrompts<Context extends object>(
+function loadOthers<Context extends TaskContext>(
   section: 'critic' | 'feedback',
   options: OtherOptions,
-  user: Parameters<typeof shapeOfSchema>[0],
-  correction: Parameters<typeof shapeOfSchema>[0],
+  schemas: Schemas,
 ): Prompts<Context> {
   const field = `${section}.prompts`;
-  const { hash, render } = loadTemplates(findSet(options.set, [section], field), field, options, [
-    ['system', shapeOfSchema(taskContextSchema)],
-    ['user', shapeOfSchema(user)],
-    ['format-correction', shapeOfSchema(correction)],
-  ]);
-  const [renderSystem, renderUser, renderCorrection] = render;
-  return {
-    system: (context) => renderSystem!(context),
-    user: (context) => renderUser!(context),
-    formatCorrection: (context, failure, scoreText) =>
-      renderCorrection!({ ...context, failure: failureContext(failure, 'params', scoreText) }),
-    hash,
-  };
+  return loadPrompts<Context>(findSet(options.set, [section], field), field, options, schemas).prompts;
 }
 
-type FileName = (typeof fileNames)[number];
+/** Of the user prompt and of the correction. */
+type Schemas = readonly [z.ZodObject, z.ZodObject];
 
-/** Loads and checks templates, from the set or elsewhere, with all the partials that they include. */
-function loadTemplates(
+/** @param more further templates, rendered by the last of `render` */
+function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,
-  options: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
-  wanted: readonly (readonly [
-    FileName | { readonly file: string; readonly folder: string | undefined },
-    Shape,
-  ])[],
-) {
-  const { userHelpers: helpers = new Map() } = options;
-  const handlebars = createHandlebars(helpers);
-  const partials = new Map([
-    ...readPartials(handlebars, join(packageRoot(), 'prompts')),
-    ...readPartials(handlebars, folder),
-  ]);
-  if (options.ownPolicy) partials.set('policy', partials.get('policy-own')!);
-  const templates = wanted.map(([place, shape]): readonly [ParsedTemplate, Shape] => {
-    const own = typeof place === 'string' ? { file: fileOfSet(folder, place, field), folder } : place;
-    return [readTemplate(handlebars, own.file, own.folder), shape];
-  });
-  const checks = templates.map(([template, shape]) => checkTemplate(template, shape, partials, helpers));
-  const problems = checks.flatMap((check) => check.problems);
-  if (problems.length > 0) throw new UserError(problems);
-  const included = [...partials].filter(([name]) => checks.some((check) => check.included.has(name)));
-  for (const [name, { program }] of included)
-    handlebars.registerPartial(name, compile(handlebars, program, helpers));
-  return {
-    render: templates.map(([template]) => renderer(handlebars, template, helpers)),
-    hash: hashOf([...templates.map(([template]) => template), ...included.map(([, partial]) => partial)]),
+  { ownPolicy, userHelpers }: Pick<PromptSetOptions, 'ownPolicy' | 'userHelpers'>,
+  schemas: Schemas,
+  more: readonly WantedTemplate[] = [],
+): { readonly prompts: Prompts<Context>; readonly render: readonly ((context: object) => string)[] } {
+  const isProposal = field === 'prompts.set';
+  const example = isProposal ? 'semantic' : field.split('.')[0]!;
+  const own = [taskContextSchema, ...schemas].map((schema, i) => ({
+    file: fileOfSet(folder, fileNames[i]!, fileNames, field, example),
+    folder,
+    shape: shapeOfSchema(schema),
+  }));
+  const sets = [join(packageRoot(), 'prompts'), folder];
+  const { hash, render } = loadTemplates([...own, ...more], sets, userHelpers, ownPolicy);
+  const [system, user, correction] = render;
+  const prompts: Prompts<Context> = {
+    system: system!,
+    user: user!,
+    formatCorrection(context, failure, scoreText) {
+      const name = isProposal ? context.answer.name : 'params';
+      return correction!({ ...context, failure: failureContext(failure, name, scoreText) });
+    },
+    hash,
   };
+  return { prompts, render };
 }
 
 function findSet(set: string, builtIn: readonly string[], field: string): string {
@@ -186,18 +149,5 @@ function findSet(set: string, builtIn: readonly string[], field: string): string
     value: set,
     alternatives: [...builtIn, "the path of a folder, with a '/' in it"],
     ...(meant !== undefined && { remedy: `did you mean ${meant}?` }),
-  });
-}
-
-function fileOfSet(folder: string, name: FileName, field: string): string {
-  const file = join(folder, `${name}.hbs`);
-  if (isFile(file)) return file;
-  const example = field === 'prompts.set' ? 'semantic' : field.split('.')[0]!;
-  throw new UserError({
-    field,
-    file,
-    message: `the prompt set lacks ${name}.hbs`,
-    alternatives: fileNames.map((required) => `${required}.hbs`),
-    remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', example)} and change it`,
   });
 }

@@ -1,45 +1,59 @@
-/** Renders checked templates to text. */
+/** Loads, checks and renders templates. Prompt sets may come from anywhere and nested loops multiply, so work is bounded. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, UserError } from '../../base/errors.js';
-import { bounded, boundLoops } from './bounds.js';
-import type { TemplateHelpers } from './helpers.js';
-import { blockHelpers, type ParsedTemplate } from './template-check.js';
+import { withinTime } from '../../base/time-limit.js';
+import { isRecord, loadModule } from '../../modules/user-module.js';
+import {
+  blockHelpers,
+  checkTemplate,
+  type Helper,
+  type ParsedTemplate,
+  type TemplateHelpers,
+} from './template-check.js';
+import { readPartials, readTemplate } from './template-files.js';
 import type { Shape } from './template-scope.js';
 
+export interface WantedTemplate {
+  readonly file: string;
+  /** Folder that links must not leave; undefined if the config names the file itself. */
+  readonly folder: string | undefined;
+  readonly shape: Shape;
+}
+
 /**
- * An instance whose only helpers are `blockHelpers` and the user's, without Handlebars' helpers for logging and lookup.
+ * Loads templates and their partials from `sets` (the last one wins); `ownPolicy`: `policy-own` replaces `policy`.
+ * Returns renderers and the SHA-256 of all sources.
+ * @throws UserError for a missing file, a syntax error, or an undefined variable
  */
-export function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
-  const handlebars = Handlebars.create();
-  boundLoops(handlebars);
-  for (const helper of Object.keys(handlebars.helpers)) {
-    if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
-  }
-  for (const [name, value] of helpers) {
-    // Handlebars appends its own options to the template's arguments.
-    const call = (...given: unknown[]) =>
-      typeof value === 'function' ? value(...given.slice(0, -1)) : value;
-    handlebars.registerHelper(name, call);
-  }
-  return handlebars;
-}
-
-export function compile(
-  handlebars: typeof Handlebars,
-  program: hbs.AST.Program,
-  helpers: TemplateHelpers,
-): HandlebarsTemplateDelegate {
+export function loadTemplates(
+  wanted: readonly WantedTemplate[],
+  sets: readonly string[],
+  helpers: TemplateHelpers = new Map(),
+  ownPolicy = false,
+): { readonly render: readonly ((context: object) => string)[]; readonly hash: string } {
+  const handlebars = createHandlebars(helpers);
+  const partials = new Map(sets.flatMap((set) => [...readPartials(handlebars, set)]));
+  if (ownPolicy) partials.set('policy', partials.get('policy-own')!);
+  const templates = wanted.map(({ file, folder }) => readTemplate(handlebars, file, folder));
+  const checks = templates.map((template, i) => checkTemplate(template, wanted[i]!.shape, partials, helpers));
+  const problems = checks.flatMap((check) => check.problems);
+  if (problems.length > 0) throw new UserError(problems);
   const knownHelpers = Object.fromEntries([...helpers.keys()].map((name) => [name, true]));
-  return handlebars.compile(program, { strict: true, noEscape: true, knownHelpersOnly: true, knownHelpers });
+  const compile = ({ program }: ParsedTemplate) =>
+    handlebars.compile(program, { strict: true, noEscape: true, knownHelpersOnly: true, knownHelpers });
+  const included = [...partials].filter(([name]) => checks.some((check) => check.included.has(name)));
+  for (const [name, partial] of included) handlebars.registerPartial(name, compile(partial));
+  const hash = createHash('sha256');
+  for (const { source } of [...templates, ...included.map(([, partial]) => partial)])
+    hash.update(`${source.length}:${source}`);
+  return {
+    render: templates.map((template) => renderer(template, compile(template))),
+    hash: hash.digest('hex'),
+  };
 }
 
-export function renderer(
-  handlebars: typeof Handlebars,
-  { file, program }: ParsedTemplate,
-  helpers: TemplateHelpers,
-): (context: object) => string {
-  const render = compile(handlebars, program, helpers);
+function renderer({ file }: ParsedTemplate, render: HandlebarsTemplateDelegate): (context: object) => string {
   return (context) => {
     try {
       return bounded(() => render(context).trim());
@@ -49,13 +63,71 @@ export function renderer(
   };
 }
 
-/** The shape of a context with an additional field. */
-export function withField(context: Shape, name: string, field: Shape): Shape {
-  return context.kind === 'object' ? { ...context, fields: { ...context.fields, [name]: field } } : context;
+/** An instance whose only helpers are `blockHelpers` and the user's; Handlebars' own for logging and lookup are removed. */
+function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
+  const handlebars = Handlebars.create();
+  boundLoops(handlebars);
+  for (const helper of Object.keys(handlebars.helpers))
+    if (!blockHelpers.includes(helper)) handlebars.unregisterHelper(helper);
+  for (const [name, value] of helpers) {
+    // Handlebars appends its own options to the template's arguments.
+    const call = (...given: unknown[]) =>
+      typeof value === 'function' ? value(...given.slice(0, -1)) : value;
+    handlebars.registerHelper(name, call);
+  }
+  return handlebars;
 }
 
-export function hashOf(templates: readonly ParsedTemplate[]): string {
-  const hash = createHash('sha256');
-  for (const { source } of templates) hash.update(`${source.length}:${source}`);
-  return hash.digest('hex');
+/** Maximum number of iterations of all loops in one prompt; the longest histories with trajectories use a tenth. */
+const mostTurns = 1_000_000;
+/** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
+const mostCharacters = 20_000_000;
+/** Time limit in seconds, for what the counters don't cover: the user's helpers. */
+const mostSeconds = 20;
+
+/** What the current prompt has left. */
+const left = { turns: 0, characters: 0 };
+
+type Block = (this: unknown, list: unknown, options: Handlebars.HelperOptions) => string;
+
+/** Makes `each` count its iterations and their output. */
+export function boundLoops(handlebars: typeof Handlebars): void {
+  const each = handlebars.helpers.each as Block;
+  handlebars.registerHelper(
+    'each',
+    function (this: unknown, list: unknown, options: Handlebars.HelperOptions) {
+      const fn: typeof options.fn = (...given) => {
+        if (--left.turns < 0) throw new Error(`its loops take more than ${mostTurns} turns`);
+        const text = options.fn(...given);
+        left.characters -= text.length;
+        if (left.characters < 0) throw new Error(`its loops write more than ${mostCharacters} characters`);
+        return text;
+      };
+      return each.call(this, list, { ...options, fn: Object.assign(fn, options.fn) });
+    },
+  );
+}
+
+/** @throws Error if rendering takes too many iterations, too many characters or too long */
+export function bounded(render: () => string): string {
+  Object.assign(left, { turns: mostTurns, characters: mostCharacters });
+  return withinTime(mostSeconds, render);
+}
+
+/** Loads the user's helpers. @throws UserError that names the file and what is missing or wrong */
+export async function loadHelpers(path: string): Promise<TemplateHelpers> {
+  const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
+  const made = await create({}, 'prompts.helpers');
+  if (!isRecord(made)) throw new UserError({ file, message: 'create returned no object of helpers' });
+  for (const [name, value] of Object.entries(made)) {
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      throw new UserError({
+        file,
+        message: 'the name of a helper has letters, digits and _ only',
+        value: name,
+      });
+    if (!['string', 'number', 'boolean', 'function'].includes(typeof value))
+      throw new UserError({ file, message: `the helper ${name} is not a function, text, number or boolean` });
+  }
+  return new Map(Object.entries(made as Record<string, Helper>));
 }

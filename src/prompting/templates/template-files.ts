@@ -1,10 +1,9 @@
-/**
- * Reads the files of a prompt set, which are untrusted: only regular files inside its own folder, within size limits.
- */
+/** Reads the files of a prompt set, which are untrusted: regular files inside its folder, within size limits. */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type Handlebars from 'handlebars';
 import { messageOf, type Problem, UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
 import { readRegularFile } from '../../storage/regular-file.js';
 import { deepest, type ParsedTemplate } from './template-check.js';
 
@@ -13,18 +12,32 @@ const largestTemplate = 2 ** 18;
 const mostPartials = 500;
 
 /** True for regular files only, not for folders or devices. */
-export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
+export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/**
- * @param folder that links must not leave; undefined if the config names the file itself
- * @throws UserError if it can't be read, leaves the folder, or isn't a Handlebars template
- */
+/** A template of a set; `example` is the built-in set to copy from. @throws UserError if the set lacks it */
+export function fileOfSet(
+  folder: string,
+  name: string,
+  required: readonly string[],
+  field: string,
+  example: string,
+): string {
+  const file = join(folder, `${name}.hbs`);
+  if (isFile(file)) return file;
+  throw new UserError({
+    field,
+    file,
+    message: `the prompt set lacks ${name}.hbs`,
+    alternatives: required.map((one) => `${one}.hbs`),
+    remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', example)} and change it`,
+  });
+}
+
+/** Reads a template; links must not leave `folder`, if given. @throws UserError if it can't be read or parsed */
 export function readTemplate(
   handlebars: typeof Handlebars,
   file: string,

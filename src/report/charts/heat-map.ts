@@ -10,7 +10,7 @@ import {
 import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
-import { placeName } from '../../runs/facts.js';
+import { placeName } from '../../runs/summary.js';
 import type { RunData } from '../data/proposals.js';
 import { sampled } from '../data/shown-calls.js';
 import type { TaskLabels } from '../data/task-labels.js';

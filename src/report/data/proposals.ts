@@ -3,7 +3,7 @@ import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js'
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls.js';
 import type { LoggedEvent } from '../../runs/events.js';
-import type { RunFacts } from '../../runs/facts.js';
+import type { RunSummary } from '../../runs/summary.js';
 
 /** One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on disk. */
 export interface LoggedAttempt {
@@ -113,7 +113,7 @@ export function proposalId({ iteration, candidate }: Place): string {
 }
 
 /** Everything that a report shows of a run, read from its directory. */
-export interface RunData extends RunFacts {
+export interface RunData extends RunSummary {
   readonly config: Config;
   /** Content of `config.yaml` in the run directory. */
   readonly configYaml: string;

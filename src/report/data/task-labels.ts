@@ -1,5 +1,5 @@
 import type { EnvironmentConfig } from '../../environments/settings.js';
-import { frozenLakeMaps } from '../../environments/toy-text/frozen-lake.js';
+import { frozenLakeMaps } from '../../environments/toy-text/grid-walks.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
 /** Human-readable names for the numbers of a task. */

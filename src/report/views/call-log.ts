@@ -9,7 +9,7 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
-import { statedReason } from '../../prompting/answer/stated-reason.js';
+import { statedReason } from '../../prompting/answer/sets.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import type { CallRecord } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';

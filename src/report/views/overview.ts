@@ -17,10 +17,10 @@ import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import { controlledText } from '../../runs/control.js';
 import type { Confirmation, StopReason } from '../../runs/events.js';
-import { placeName, racingText } from '../../runs/facts.js';
 import type { Manifest } from '../../runs/manifest.js';
+import { controlledText } from '../../runs/requests.js';
+import { placeName, racingText } from '../../runs/summary.js';
 import {
   isRejected,
   type LoggedProposal,

@@ -1,4 +1,4 @@
-/** Trainings on a terminal: their table, and one of them. */
+/** Text about trainings: their table, and a description of one. */
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
@@ -7,52 +7,47 @@ import { shellWord } from '../../format/one-line.js';
 import { number, terminalTable, text } from '../../format/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import type { Measured, TrainingFacts } from './trainings.js';
+import type { Measured, RecordedTraining } from './trainings.js';
 
-/**
- * A line a training.
- * @param numberOf the number by which commands know a line
- * @param width see `CommandContext`
- */
 export function trainingTable(
-  trainings: readonly TrainingFacts[],
+  trainings: readonly RecordedTraining[],
   cwd: string,
-  numberOf: (training: TrainingFacts) => number | undefined,
+  numberOf: (training: RecordedTraining) => number | undefined,
   width?: number,
 ): string {
   const columns = [
     number('#', numberOf),
-    text('training', ({ path }: TrainingFacts) => shownPath(path, cwd)),
-    text('status', ({ status }: TrainingFacts) => status),
-    text('trained', ({ model }: TrainingFacts) => model && basename(model)),
-    text('by', ({ objective }: TrainingFacts) => objective),
-    text('on', ({ on }: TrainingFacts) => on && basename(on)),
-    number('steps', ({ steps }: TrainingFacts) => `${steps.done}/${steps.of}`),
-    number('best', ({ best }: TrainingFacts) => best && `${best.kind} ${valueText(best)}`),
-    text('started (UTC)', ({ started }: TrainingFacts) => started?.slice(0, 16).replace('T', ' ')),
+    text('training', ({ path }: RecordedTraining) => shownPath(path, cwd)),
+    text('status', ({ status }: RecordedTraining) => status),
+    text('trained', ({ model }: RecordedTraining) => model && basename(model)),
+    text('by', ({ objective }: RecordedTraining) => objective),
+    text('on', ({ on }: RecordedTraining) => on && basename(on)),
+    number('steps', ({ steps }: RecordedTraining) => `${steps.done}/${steps.of}`),
+    number('best', ({ best }: RecordedTraining) => best && `${best.kind} ${valueText(best)}`),
+    text('started (UTC)', ({ started }: RecordedTraining) => started?.slice(0, 16).replace('T', ' ')),
   ];
   return terminalTable(trainings, columns, width);
 }
 
-/** What `list --json` and `show --json` print, paths relative to the working directory. */
-export interface TrainingFigures extends TrainingFacts {
+/** Output of `list --json` and `show --json`; paths are relative to the working directory. */
+export interface TrainingFigures extends RecordedTraining {
   readonly name: string;
   readonly report: string;
 }
 
-export function trainingFigures(facts: TrainingFacts, cwd: string): TrainingFigures {
-  const { path, result } = facts;
+export function trainingFigures(training: RecordedTraining, cwd: string): TrainingFigures {
+  const { path, result } = training;
   return {
     name: shownPath(path, cwd),
-    ...facts,
+    ...training,
     result: result && shownPath(result, cwd),
     report: shownPath(join(path, trainingFiles.page), cwd),
   };
 }
 
-/** What `show` prints. */
-export function trainingText(facts: TrainingFacts, cwd: string): string {
-  const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = facts;
+/** Output of `show`. */
+export function trainingText(training: RecordedTraining, cwd: string): string {
+  const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
   const learnt = [
     ...(episodes === null ? [] : [`${formatCount(episodes)} episodes`]),
@@ -60,8 +55,8 @@ export function trainingText(facts: TrainingFacts, cwd: string): string {
   ];
   const raised = new Map(alarms.map((alarm) => [alarm.message, alarm]));
   const lines: (readonly [string, string] | undefined)[] = [
-    ['trained', trainedText(facts, cwd)],
-    ['best', bestText(facts)],
+    ['trained', trainedText(training, cwd)],
+    ['best', bestText(training)],
     learnt.length > 0 ? ['learnt from', learnt.join(', ')] : undefined,
     final.length === 0
       ? undefined
@@ -73,7 +68,7 @@ export function trainingText(facts: TrainingFacts, cwd: string): string {
       ({ message, remedy, step }) =>
         ['alarm', `${unit} ${step}: ${message}${remedy === null ? '' : `\n  remedy: ${remedy}`}`] as const,
     ),
-    ...useOf(facts, cwd),
+    ...useOf(training, cwd),
     ['report', shownPath(join(path, trainingFiles.page), cwd)],
   ];
   return [
@@ -84,19 +79,19 @@ export function trainingText(facts: TrainingFacts, cwd: string): string {
   ].join('\n');
 }
 
-function trainedText({ method, model, objective, on, unit }: TrainingFacts, cwd: string): string {
+function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
   if (model === null || on === null) return 'it ended before it wrote what it trains';
   const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }
 
-/** A policy of numbers has no path. */
+/** A numeric policy has no path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
 const valueText = ({ kind, value }: Measured) =>
   kind === 'loss' ? value.toFixed(4) : formatNumber(value, 4);
 
-function bestText({ best, first, unit }: TrainingFacts): string {
+function bestText({ best, first, unit }: RecordedTraining): string {
   if (best === null) return 'nothing was evaluated yet';
   const what = best.kind === 'loss' ? 'validation loss' : 'held-out mean return';
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
@@ -106,9 +101,9 @@ function bestText({ best, first, unit }: TrainingFacts): string {
   return `${what} ${valueText(best)}${margin}${over} after ${unit} ${formatCount(best.step)}${before}`;
 }
 
-/** How its result is used, or how it goes on. */
-function useOf(facts: TrainingFacts, cwd: string): readonly (readonly [string, string])[] {
-  const { command, folder, method, model, path, quantization, result, status } = facts;
+/** How to use the result or to resume. */
+function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
+  const { command, folder, method, model, path, quantization, result, status } = training;
   if (status === 'running') return [];
   if (status !== 'completed') {
     const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;

@@ -1,4 +1,4 @@
-/** The directories of trainings, of every kind, read to be listed and shown: what was trained on what, and how far it came. */
+/** Reads the directories of trainings to list and show them. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -11,35 +11,34 @@ import { isLocked } from '../../storage/lock.js';
 import { runFiles } from '../reader.js';
 import { isTraining, trainingFiles } from '../training-files.js';
 
-export interface TrainingFacts {
+export interface RecordedTraining {
   readonly kind: 'training';
   readonly path: string;
-  /** `crashed`: no process holds it, and none came to its end. */
+  /** `crashed`: it did not end, and no process holds it. */
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
   /** Why it failed, or that it ended before its last step. */
   readonly note: string | null;
-  /** Path of the model that was trained, or what a policy of numbers is; null where that was never written. */
+  /** Path of the trained model, or the kind of a numeric policy; null if it was never written. */
   readonly model: string | null;
-  /** `lora`, `full`, `scratch`, or how a policy of numbers learns. */
+  /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;
-  /** Bits that the result of an adapter's training is served with; null: as the model has them. */
+  /** Bits with which an adapter's result is served; null: those of the model. */
   readonly quantization: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
-  /** The dataset, or the environment. */
+  /** The dataset or the environment. */
   readonly on: string | null;
-  /** What `of` counts: steps of the optimizer, or updates, each with episodes of its own. */
+  /** Unit of `steps`: optimizer steps, or updates with episodes of their own. */
   readonly unit: 'step' | 'update';
   readonly steps: { readonly done: number; readonly of: number };
-  /** The evaluation that the result's weights are from. */
+  /** The evaluation that selected the result's weights. */
   readonly best: Measured | null;
-  /** The first one. */
   readonly first: Measured | null;
-  /** Mean return of a policy of numbers on starts that nothing else saw, and of the searches beside it. */
+  /** Mean returns on held-out starts of a numeric policy and its baselines. */
   readonly final: readonly { readonly name: string; readonly meanReturn: number }[];
-  /** Episodes that it learnt from; null without any. */
+  /** Training episodes; null if there are none. */
   readonly episodes: number | null;
-  /** Tokens that were sampled, or read in the steps; null for policies of numbers. */
+  /** Tokens sampled or read; null for numeric policies. */
   readonly tokens: number | null;
   readonly seconds: number;
   readonly alarms: readonly {
@@ -47,22 +46,22 @@ export interface TrainingFacts {
     readonly message: string;
     readonly remedy: string | null;
   }[];
-  /** ISO 8601; null where nothing began. */
+  /** ISO 8601; null if nothing was started. */
   readonly started: string | null;
-  /** Directory of the adapter, the model or the policy. */
+  /** Directory of the adapter, model or policy. */
   readonly result: string | null;
-  /** The command that made it, and goes on with it; null in those of earlier versions. */
+  /** The command that created it and resumes it; null for earlier versions. */
   readonly command: string | null;
-  /** The directory that it was given in. */
+  /** Working directory of that command. */
   readonly folder: string | null;
 }
 
-/** A held-out return, the higher the better, or a validation loss. */
+/** A held-out return (higher is better) or a validation loss. */
 export interface Measured {
   readonly step: number;
   readonly kind: 'return' | 'loss';
   readonly value: number;
-  /** Half of the 95 % interval. */
+  /** Half of the 95% interval. */
   readonly margin?: number;
   readonly episodes?: number;
 }
@@ -74,7 +73,7 @@ const aboutShape = z.looseObject({
   config: z.looseObject({
     method: z.looseObject({ quantization: z.string().optional() }).optional(),
     objective: z.looseObject({ kind: z.string() }).optional(),
-    /** Every reinforcement learning has it. */
+    /** Set for all reinforcement learning. */
     updates: z.number().optional(),
     algorithm: z.looseObject({ kind: z.string() }).optional(),
   }),
@@ -83,13 +82,13 @@ const aboutShape = z.looseObject({
   folder: z.string().optional(),
 });
 
-/** JSON has null for what is no number. */
+/** JSON writes null for non-finite numbers. */
 const amount = z
   .number()
   .nullish()
   .transform((value) => value ?? undefined);
 
-/** What is read of a line of metrics; their kinds are those of the trainings' events. */
+/** The fields read from a line of metrics. */
 const metricShape = z.looseObject({
   ...{ kind: z.string(), step: z.number() },
   seconds: z.number().default(0),
@@ -104,18 +103,15 @@ const metricShape = z.looseObject({
 
 type Metric = z.output<typeof metricShape>;
 
-/**
- * The trainings at some paths, those that began first at the top, and the paths of those whose record is damaged.
- * @param cwd what these are given relative to
- */
+/** The trainings at these paths, oldest first, and the paths of those with a damaged record. */
 export function listTrainings(
   paths: readonly string[],
   cwd: string,
-): { readonly trainings: readonly TrainingFacts[]; readonly damaged: readonly string[] } {
+): { readonly trainings: readonly RecordedTraining[]; readonly damaged: readonly string[] } {
   const damaged: string[] = [];
   const trainings = paths.flatMap((path) => {
     try {
-      return [trainingFacts(path)];
+      return [readTraining(path)];
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       damaged.push(shownPath(path, cwd));
@@ -128,10 +124,9 @@ export function listTrainings(
   };
 }
 
-/** Levels of folders that are searched. */
 const deepest = 3;
 
-/** Paths of the trainings in a folder and the folders in it, by name. */
+/** Paths of the trainings in a folder and its subfolders, by name. */
 export function trainingsBelow(folder: string, depth = 0): readonly string[] {
   if (isTraining(folder)) return [folder];
   if (depth > deepest || !existsSync(folder) || existsSync(join(folder, runFiles.manifest))) return [];
@@ -142,8 +137,8 @@ export function trainingsBelow(folder: string, depth = 0): readonly string[] {
     .flatMap((name) => trainingsBelow(join(folder, name), depth + 1));
 }
 
-/** @throws UserError when its files are damaged */
-export function trainingFacts(path: string): TrainingFacts {
+/** @throws UserError if its files are damaged */
+export function readTraining(path: string): RecordedTraining {
   const aboutFile = join(path, trainingFiles.about);
   const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
@@ -207,12 +202,12 @@ const objectiveOf = ({ algorithm, objective }: z.output<typeof aboutShape>['conf
 const quantizationOf = (method: { readonly quantization?: string | undefined } | undefined) =>
   method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
 
-/** What was running, and is held by nobody, was cut off. */
+/** A training that says it runs but is held by no process has crashed. */
 function statusOf(
   path: string,
   ended: string | undefined,
   metrics: readonly Metric[],
-): TrainingFacts['status'] {
+): RecordedTraining['status'] {
   if (isLocked(join(path, trainingFiles.lock))) {
     const last = metrics.findLast(({ kind }) => kind === 'controlled' || kind === 'start');
     return last?.action === 'pause' ? 'paused' : 'running';
@@ -233,7 +228,7 @@ function measuredIn(metric: Metric): readonly { readonly measured: Measured; rea
   return [];
 }
 
-/** @throws UserError for an option of runs that trainings have nothing for */
+/** @throws UserError if an option for runs is used with a training */
 export function refuseIteration(iteration: number | undefined): void {
   if (iteration === undefined) return;
   throw new UserError({

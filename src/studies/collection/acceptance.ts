@@ -23,7 +23,9 @@ export const acceptanceSchema = z.strictObject({
   largerGain: share.default(0.3).describe('The same for `larger` of the runs'),
   larger: share.default(0.5).describe('The share of runs whose task has to leave `largerGain` to be found'),
   warmup: share.default(0.9).describe('The warm-up must stay below this share of that way'),
-  search: count(10).default(400).describe('Evaluations of the control `mix`, of which the warm-up is a part'),
+  search: count(10)
+    .default(400)
+    .describe('Evaluations of the baseline `mix`, of which the warm-up is a part'),
   random: count(4).default(100).describe('Random policies'),
   episodes: count(1).default(2).describe('Episodes of an evaluation'),
 });

@@ -10,12 +10,16 @@ import { assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { collectionFile } from '../../runs/reader.js';
 import { isMapping } from '../../settings/schema.js';
-import { isHandedOver, tellProgress } from '../handed-over.js';
-import { onSlurm } from '../on-slurm.js';
-import type { PlanPlace } from '../open.js';
-import { type PlayArguments, requireJobs } from '../plan.js';
-import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
-import { taskWords } from '../slurm/hand-over.js';
+import { type PlanPlace, type PlayArguments, requireJobs } from '../plan.js';
+import {
+  failureLines,
+  isHandedOver,
+  type Played,
+  type PlayedStatus,
+  playPlan,
+  tellProgress,
+} from '../play.js';
+import { onSlurm, taskWords } from '../slurm.js';
 import { type Collection, loadCollection } from './collection-config.js';
 import { checkCollection, collectionPlan, drawsOf } from './collection-plan.js';
 

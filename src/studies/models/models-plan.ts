@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import { basename, extname, join, relative, resolve } from 'node:path';
-import { findNamed } from '../../archive/names.js';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig } from '../../config/load.js';
 import type { ModelConfig } from '../../config/model.js';
 import { repeatSeeds } from '../../random/seeds.js';
+import { findNamed } from '../../runs/listing/names.js';
 import { readEvaluations, readManifest } from '../../runs/reader.js';
-import { controlArm, findControl, requireControl } from '../../search/controls.js';
+import { baselineArm, findBaseline, requireBaseline } from '../../search/baselines.js';
 import { plainName } from '../../storage/files.js';
 import type { Plan, PlanEntry } from '../plan.js';
 import { refuseOverrides } from '../study.js';
@@ -116,7 +116,7 @@ export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
   const names = request.baselines.split(',').map((name) => name.trim());
   const baselines = [...new Set(names)].flatMap((text): Contestant[] => {
     if (text === '') return [];
-    const { label, name: control, overrides: own } = controlArm(requireControl('--baselines', text));
+    const { label, name: control, overrides: own } = baselineArm(requireBaseline('--baselines', text));
     // The prefix avoids a clash with a model called `random`.
     const name = `baseline-${control}`;
     return [{ name, label, kind: 'baseline', config: load([...own, 'proposal=', 'novelty=', ...others]) }];
@@ -180,7 +180,7 @@ function modelName(model: ModelConfig): string {
   if ('path' in model && model.path !== undefined) return basename(model.path);
   return model.provider === 'local'
     ? 'embedded model'
-    : (findControl(model.provider)?.label ?? model.provider);
+    : (findBaseline(model.provider)?.label ?? model.provider);
 }
 
 /**

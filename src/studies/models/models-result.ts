@@ -11,8 +11,7 @@ import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, sum } from '../../statistics/descriptive.js';
 import { shareInterval95 } from '../../statistics/distributions.js';
 import { comparePairs, summarize } from '../../statistics/paired.js';
-import { signTest } from '../../statistics/tests.js';
-import { fewestForVerdict, type Judged, verdicts } from '../../statistics/verdict.js';
+import { fewestForVerdict, type Judged, signTest, verdicts } from '../../statistics/tests.js';
 import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } from './models-plan.js';
 
 /** A contestant's proposal for one history. */

@@ -5,8 +5,8 @@ import { version } from '../../base/package.js';
 import { returnRange } from '../../environments/catalogue/known-bounds.js';
 import { addUsage } from '../../experiment/budget/usage.js';
 import type { UsageTotals } from '../../runs/calls.js';
-import { factsOf } from '../../runs/facts.js';
 import { runFiles } from '../../runs/reader.js';
+import { summaryOf } from '../../runs/summary.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { firstLargest, largest, mean, smallest } from '../../statistics/descriptive.js';
 import { type Summary, summarize } from '../../statistics/paired.js';
@@ -72,7 +72,7 @@ export function sweepReader(directory: string): ReadRuns {
     const known = complete.get(path);
     if (known !== undefined) return known;
     if (!existsSync(join(path, runFiles.manifest))) return undefined;
-    const { confirmed, manifest, observed, status } = factsOf(path);
+    const { confirmed, manifest, observed, status } = summaryOf(path);
     const { activeMs, reason, usage } = manifest;
     // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
     const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');

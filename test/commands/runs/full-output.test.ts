@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readLabels } from '../../../src/archive/labels.js';
-import { exportRuns } from '../../../src/data/export.js';
-import { selectRuns } from '../../../src/data/selected-runs.js';
+import { readLabels } from '../../../src/runs/listing/listing.js';
+import { exportRuns } from '../../../src/runs/tables/export.js';
+import { selectRuns } from '../../../src/runs/tables/query.js';
 import { built } from '../../support/built.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 

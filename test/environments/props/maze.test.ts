@@ -9,7 +9,7 @@ import {
   parseMaze,
   sampleMaze,
   shortestPath,
-} from '../../../src/environments/props/maze-layout.js';
+} from '../../../src/environments/props/maze.js';
 
 const passages = ({ lines }: Maze) =>
   lines.flatMap((line, row) => [...line].filter((mark, column) => mark === ' ' && (row + column) % 2 === 1))

@@ -21,7 +21,7 @@ function start(answer: string, timeoutMs = 20_000): BridgeProcess {
 }
 
 function open(command: string, args: readonly string[], timeoutMs = 20_000): BridgeProcess {
-  const bridge = new BridgeProcess({ name: 'a task', command, args, timeoutMs });
+  const bridge = new BridgeProcess('a task', command, args, timeoutMs);
   opened.push(bridge);
   return bridge;
 }

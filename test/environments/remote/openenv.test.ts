@@ -151,7 +151,7 @@ describe('an OpenEnv server', () => {
       /no such move \(EXECUTION_ERROR\)/,
     ],
     ['falls silent', 'timeout', (step) => (step === 2 ? null : undefined), /no answer in 0.5 s/],
-    ['talks nonsense', 'protocol', (step) => (step === 2 ? '<html>' : undefined), /no answer: <html>/],
+    ['talks nonsense', 'protocol', (step) => (step === 2 ? '<html>' : undefined), /not an answer: <html>/],
     [
       'closes the connection',
       'died',
@@ -166,7 +166,7 @@ describe('an OpenEnv server', () => {
       'observes something else',
       'invalid',
       (step) => (step === 2 ? { type: 'observation', data: { observation: { steps: 1 } } } : undefined),
-      /has 1 numbers \(in steps\) instead of 5; environment\.options\.fields chooses/,
+      /has 1 numbers \(in steps\) instead of 5;.*environment\.options\.fields/,
     ],
   ])('a server that %s has %s', async (_, kind, spoil, message) => {
     const { id } = await serve(spoil);
@@ -189,13 +189,13 @@ describe('an OpenEnv server', () => {
     [
       'openenv:ws://127.0.0.1:1',
       { action: undefined },
-      /options\.action: must be given[\s\S]*action: \{n: 2\}/,
+      /options\.action: is required[\s\S]*action: \{n: 2\}/,
     ],
-    ['openenv:ws://127.0.0.1:1', { observation: undefined }, /options\.observation: must be given/],
-    ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: is no space/],
+    ['openenv:ws://127.0.0.1:1', { observation: undefined }, /options\.observation: is required/],
+    ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: is not a space/],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds[\s\S]*fields/],
-    ['openenv:127.0.0.1:8000', {}, /no address of a WebSocket[\s\S]*openenv:ws:\/\/127/],
-    ['openenv:http://127.0.0.1:8000', {}, /no address of a WebSocket/],
+    ['openenv:127.0.0.1:8000', {}, /not a WebSocket address[\s\S]*openenv:ws:\/\/127/],
+    ['openenv:http://127.0.0.1:8000', {}, /not a WebSocket address/],
   ])('%s with %j is refused', async (id, own, message) => {
     await expect(open(id, own)).rejects.toMatchObject({
       name: 'UserError',

@@ -229,7 +229,7 @@ describe('options', () => {
     ['synthetic:survival?sede=1', /has no such option[\s\S]*did you mean seed\?/],
     ['synthetic:survival?seed=-1', /^seed: /],
     ['synthetic:survival?seed=x', /^seed: /],
-    ['synthetic:survival?seed', /seed is no option/],
+    ['synthetic:survival?seed', /seed is not an option/],
     ['synthetic:survival?seed=1&seed=2', /seed is given twice/],
     ['synthetic:survival?actions=1&control=discrete', /a discrete choice needs two actions/],
     ['synthetic:pump?actions=3&control=continuous', /1 or 2 components/],
@@ -240,7 +240,7 @@ describe('options', () => {
 
   test('are given in one place', async () => {
     await expect(makeEnvironment('synthetic:survival?seed=1', { seed: 2 })).rejects.toThrow(
-      /also given in the id/,
+      /also set in the id/,
     );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeSynthetic } from '../../../src/environments/catalogue/synthetic.js';
-import { drawField } from '../../../src/environments/synthetic/functions/fields.js';
+import { drawField } from '../../../src/environments/synthetic/functions.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
 describe('a sample of a Gaussian process', () => {

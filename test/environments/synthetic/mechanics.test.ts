@@ -6,8 +6,8 @@ import {
   solve,
   tipHeight,
 } from '../../../src/environments/synthetic/mechanics/chain.js';
-import { createCreature } from '../../../src/environments/synthetic/mechanics/creature.js';
-import { deadened, delayed, lagging } from '../../../src/environments/synthetic/mechanics/motors.js';
+import { createCreature } from '../../../src/environments/synthetic/mechanics/hop.js';
+import { deadened, delayed, lagging } from '../../../src/environments/synthetic/mechanics/mechanical-task.js';
 import { createGenerator } from '../../../src/random/generator.js';
 
 const noPush = (n: number) => new Float64Array(n);

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import { isStory } from '../../../src/environments/text/textworld/story-play.js';
+import { isStory } from '../../../src/environments/text/textworld/story.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import {
   type GoldenStep,

@@ -9,7 +9,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { makeLibraryEnvironment } from '../../../src/environments/catalogue/library.js';
 import { openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote, type RemoteEnvironment } from '../../../src/environments/remote/remote-environment.js';
-import { parseExpressGame } from '../../../src/environments/remote/textworld-express-options.js';
+import { parseExpressGame } from '../../../src/environments/remote/textworld-express.js';
 import { played } from '../../play/playing.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldOf, folds } from '../../../src/environments/text/folds.js';
-import type { TextGame } from '../../../src/environments/text/text-game.js';
+import { foldOf, folds, type TextGame } from '../../../src/environments/text/text-game.js';
 import { type TextWorld, textWorlds } from '../../../src/environments/text/worlds/worlds.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { checkGold, fuzzCommands } from './checks.js';

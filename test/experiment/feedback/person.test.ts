@@ -9,10 +9,9 @@ import { renderReport } from '../../../src/report/run-report.js';
 import { runFigures, runText } from '../../../src/report/run-text.js';
 import { runData } from '../../../src/report/write-report.js';
 import { medianEpisode } from '../../../src/rollout/behaviour.js';
-import { askOf } from '../../../src/runs/control.js';
 import { readWholeRun } from '../../../src/runs/open-run.js';
-import { readQuestion } from '../../../src/runs/questions.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { askOf, readQuestion } from '../../../src/runs/requests.js';
 import { runLibrary } from '../../../src/studies/library-run.js';
 import { readPng } from '../../render/png-reader.js';
 import {
@@ -24,7 +23,6 @@ import {
   temporaryDirectory,
 } from '../../support/experiments.js';
 import { fakeTerminal } from '../../support/fake-terminal.js';
-
 import { asking as config, feedbackCalls, lines, typist } from './asking.js';
 
 const telling = tellingOf({ count: 10, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');

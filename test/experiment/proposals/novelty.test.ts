@@ -8,7 +8,7 @@ import { runText } from '../../../src/report/run-text.js';
 import { runData } from '../../../src/report/write-report.js';
 import { readWholeRun } from '../../../src/runs/open-run.js';
 import { readRun } from '../../../src/runs/reader.js';
-import { nearestTried } from '../../../src/search/novelty.js';
+import { nearestTried } from '../../../src/search/moves.js';
 import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../../support/experiments.js';
 import { createScriptedModel } from '../../support/scripted-model.js';
 

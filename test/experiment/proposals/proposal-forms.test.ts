@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { parseConfig } from '../../../src/config/load.js';
 import { assemble } from '../../../src/experiment/assemble.js';
-import { formatValue } from '../../../src/prompting/notation/written.js';
+import { formatValue } from '../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import type { BufferEntry } from '../../../src/rollout/replay-buffer.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';

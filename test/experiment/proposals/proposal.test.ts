@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../../src/experiment/budget/ledger.js';
-import { type ProposalRequest, propose } from '../../../src/experiment/proposal.js';
+import { propose } from '../../../src/experiment/propose.js';
 import {
   type ChatMessage,
   type Completion,
@@ -20,10 +20,10 @@ const good = (a: number, b: number) => `params[0]: ${a}, params[1]: ${b}`;
 const failing = (kind: 'server' | 'authentication') =>
   new ModelError(kind, 'no answer', { retries: 2, latencyMs: 9 });
 
-function request(model: LanguageModel, changes: Partial<ProposalRequest> = {}) {
+function request(model: LanguageModel, changes: Partial<Parameters<typeof propose>[0]> = {}) {
   const calls: CallRecord[] = [];
   const ledger = new Ledger({ limits: {}, price: undefined, maxTokens: 100, usesTokens: true });
-  const whole: ProposalRequest = {
+  const whole: Parameters<typeof propose>[0] = {
     iteration: 7,
     candidates: 1,
     corrections: 2,

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { checkLearning } from '../../../finetune/rl/check/check-learning.js';
+import { checkLearning } from '../../../finetune/rl/kinds/check-learning.js';
 import { execute as checkCommand } from '../../../src/commands/check.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';

@@ -12,7 +12,7 @@ import type { CommandContext } from '../../../src/base/context.js';
 import { execute as checkModel } from '../../../src/commands/models/check.js';
 import { execute as serve } from '../../../src/commands/serve.js';
 import { parseConfig } from '../../../src/config/load.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { referenceDirectory } from '../../models/local/fixture.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';

@@ -13,7 +13,7 @@ import { execute as runCommand } from '../../../src/commands/run.js';
 import { execute as serveCommand } from '../../../src/commands/serve.js';
 import { execute as showCommand } from '../../../src/commands/show.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { execute } from '../../../finetune/commands/rl.js';
-import { shownTraining } from '../../../finetune/rl/pages/shown-training.js';
-import { steer } from '../../../src/archive/steer.js';
+import { shownTraining } from '../../../finetune/rl/kinds/shown-training.js';
 import { execute as resume } from '../../../src/commands/resume.js';
 import { render } from '../../../src/format/html.js';
-import { trainingFacts } from '../../../src/runs/training/trainings.js';
+import { steer } from '../../../src/runs/listing/steer.js';
+import { readTraining } from '../../../src/runs/training/trainings.js';
 import { visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { tinyConfig } from '../rl/tiny-learning.js';
@@ -46,7 +46,7 @@ it('a training is paused, let go on and stopped from elsewhere; its log tells so
   const stopped = await steer(out, { action: 'stop', now: false }, 30);
   expect(stopped.outcome).toBe('done');
   expect((await learning).said).toContain('interrupted after');
-  expect(trainingFacts(out)).toMatchObject({ status: 'interrupted', steps: { of: 60 } });
+  expect(readTraining(out)).toMatchObject({ status: 'interrupted', steps: { of: 60 } });
   expect(existsSync(join(out, 'control.jsonl'))).toBe(false);
   // The command goes on with it, and learns what it would have learnt.
   expect((await learn(folder)).code).toBe(0);
@@ -54,6 +54,6 @@ it('a training is paused, let go on and stopped from elsewhere; its log tells so
   const model = (where: string) => readFileSync(join(where, 'out', 'model', 'model.safetensors'));
   expect(model(folder).equals(model(undisturbed))).toBe(true);
   const page = visibleText(render(shownTraining(out)!.sections.map(({ content }) => content)));
-  for (const text of ['Entropy (nats a token)', 'Clipped ratios', 'Tokens a second', 'Best mean return'])
+  for (const text of ['Entropy (nats per token)', 'Clipped ratios', 'Tokens per second', 'Best mean return'])
     expect(page).toContain(text);
 });

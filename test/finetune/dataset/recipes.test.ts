@@ -5,11 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
 import { type Example, type Imitation, proposalRecipes } from '../../../finetune/dataset/example.js';
 import { hindsight, renderPrompt } from '../../../finetune/dataset/hindsight.js';
-import { playAgain } from '../../../finetune/dataset/play-again.js';
 import {
   advantageWeights,
   bestOfGroup,
   improvement,
+  playAgain,
   preference,
   toPlayAgain,
   weighted,
@@ -18,7 +18,7 @@ import { placeKey, readSourceRun, type SourceRun } from '../../../finetune/datas
 import type { ConfigInput } from '../../../src/config/config.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { LanguageModel } from '../../../src/models/language-model.js';
-import { formatParameters } from '../../../src/prompting/notation/written.js';
+import { formatParameters } from '../../../src/prompting/notation/grammar.js';
 import { confirmationSeeds, evaluationSeeds } from '../../../src/random/seeds.js';
 import { evaluate } from '../../../src/rollout/evaluation.js';
 import { mean } from '../../../src/statistics/descriptive.js';

@@ -9,11 +9,11 @@ import { type LoraSettings, type Trainable, trainedParameters } from '../../../f
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
 import { mergeAdapter } from '../../../finetune/export/merge.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { alone } from '../../../finetune/train/packing.js';
+import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { readAdapter } from '../../../src/models/local/graph/adapter.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { referenceDirectory, referenceModels } from '../../models/local/fixture.js';
 import { lastLogits } from '../../support/last-logits.js';

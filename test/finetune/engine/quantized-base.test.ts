@@ -9,9 +9,9 @@ import { tensorOf, writeSafetensors } from '../../../finetune/engine/safetensors
 import { type LoraSettings, type Trainable, trainedParameters } from '../../../finetune/engine/trainable.js';
 import { buildTrainingGraph } from '../../../finetune/engine/training-graph.js';
 import { openTrainingSession, type Parameter } from '../../../finetune/engine/training-session.js';
-import { sft, sftInputs } from '../../../finetune/train/objectives/sft.js';
 import { alone } from '../../../finetune/train/packing.js';
 import { fineTune } from '../../../finetune/train/sft.js';
+import { sft, sftInputs } from '../../../finetune/train/supervised.js';
 import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
 import { ort } from '../../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../../src/models/local/engine/runtime.js';
@@ -22,7 +22,7 @@ import { type BuiltGraph, GraphBuilder } from '../../../src/models/local/graph/g
 import { writeOnnxModel } from '../../../src/models/local/graph/onnx-writer.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
 import type { PackedWeights } from '../../../src/models/local/graph/packed-weights.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import {
   readSafetensors,

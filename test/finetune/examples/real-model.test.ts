@@ -5,9 +5,9 @@ import { expect, it } from 'vitest';
 import { execute as collectCommand } from '../../../finetune/commands/collect.js';
 import { buildDataset } from '../../../finetune/dataset/dataset.js';
 import { loadTrainConfig } from '../../../finetune/train/train-config.js';
-import { findRuns } from '../../../src/archive/names.js';
 import { packageRoot } from '../../../src/base/package.js';
 import { loadConfig } from '../../../src/config/load.js';
+import { findRuns } from '../../../src/runs/listing/names.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 
 const example = join(packageRoot(), 'examples', 'real-model');

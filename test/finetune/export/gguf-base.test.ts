@@ -9,7 +9,7 @@ import { openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { openGguf } from '../../../src/models/local/weights/gguf.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { tokenizerMetadata, writeTestGguf } from '../../models/local/gguf/gguf-writer.js';
 import { architectureMetadata, decoderTensors } from '../../models/local/gguf/random-gguf.js';
@@ -93,7 +93,7 @@ it('a directory is refused where config.json can’t say the same', async () => 
 
 it('the file alone is a GGUF file already', async () => {
   const out = path.join(folder, 'copy.gguf');
-  await expect(writeGguf(base(), undefined, out, 'F16')).rejects.toThrow(/is a GGUF file already/);
+  await expect(writeGguf(base(), undefined, out, 'F16')).rejects.toThrow(/already a GGUF file/);
 });
 
 it('has a Modelfile from the template in its metadata', () => {

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { architectureKeys, contextOf } from '../../../finetune/export/gguf/architecture.js';
 import { ggufParts, ggufValue } from '../../../finetune/export/gguf/format.js';
-import { ggufArchitecture, ggufTensors } from '../../../finetune/export/gguf/tensors.js';
+import { fileTensors, ggufArchitecture } from '../../../finetune/export/gguf/tensors.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { familyDirectory, readFamily } from '../../models/local/reference-families.js';
 import { lastLogits } from '../../support/last-logits.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -20,7 +20,7 @@ function written(name: string, change: Partial<DecoderConfig> = {}): string {
     ['general.architecture', ggufValue.string(ggufArchitecture(config))] as const,
     ...architectureKeys(config),
   ];
-  const tensors = ggufTensors(config, openWeights(directory), new Map(), 'F32');
+  const tensors = fileTensors(config, openWeights(directory), new Map(), 'F32');
   writeFileSync(file, Buffer.concat([...ggufParts(metadata, tensors)]));
   return file;
 }

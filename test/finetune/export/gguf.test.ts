@@ -9,7 +9,7 @@ import { mergeAdapter } from '../../../finetune/export/merge.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../src/models/local/graph/adapter.js';
 import { ropeFrequencies } from '../../../src/models/local/graph/rotation.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { credited } from '../../../finetune/rl/credit.js';
+import { credited, returnsOf } from '../../../finetune/rl/credit.js';
+import type { SampledReply } from '../../../finetune/rl/learning/episode.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
-import type { SampledReply } from '../../../finetune/rl/learning/reply.js';
-import { returnsOf } from '../../../finetune/rl/rewards.js';
 import type { Game } from '../../../src/agents/player.js';
 import { objectiveSchema } from '../../../src/config/learning/objective.js';
 

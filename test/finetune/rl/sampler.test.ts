@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../finetune/rl/assemble.js';
 import { readBefore } from '../../../finetune/rl/improvement.js';
-import { episodeOf, type SampledSequence } from '../../../finetune/rl/learning/episode.js';
-import { wasChosen } from '../../../finetune/rl/learning/reply.js';
+import { episodeOf, type SampledSequence, wasChosen } from '../../../finetune/rl/learning/episode.js';
 import type { DecoderSession } from '../../../src/models/local/engine/runtime.js';
 import { largest } from '../../../src/statistics/descriptive.js';
 import { tinyConfig } from './tiny-learning.js';
@@ -133,7 +132,7 @@ describe('the sampler', () => {
     await opened({ environment: 'Blackjack-v1', agent }, async (learning) => {
       learning.sampler.refresh(learning.parameters);
       await expect(learning.task.play(learning.sampler, [1], 2, 3)).rejects.toThrow(
-        /agent\.maxTokens: an answer may need 5 tokens/,
+        /agent\.maxTokens: must be at least 5/,
       );
     });
   });

@@ -61,7 +61,7 @@ function estimate(trainable: Trainable, rows: number, tokens: number, answer: nu
 }
 
 describe('the estimate is near the peaks that were measured', () => {
-  /** Peak resident memory in GiB of a step at the shape of Qwen2.5-0.5B, float32, one thread (docs/log.md). */
+  /** Peak resident memory in GiB of a step at the shape of Qwen2.5-0.5B, float32, one thread (docs/log). */
   it.each([[2.53, 'float32 weights', adapter(), 1, 256, 64]] as const)(
     '%f GiB: %s',
     (measured, _, trainable, rows, tokens, answer) => {

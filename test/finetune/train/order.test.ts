@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { exampleLength, type TokenExample } from '../../../finetune/engine/batch.js';
-import { type OrderSettings, planEpoch, stepsPerEpoch, unitsOf } from '../../../finetune/train/order.js';
-import { layOut, placesOf } from '../../../finetune/train/packing.js';
+import {
+  layOut,
+  type OrderSettings,
+  placesOf,
+  planEpoch,
+  stepsPerEpoch,
+  unitsOf,
+} from '../../../finetune/train/packing.js';
 
 /** 103 examples of 20 to 110 tokens; with `answers`, that many to each prompt. */
 function someExamples(answers = 1): TokenExample[] {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createMeter, type Metric } from '../../../finetune/train/metrics.js';
-import { Pace, trainingLoss } from '../../../finetune/train/pace.js';
+import { paceOf, trainingLoss } from '../../../finetune/train/pace.js';
+import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
-import type { TrainingEvent } from '../../../finetune/train/trainer.js';
-import { TrainingRecord } from '../../../finetune/train/training-record.js';
+import type { Metric, TrainingEvent } from '../../../finetune/train/trainer.js';
+import { supervisedPage } from '../../../finetune/train/training-page.js';
 import { packageText } from '../../../src/base/package.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
@@ -47,7 +47,7 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 }
 
 function recordIn(output: string, dataset = 'data') {
-  return new TrainingRecord({
+  const about = {
     command: 'policyloop finetune train tune.yaml',
     config: { ...trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }), output },
     dataset: {
@@ -57,6 +57,10 @@ function recordIn(output: string, dataset = 'data') {
       files: { 'train.jsonl': 'abc' },
       changed: false,
     },
+  };
+  return new TrainingRecord<Metric>(output, {
+    page: (metrics, status) => supervisedPage({ ...about, metrics, status }),
+    secondsLeft: (metrics) => paceOf(metrics, about.config).secondsLeft,
   });
 }
 
@@ -110,25 +114,21 @@ describe('metrics', () => {
 
 describe('pace', () => {
   it('tells the time left with the validations and checkpoints to come', () => {
-    const pace = new Pace(intervals);
-    const measured = meter();
-    expect(pace.secondsLeft).toBeUndefined();
-    for (const event of events(0, 100)) pace.take(measured(event));
+    expect(paceOf([], intervals).secondsLeft).toBeUndefined();
+    const pace = paceOf(events(0, 100).map(meter()), intervals);
     // 20 steps and the checkpoint after the last one of 2 s each, one validation of 10 s.
     expect(pace.secondsLeft).toBeCloseTo(20 * 2 + 10 + 2);
     expect(pace.tokensPerSecond).toBeCloseTo(50);
   });
 
   it('counts on validations before the first one is timed', () => {
-    const pace = new Pace({ evaluateEvery: 1000, checkpointEvery: 1000 });
-    for (const event of events(0, 1)) pace.take(meter()(event));
+    const pace = paceOf(events(0, 1).map(meter()), { evaluateEvery: 1000, checkpointEvery: 1000 });
     const steps = 119 * 2;
     expect(pace.secondsLeft).toBeGreaterThan(steps);
     expect(pace.secondsLeft).toBeLessThan(steps + 4000 / 50);
   });
 
   it('forgets how fast it was long ago', () => {
-    const pace = new Pace(intervals);
     const slow = {
       kind: 'step',
       step: 1,
@@ -139,8 +139,8 @@ describe('pace', () => {
       tokens: 100,
     } as const;
     const common = { time: '', rssBytes: 0 };
-    pace.take({ ...slow, ...common, seconds: 1000 });
-    for (let i = 0; i < 20; i++) pace.take({ ...slow, ...common, step: 2 + i, seconds: 1 });
+    const fast = Array.from({ length: 20 }, (_, i) => ({ ...slow, ...common, step: 2 + i, seconds: 1 }));
+    const pace = paceOf([{ ...slow, ...common, seconds: 1000 }, ...fast], intervals);
     expect(pace.tokensPerSecond).toBeCloseTo(100);
   });
 
@@ -150,25 +150,6 @@ describe('pace', () => {
     expect(trainingLoss([9, ...Array<number>(10).fill(1)])).toBe(1);
     expect(trainingLoss([...Array<number>(380).fill(2), ...Array<number>(20).fill(1)])).toBe(1);
     expect(trainingLoss([5, 1, 1, 1], 1)).toBe(5);
-  });
-
-  it('has the loss of an uninterrupted training when it goes on', () => {
-    const step = (number: number, loss: number) =>
-      ({
-        kind: 'step' as const,
-        ...{ step: number, totalSteps: 40, loss, gradientNorm: 1, learningRate: 1, tokens: 1 },
-        ...{ time: '', seconds: 1, rssBytes: 0 },
-      }) as const;
-    const steps = Array.from({ length: 15 }, (_, i) => step(i + 1, 1 / (i + 1)));
-    const [whole, second] = [
-      new Pace({ evaluateEvery: 9, checkpointEvery: 9 }),
-      new Pace({ evaluateEvery: 9, checkpointEvery: 9 }),
-    ];
-    for (const metric of steps) whole.take(metric);
-    second.goOnAfter(steps.slice(0, 12));
-    for (const metric of steps.slice(12)) second.take(metric);
-    expect(second.loss).toBe(whole.loss);
-    expect(whole.loss).toBe(trainingLoss(steps.map(({ loss }) => loss)));
   });
 });
 
@@ -199,13 +180,9 @@ describe('the page of a training', () => {
   it('has one training loss: in the terminal, on the tile, in the caption and in the description', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
-    const pace = new Pace({ evaluateEvery: 20, checkpointEvery: 20 });
-    for (const event of events(0, 60).map(meter())) {
-      record.add(event);
-      pace.take(event);
-    }
+    for (const event of events(0, 60).map(meter())) record.add(event);
     await record.end({ kind: 'interrupted' });
-    const loss = pace.loss!.toFixed(4);
+    const loss = paceOf(record.metrics, intervals).loss!.toFixed(4);
     const text = visibleText(page(output));
     expect(text).toContain(`Training loss ${loss} `);
     expect(page(output)).toContain(`: training loss ${loss} (`);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import { readHost } from '../../../src/models/hosted/ollama.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
@@ -191,7 +191,7 @@ describe('the request', () => {
   });
 
   it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])('refuses %s', (OLLAMA_HOST) => {
-    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(/OLLAMA_HOST is no address/);
+    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(/OLLAMA_HOST is not an address/);
   });
 
   it('refuses an address that is none', () => {

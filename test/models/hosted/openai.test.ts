@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import type { ModelError } from '../../../src/models/language-model.js';
 import type { OpenAIConfig } from '../../../src/models/settings.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
@@ -414,7 +414,7 @@ describe('what the user is told', () => {
     const model = createModel(openaiConfig({ baseUrl: server.url, maxRetries: 1 }), {}, wait);
     const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'network', retries: 1 });
-    expect(error.message).toContain(`no answer from ${server.url}/chat/completions: nothing listens there`);
+    expect(error.message).toContain(`no answer from ${server.url}/chat/completions: nothing is listening there`);
     expect(waits).toHaveLength(1);
   });
 });

@@ -3,9 +3,8 @@ import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MinuteWindow } from '../../../src/models/hosted/rate.js';
-import { giveBack, grant, roomOf } from '../../../src/models/hosted/rate-cells.js';
 import { waitOnClock } from '../../../src/models/hosted/retry.js';
-import { SharedRate } from '../../../src/models/hosted/shared-rate.js';
+import { giveBack, grant, roomOf, SharedRate } from '../../../src/models/hosted/shared-rate.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import type { tryLease } from '../../../src/storage/lease.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

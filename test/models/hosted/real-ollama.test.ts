@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { execute as ggufCommand } from '../../../finetune/commands/gguf.js';
 import { execute as adapterCommand } from '../../../finetune/commands/ollama.js';
 import type { ConfigInput } from '../../../src/config/config.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import type { ChatMessage, ModelError } from '../../../src/models/language-model.js';
 import type { OllamaConfig } from '../../../src/models/settings.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';

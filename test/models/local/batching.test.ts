@@ -9,7 +9,7 @@ import { buildGraph } from '../../../src/models/local/generation/engine.js';
 import { TextGenerator } from '../../../src/models/local/generation/generation.js';
 import type { Generation } from '../../../src/models/local/generation/protocol.js';
 import { openTokenizer } from '../../../src/models/local/tokens/tokenizer.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../src/models/local/weights/quantization.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { inspectModel } from '../../../src/models/local/engine/inspect.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const reference = resolve(import.meta.dirname, '../../fixtures/reference-models/llama-untied-fp32');

@@ -4,7 +4,7 @@ import { type DecoderSession, openSession } from '../../../src/models/local/engi
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
 import { storedParameters } from '../../../src/models/local/graph/parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { largestDifference } from '../../finetune/reference-training.js';
 import { readReference, referenceDirectory, referenceModels } from './fixture.js';
 

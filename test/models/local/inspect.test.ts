@@ -4,9 +4,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { freeCores } from '../../../src/models/local/engine/device.js';
 import { checkModel, inspectModel } from '../../../src/models/local/engine/inspect.js';
-import { modelFacts } from '../../../src/models/local/facts/model-facts.js';
-import { modelRows } from '../../../src/models/local/facts/model-rows.js';
 import { embeddedModel, modelDirectory } from '../../../src/models/local/settings.js';
+import { modelRows, modelSummary } from '../../../src/models/local/summary/model-summary.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';
 
@@ -53,7 +52,7 @@ test('threads are at least one and at most the cores', () => {
 });
 
 test('a template that leaves the system message out is told apart, and is no problem', async () => {
-  const facts = await modelFacts(modelDirectory(embeddedModel), undefined);
+  const facts = await modelSummary(modelDirectory(embeddedModel), undefined);
   expect(facts.tokenizer).toMatchObject({ takesSystem: false, system: 'left-out' });
   expect(facts.problems).toEqual([]);
   const rows = new Map(modelRows(facts));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { execute as checkModelCommand } from '../../../src/commands/models/check.js';
 import { loadConfig, parseConfig, resolvedYaml } from '../../../src/config/load.js';
-import { createModel } from '../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../src/experiment/proposer.js';
 import { modelDirectory } from '../../../src/models/local/settings.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { referenceDirectory } from './fixture.js';

@@ -7,7 +7,7 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import { measureQuantizationLoss } from '../../../src/models/local/generation/quantization-loss.js';
 import { GraphBuilder } from '../../../src/models/local/graph/graph.js';
 import { packedWeights } from '../../../src/models/local/graph/packed-parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { quantizeRows, toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readSafetensors, readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { referenceDirectory } from './fixture.js';

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { plainSampling } from '../../../src/models/language-model.js';
-import { cacheShape, KeyValueCache } from '../../../src/models/local/engine/key-value-cache.js';
+import {
+  cacheShape,
+  KeyValueCache,
+  keptStates,
+  StatePlaces,
+  tiledStates,
+} from '../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../src/models/local/engine/runtime.js';
-import { keptStates, StatePlaces, tiledStates } from '../../../src/models/local/engine/states.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
 import { TextGenerator } from '../../../src/models/local/generation/generation.js';
 import { buildInferenceGraph } from '../../../src/models/local/graph/decoder.js';
 import { storedParameters } from '../../../src/models/local/graph/parameters.js';
-import { openWeights } from '../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { familyDirectory, readFamily, recurrentFamilies } from './reference-families.js';
 
 const bytes = { of: (id: number) => Uint8Array.of(id), isByte: () => false, stripsFirstSpace: false };

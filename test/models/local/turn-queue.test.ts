@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { TurnQueue } from '../../../src/models/local/generation/turn-queue.js';
+import { TurnQueue } from '../../../src/models/local/generation/generation.js';
 
 const lanes = fc.constantFrom('a', 'b', 'c');
 

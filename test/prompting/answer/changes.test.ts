@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { changesGrammar, exampleChanges, parseChanges } from '../../../src/prompting/notation/changes.js';
-import { formatValue } from '../../../src/prompting/notation/written.js';
+import { formatValue } from '../../../src/prompting/notation/grammar.js';
 
 const spec: ParameterSpec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 };
 const parent = [1, 5];

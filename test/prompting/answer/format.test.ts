@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
-import { statedReason } from '../../../src/prompting/answer/stated-reason.js';
-import { exampleAnswer, formatParameters, formatValue } from '../../../src/prompting/notation/written.js';
+import { statedReason } from '../../../src/prompting/answer/sets.js';
+import { exampleAnswer, formatParameters, formatValue } from '../../../src/prompting/notation/grammar.js';
 
 const spec: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FinishReason } from '../../../src/models/language-model.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { type ParseFailure, parseParameters } from '../../../src/prompting/answer/parse.js';
-import { statedReason } from '../../../src/prompting/answer/stated-reason.js';
+import { statedReason } from '../../../src/prompting/answer/sets.js';
 
 interface Expectation {
   readonly spec: keyof typeof specs;

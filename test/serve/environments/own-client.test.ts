@@ -1,6 +1,6 @@
 /** Environments of this program, played by `openenv:` through its own server. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { localArena, remoteArena } from '../../../src/agents/arena.js';
+import { localArena, remoteArena } from '../../../src/agents/player.js';
 import { makeEnvironment, openEnvironment } from '../../../src/environments/catalogue/open.js';
 import { isRemote } from '../../../src/environments/remote/remote-environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
@@ -82,6 +82,6 @@ describe('agents', () => {
 
 it('a text that is not there is told by its field', async () => {
   const remote = await through('CartPole-v1', { observation: { text: true }, action: { n: 2 } });
-  await expect(remote.batches[0]!.reset([1])).rejects.toThrow(/field text holds no text.*fields chooses/);
+  await expect(remote.batches[0]!.reset([1])).rejects.toThrow(/field text.*environment.options.fields/);
   await remote.close();
 });

@@ -7,7 +7,7 @@ import process from 'node:process';
 import { expect, it } from 'vitest';
 import { loadSlurm } from '../../../src/config/load.js';
 import { slurmSchema } from '../../../src/config/many-runs.js';
-import { jobScript } from '../../../src/studies/slurm/job-script.js';
+import { jobScript } from '../../../src/studies/slurm.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
 const place = temporaryDirectory();

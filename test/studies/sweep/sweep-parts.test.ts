@@ -5,12 +5,17 @@ import { sweepSchema } from '../../../src/config/many-runs.js';
 import { addUsage } from '../../../src/experiment/budget/usage.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { summarize } from '../../../src/statistics/paired.js';
-import { drawnEffects, gridEffects, listEffects, type Measured } from '../../../src/studies/sweep/effects.js';
+import {
+  drawnEffects,
+  gridEffects,
+  listEffects,
+  type Measured,
+  regression,
+} from '../../../src/studies/sweep/effects.js';
 import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
-import { regression } from '../../../src/studies/sweep/regression.js';
 import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
+import { ranked } from '../../../src/studies/sweep/sweep-page.js';
 import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
-import { ranked } from '../../../src/studies/sweep/sweep-table.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
 const settings = (how: unknown, ...texts: readonly string[]) => {

@@ -1,16 +1,21 @@
 /** Plays episodes of a policy. Several run in parallel, so each step needs only one evaluation of the network. */
-import type { Environment } from '../../../../src/environments/environment.js';
+import { UserError } from '../../../../src/base/errors.js';
+import {
+  dimensionsOf,
+  type Environment,
+  type EnvironmentSpec,
+  type Observation,
+  type Space,
+} from '../../../../src/environments/environment.js';
 import { createGenerator, type RandomGenerator } from '../../../../src/random/generator.js';
 import type { Row } from '../network/network.js';
 import type { NumericPolicy } from '../network/policy.js';
-import { normalised, type RunningMoments, rowOf } from './observation-filter.js';
 
 export interface NumericEpisode {
   /** Observation before each step, as returned by the environment. */
   readonly raw: readonly Row[];
   /** The same, normalized. */
   readonly observations: readonly Row[];
-  /** Inputs of the policy network for these observations. */
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
@@ -22,7 +27,6 @@ export interface NumericEpisode {
 
 export const returnOf = ({ rewards }: NumericEpisode): number => rewards.reduce((sum, one) => sum + one, 0);
 
-/** The current policy. */
 export interface Actor {
   readonly policy: NumericPolicy;
   readonly theta: Float64Array;
@@ -32,7 +36,6 @@ export interface Actor {
   readonly encode?: ((rows: readonly Row[]) => Promise<readonly Row[]>) | undefined;
 }
 
-/** An episode to play. */
 export interface Start {
   readonly seed: number;
   /** Seed for sampling actions; undefined selects the most probable action each time. */
@@ -52,8 +55,7 @@ interface Running {
 
 /**
  * Plays whole episodes, at most one per environment at a time, until `next` returns undefined.
- * @param next returns the start of an episode, given its index and the number of steps taken so far
- * @param stop if it returns true, playing ends immediately
+ * @param next gets the episode's index and the number of steps taken so far
  * @returns the episodes in the order they were started; undefined if stopped
  */
 export async function playEpisodes(
@@ -117,4 +119,56 @@ async function chosenActions(
     const one = { outputs: outputs.subarray(i * head.outputs, (i + 1) * head.outputs), own };
     return random === undefined ? head.mode(one) : head.sample(one, random);
   });
+}
+
+/** Normalized observations are clipped to ± this, as in the public TRPO implementation. */
+const bound = 5;
+
+/** Welford's running mean and sum of squared deviations (1962). */
+export interface RunningMoments {
+  count: number;
+  readonly mean: Float64Array;
+  readonly squares: Float64Array;
+}
+
+export function emptyMoments(width: number): RunningMoments {
+  return { count: 0, mean: new Float64Array(width), squares: new Float64Array(width) };
+}
+
+export function addRow(moments: RunningMoments, row: Row): void {
+  const { mean, squares } = moments;
+  moments.count++;
+  for (let i = 0; i < row.length; i++) {
+    const before = row[i]! - mean[i]!;
+    mean[i]! += before / moments.count;
+    squares[i]! += before * (row[i]! - mean[i]!);
+  }
+}
+
+/** (x − mean) / σ, or x if fewer than two rows have been seen; clipped in both cases. */
+export function normalised({ count, mean, squares }: RunningMoments, row: Row): Row {
+  return row.map((value, i) => {
+    const scaled = count < 2 ? value : (value - mean[i]!) / (Math.sqrt(squares[i]! / (count - 1)) + 1e-8);
+    return Math.min(bound, Math.max(-bound, scaled));
+  });
+}
+
+/** @throws UserError for text observations */
+export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): number {
+  if (space.kind === 'text')
+    throw new UserError({
+      field: 'environment',
+      value: id,
+      message: 'its observations are text',
+      remedy: 'train a language model (model)',
+    });
+  return space.kind === 'discrete' ? space.n : dimensionsOf(space);
+}
+
+/** Converts an observation to a row of numbers; discrete ones are one-hot encoded. */
+export function rowOf(observation: Observation, space: Space): Row {
+  if (space.kind !== 'discrete') return Float64Array.from(observation as readonly number[]);
+  const row = new Float64Array(space.n);
+  row[(observation as number) - (space.start ?? 0)] = 1;
+  return row;
 }

@@ -1,41 +1,33 @@
 /** Proximal policy optimization with a clipped ratio (Schulman et al. 2017, arXiv:1707.06347). */
 import { createGenerator, shuffled } from '../../../../src/random/generator.js';
-import { dot } from '../../../../src/search/vectors.js';
+import { dot } from '../../../../src/search/linear-algebra.js';
 import { adamWStep, type Moments } from '../../../engine/optimisers.js';
 import { clipFactor } from '../../../engine/training-session.js';
-import type { HeadSlope } from '../network/head.js';
 import type { NumericNetwork } from '../network/network.js';
-import type { NumericPolicy } from '../network/policy.js';
-import type { Batch } from './batch.js';
-import { valueLoss } from './value-function.js';
+import type { HeadSlope, NumericPolicy } from '../network/policy.js';
+import type { Batch } from './values.js';
+import { valueLoss } from './values.js';
 
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
   /** Most that a value may move from its value before the update; undefined means no limit. */
   readonly valueClip?: number | undefined;
-  /** Number of passes over the batch. */
   readonly epochs: number;
-  /** Environment steps per minibatch. */
   readonly minibatchSteps: number;
-  /** Coefficient of the entropy bonus. */
   readonly entropy: number;
-  /** Coefficient of the value loss. */
   readonly valueFactor: number;
-  /** Each network's gradient is clipped to this norm. */
   readonly maxGradientNorm: number;
 }
 
 /** Adam in PyTorch's form, with the ε of OpenAI Baselines. */
 const adam = { betas: [0.9, 0.999], epsilon: 1e-5, weightDecay: 0 } as const;
 
-/** What PPO updates, in place. */
 export interface PpoState {
   readonly theta: Float64Array;
   readonly valueTheta: Float64Array;
   readonly moments: Moments;
   readonly valueMoments: Moments;
-  /** Adam steps so far. */
   adamSteps: number;
 }
 
@@ -46,7 +38,6 @@ export interface PpoLoss {
   readonly entropy: number;
   /** Mean of (ratio − 1) − log ratio: a low-variance estimate of the KL divergence. */
   readonly kl: number;
-  /** Fraction of steps with a clipped ratio. */
   readonly clipShare: number;
   readonly gradient: Float64Array;
   readonly valueGradient: Float64Array;
@@ -104,10 +95,7 @@ function added(a: HeadSlope, factor: number, b: HeadSlope): HeadSlope {
   return { outputs: sum(a.outputs, b.outputs), own: sum(a.own, b.own) };
 }
 
-/**
- * Takes one Adam step, updating the state in place.
- * @returns the norm of the policy's gradient before clipping
- */
+/** Takes one Adam step in place. Returns the norm of the policy's gradient before clipping. */
 export function ppoStep(
   state: PpoState,
   { gradient, valueGradient }: Pick<PpoLoss, 'gradient' | 'valueGradient'>,
@@ -132,13 +120,9 @@ export function ppoStep(
   return norm;
 }
 
-/** Statistics of an update: means over minibatches. */
 export type PpoUpdate = Omit<PpoLoss, 'gradient' | 'valueGradient'> & { readonly gradientNorm: number };
 
-/**
- * Runs all epochs on a batch; the seed determines the order of its steps.
- * @returns means over the last epoch
- */
+/** Runs all epochs in an order given by the seed. Returns means over the last epoch. */
 export async function ppoUpdate(
   networks: Networks,
   state: PpoState,

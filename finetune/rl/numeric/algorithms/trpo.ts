@@ -2,11 +2,9 @@
  * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): a step along the natural gradient with a
  * KL divergence of `maxKl` to second order, halved until the actual gain and divergence are acceptable.
  */
-
-import { dot, plus } from '../../../../src/search/vectors.js';
-import type { Distributions } from '../network/head.js';
-import type { NumericPolicy } from '../network/policy.js';
-import type { Batch } from './batch.js';
+import { dot, plus } from '../../../../src/search/linear-algebra.js';
+import type { Distributions, NumericPolicy } from '../network/policy.js';
+import type { Batch } from './values.js';
 
 export interface TrpoSettings {
   /** δ, in nats. */
@@ -30,15 +28,11 @@ export interface TrpoUpdate {
   readonly gain: number;
   readonly kl: number;
   readonly entropy: number;
-  /** Number of halvings; undefined if no step was accepted. */
   readonly backtracks: number | undefined;
   readonly gradientNorm: number;
 }
 
-/**
- * Returns v ↦ F·v + damping·v. F = Jᵀ·M·J is the policy's Fisher matrix on the batch, with M the Fisher
- * matrix of the head.
- */
+/** v ↦ Jᵀ·M·J·v + damping·v, with M the Fisher matrix of the head on the batch. */
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,
@@ -86,7 +80,6 @@ function surrogateOf(
   return logs.reduce((sum, log, n) => sum + Math.exp(log - before[n]!) * advantages[n]!, 0) / logs.length;
 }
 
-/** Gradient of the surrogate at the policy that played the batch. */
 export function policyGradient(
   policy: NumericPolicy,
   theta: Float64Array,

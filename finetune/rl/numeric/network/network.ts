@@ -1,6 +1,7 @@
 /** A differentiable function from rows of inputs to rows of outputs, run by ONNX Runtime. */
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { GraphBuilder, type Precision, type Value } from '../../../../src/models/local/graph/graph.js';
+import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { gradients } from '../../../engine/autodiff.js';
 import { elementCount, type ParameterShape } from '../../../engine/trainable.js';
 
@@ -8,7 +9,6 @@ export type Row = Float64Array;
 
 export interface NetworkDefinition {
   readonly parameters: readonly ParameterShape[];
-  /** Outputs per row. */
   readonly outputs: number;
   readonly precision: Precision;
   /** Number of rows, starting at `from`, to compute together; at least one. */
@@ -25,7 +25,6 @@ export interface NetworkDefinition {
 export interface NumericNetwork {
   readonly parameters: readonly ParameterShape[];
   readonly outputs: number;
-  /** Length of θ. */
   readonly size: number;
   /** @returns y [N × outputs] */
   forward(theta: Float64Array, rows: readonly Row[]): Promise<Float64Array>;
@@ -38,7 +37,6 @@ export interface NumericNetwork {
 
 type Purpose = 'forward' | 'vectorJacobian' | 'jacobianVector';
 
-/** @param threads number of CPU threads */
 export function openNetwork(definition: NetworkDefinition, threads: number): NumericNetwork {
   const { parameters, outputs, precision } = definition;
   const sessions = new Map<Purpose, Promise<ort.InferenceSession>>();
@@ -51,7 +49,6 @@ export function openNetwork(definition: NetworkDefinition, threads: number): Num
   const tensors = (prefix: string, values: Float64Array) => split(values, definition, prefix);
   const tensor = (values: Float64Array, width: number) =>
     new ort.Tensor(precision, inPrecision(values, precision), [values.length / width, width]);
-  /** Runs all rows in batches. */
   async function each(
     purpose: Purpose,
     rows: readonly Row[],
@@ -172,4 +169,75 @@ function split(
     offset += part.length;
   }
   return tensors;
+}
+
+export interface Layers {
+  readonly inputs: number;
+  readonly hidden: readonly number[];
+  readonly outputs: number;
+  readonly activation: 'tanh' | 'relu';
+}
+
+/** Larger batches no longer fit into the CPU caches. */
+const rowsAtOnce = 2048;
+
+export function mlpDefinition(layers: Layers): NetworkDefinition {
+  const { inputs, outputs } = layers;
+  return {
+    parameters: layerShapes(layers),
+    outputs,
+    precision: 'float64',
+    rowsAtOnce: () => rowsAtOnce,
+    emit: (g, parameters) =>
+      emitLayers(g, g.input('x', 'float64', ['B', inputs]), parameters, layers.activation),
+    feeds: (rows) => ({ x: new ort.Tensor('float64', joined(rows, inputs), [rows.length, inputs]) }),
+  };
+}
+
+/** Weight [out, in] and bias [out] of each layer, like PyTorch's `nn.Linear`. */
+export function layerShapes({ inputs, hidden, outputs }: Layers): ParameterShape[] {
+  const widths = [inputs, ...hidden, outputs];
+  return widths.slice(1).flatMap((out, i) => [
+    { name: `layers.${i}.weight`, shape: [out, widths[i]!] },
+    { name: `layers.${i}.bias`, shape: [out] },
+  ]);
+}
+
+/** Emits the layers on x [B, inputs]; the last one has no activation. */
+export function emitLayers(
+  g: GraphBuilder,
+  x: Value,
+  parameters: ReadonlyMap<string, Value>,
+  activation: Layers['activation'],
+): Value {
+  let y = x;
+  for (let i = 0; parameters.has(`layers.${i}.weight`); i++) {
+    if (i > 0) y = g.op(activation === 'tanh' ? 'Tanh' : 'Relu', [y]);
+    const weight = parameters.get(`layers.${i}.weight`)!;
+    y = g.op('Gemm', [y, weight, parameters.get(`layers.${i}.bias`)!], { transB: 1 });
+  }
+  return y;
+}
+
+/**
+ * Initial values: uniform in ±1/√in like PyTorch's linear layers. The last layer's weights are a tenth of
+ * that and its bias is 0, so the initial policy hardly depends on the observation.
+ */
+export function initialLayers(layers: Layers, random: RandomGenerator): Float64Array {
+  const shapes = layerShapes(layers);
+  const values = shapes.flatMap(({ shape }, i) => {
+    const bound = 1 / Math.sqrt(shapes[i - (i % 2)]!.shape[1]!);
+    const last = i >= shapes.length - 2;
+    const factor = last ? (shape.length === 2 ? 0.1 : 0) : 1;
+    return Array.from({ length: elementCount(shape) }, () => factor * random.uniform(-bound, bound));
+  });
+  return Float64Array.from(values);
+}
+
+export function joined(rows: readonly Row[], width: number): Float64Array {
+  const all = new Float64Array(rows.length * width);
+  rows.forEach((row, i) => {
+    all.set(row, i * width);
+  });
+  return all;
 }

@@ -1,9 +1,8 @@
 /** A stochastic policy: a network, and the action distribution given by its outputs. */
 import { UserError } from '../../../../src/base/errors.js';
-import type { EnvironmentSpec } from '../../../../src/environments/environment.js';
-import { categoricalHead } from './categorical.js';
-import { gaussianHead } from './gaussian.js';
-import type { Distributions, Head, HeadSlope } from './head.js';
+import type { Action, EnvironmentSpec } from '../../../../src/environments/environment.js';
+import type { RandomGenerator } from '../../../../src/random/generator.js';
+import { firstLargest } from '../../../../src/statistics/descriptive.js';
 import type { NumericNetwork, Row } from './network.js';
 
 /** θ has the network's parameters, then the head's own. */
@@ -42,8 +41,8 @@ export function createPolicy(network: NumericNetwork, head: Head): NumericPolicy
 }
 
 /**
- * A Gaussian for a box (standard deviations don't depend on the observation), a softmax for discrete actions.
- * @param logDeviation natural logarithm of the initial standard deviations
+ * A Gaussian for a box, a softmax for discrete actions.
+ * @param logDeviation natural logarithm of the initial standard deviations, which don't depend on the observation
  * @throws UserError for other action spaces
  */
 export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: number): Head {
@@ -57,8 +56,171 @@ export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: n
       throw new UserError({
         field: 'environment',
         value: id,
-        message: `its actions are ${actionSpace.kind === 'text' ? 'texts' : 'several choices at once'}, for which there is no head`,
-        remedy: 'name an environment with discrete or continuous actions',
+        message: `its actions are ${actionSpace.kind === 'text' ? 'texts' : 'several choices at once'}, which numeric policies don't support`,
+        remedy: 'choose an environment with discrete or continuous actions',
       });
   }
+}
+
+/** A change or gradient with respect to the outputs [N × outputs] and the head's own parameters. */
+export interface HeadSlope {
+  readonly outputs: Float64Array;
+  readonly own: Float64Array;
+}
+
+/** Outputs [N × outputs] and own parameters of N distributions. */
+export type Distributions = HeadSlope;
+
+/** A family of distributions over actions. `actions` has [N × width] numbers; means are over the N rows. */
+interface Head {
+  readonly outputs: number;
+  readonly width: number;
+  /** Initial values of the head's own parameters, which don't depend on the observation. */
+  readonly initial: Float64Array;
+  sample(one: Distributions, random: RandomGenerator): Float64Array;
+  mode(one: Distributions): Float64Array;
+  toAction(values: Float64Array): Action;
+  /** log π(a|s): [N] */
+  logProbabilities(of: Distributions, actions: Float64Array): Float64Array;
+  /** Gradient of Σ weights·log π(a|s). */
+  slopeOfLogProbabilities(of: Distributions, actions: Float64Array, weights: Float64Array): HeadSlope;
+  entropy(of: Distributions): number;
+  slopeOfEntropy(of: Distributions): HeadSlope;
+  /** Mean of KL(before ‖ after) in nats. */
+  divergence(before: Distributions, after: Distributions): number;
+  /** Multiplies a change by the Hessian of the divergence at `after` = `before`. */
+  fisher(of: Distributions, change: HeadSlope): HeadSlope;
+}
+
+/** A softmax over discrete actions. The outputs are logits; an action is represented by its index. */
+function categoricalHead(actions: number, firstAction: number): Head {
+  const none = () => new Float64Array(0);
+  const count = ({ outputs }: Distributions) => outputs.length / actions;
+  return {
+    outputs: actions,
+    width: 1,
+    initial: none(),
+    sample: ({ outputs }, random) =>
+      Float64Array.of(random.categorical([...exponents(logSoftmax(outputs.subarray(0, actions), actions))])),
+    mode: ({ outputs }) => Float64Array.of(firstLargest([...outputs.subarray(0, actions)])),
+    toAction: ([place]) => place! + firstAction,
+    logProbabilities(of, chosen) {
+      const logs = logSoftmax(of.outputs, actions);
+      return chosen.map((place, n) => logs[n * actions + place]!);
+    },
+    slopeOfLogProbabilities({ outputs }, chosen, weights) {
+      const slope = exponents(logSoftmax(outputs, actions));
+      for (let i = 0; i < slope.length; i++) {
+        const n = Math.floor(i / actions);
+        slope[i] = weights[n]! * ((chosen[n] === i % actions ? 1 : 0) - slope[i]!);
+      }
+      return { outputs: slope, own: none() };
+    },
+    entropy(of) {
+      const logs = logSoftmax(of.outputs, actions);
+      return -logs.reduce((sum, log) => sum + Math.exp(log) * log, 0) / count(of);
+    },
+    slopeOfEntropy(of) {
+      const logs = logSoftmax(of.outputs, actions);
+      const slope = new Float64Array(logs.length);
+      for (let from = 0; from < logs.length; from += actions) {
+        let mean = 0;
+        for (let i = from; i < from + actions; i++) mean += Math.exp(logs[i]!) * logs[i]!;
+        for (let i = from; i < from + actions; i++)
+          slope[i] = (Math.exp(logs[i]!) * (mean - logs[i]!)) / count(of);
+      }
+      return { outputs: slope, own: none() };
+    },
+    divergence(before, after) {
+      const logs0 = logSoftmax(before.outputs, actions);
+      const logs1 = logSoftmax(after.outputs, actions);
+      const sum = logs0.reduce((total, log, i) => total + Math.exp(log) * (log - logs1[i]!), 0);
+      return sum / count(before);
+    },
+    fisher(of, change) {
+      const shares = exponents(logSoftmax(of.outputs, actions));
+      const product = new Float64Array(shares.length);
+      for (let from = 0; from < shares.length; from += actions) {
+        let mean = 0;
+        for (let i = from; i < from + actions; i++) mean += shares[i]! * change.outputs[i]!;
+        for (let i = from; i < from + actions; i++)
+          product[i] = (shares[i]! * (change.outputs[i]! - mean)) / count(of);
+      }
+      return { outputs: product, own: none() };
+    },
+  };
+}
+
+const exponents = (logs: Float64Array) => logs.map(Math.exp);
+
+function logSoftmax(logits: Float64Array, width: number): Float64Array {
+  const logs = new Float64Array(logits.length);
+  for (let from = 0; from < logits.length; from += width) {
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let i = from; i < from + width; i++) largest = Math.max(largest, logits[i]!);
+    let sum = 0;
+    for (let i = from; i < from + width; i++) sum += Math.exp(logits[i]! - largest);
+    const normalizer = largest + Math.log(sum);
+    for (let i = from; i < from + width; i++) logs[i] = logits[i]! - normalizer;
+  }
+  return logs;
+}
+
+const logRootTau = 0.5 * Math.log(2 * Math.PI);
+
+/** Independent normal distributions. The outputs are the means μ; the head's own parameters are log σ. */
+function gaussianHead(dimensions: number, logDeviation: number): Head {
+  const width = dimensions;
+  const count = ({ outputs }: Distributions) => outputs.length / width;
+  return {
+    outputs: width,
+    width,
+    initial: new Float64Array(width).fill(logDeviation),
+    sample: ({ outputs, own }, random) =>
+      Float64Array.from({ length: width }, (_, a) => outputs[a]! + Math.exp(own[a]!) * random.normal()),
+    mode: ({ outputs }) => outputs.slice(0, width),
+    toAction: (values) => [...values],
+    logProbabilities(of, actions) {
+      const inverse = of.own.map((log) => Math.exp(-log));
+      return Float64Array.from({ length: count(of) }, (_, n) => {
+        let sum = 0;
+        for (let a = 0; a < width; a++) {
+          const z = (actions[n * width + a]! - of.outputs[n * width + a]!) * inverse[a]!;
+          sum -= 0.5 * z * z + logRootTau + of.own[a]!;
+        }
+        return sum;
+      });
+    },
+    slopeOfLogProbabilities({ outputs, own }, actions, weights) {
+      const inverse = own.map((log) => Math.exp(-log));
+      const slope = { outputs: new Float64Array(outputs.length), own: new Float64Array(width) };
+      for (let i = 0; i < outputs.length; i++) {
+        const a = i % width;
+        const weight = weights[(i - a) / width]!;
+        const z = (actions[i]! - outputs[i]!) * inverse[a]!;
+        slope.outputs[i] = weight * z * inverse[a]!;
+        slope.own[a]! += weight * (z * z - 1);
+      }
+      return slope;
+    },
+    entropy: ({ own }) => own.reduce((sum, log) => sum + log + logRootTau + 0.5, 0),
+    slopeOfEntropy: ({ outputs }) => ({
+      outputs: new Float64Array(outputs.length),
+      own: new Float64Array(width).fill(1),
+    }),
+    divergence(before, after) {
+      let sum = 0;
+      for (let i = 0; i < before.outputs.length; i++) {
+        const a = i % width;
+        const [log0, log1] = [before.own[a]!, after.own[a]!];
+        const shift = before.outputs[i]! - after.outputs[i]!;
+        sum += log1 - log0 + (Math.exp(2 * log0) + shift * shift) / (2 * Math.exp(2 * log1)) - 0.5;
+      }
+      return sum / count(before);
+    },
+    fisher: (of, change) => ({
+      outputs: change.outputs.map((value, i) => (value * Math.exp(-2 * of.own[i % width]!)) / count(of)),
+      own: change.own.map((value) => 2 * value),
+    }),
+  };
 }

@@ -4,23 +4,22 @@ import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildDecoder } from '../../../../src/models/local/graph/decoder.js';
 import type { GraphBuilder, Precision, Value } from '../../../../src/models/local/graph/graph.js';
-import { normalised } from '../../../../src/models/local/graph/norm.js';
 import {
   decoderTensors,
+  normalised,
   type ParameterSource,
   storedParameters,
 } from '../../../../src/models/local/graph/parameters.js';
 import { openTextEncoder } from '../../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import type { StoredTensors } from '../../../../src/models/local/weights/safetensors.js';
 import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { storedModel } from '../../../engine/first-values.js';
 import { elementCount, inputParameters, type ParameterShape } from '../../../engine/trainable.js';
-import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './mlp.js';
 import type { NetworkDefinition, Row } from './network.js';
+import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './network.js';
 
-/** How the decoder reads numbers. */
 export type Reading =
   /** As text, separated by spaces. */
   | { readonly kind: 'text'; readonly decimals: number }
@@ -32,11 +31,9 @@ export interface Decoder {
   readonly config: DecoderConfig;
   readonly weights: StoredTensors;
   readonly reading: Reading;
-  /** Length of an observation. */
   readonly inputs: number;
 }
 
-/** Tokens read in one batch. */
 const tokensAtOnce = 4096;
 
 /** @throws UserError if the directory has no model, or observations exceed its context */
@@ -46,7 +43,6 @@ export function openDecoder(path: string, reading: Reading, inputs: number): Dec
   return { path, config, weights: openWeights(path), reading, inputs };
 }
 
-/** The decoder with the perceptron on top; all weights are trained. */
 export function transformerDefinition(
   decoder: Decoder,
   layers: Layers,
@@ -96,10 +92,7 @@ export function frozenDefinition(decoder: Decoder, precision: Precision): Networ
   };
 }
 
-/**
- * Initial values of the vectors for numbers, with the same scale as GPT-2's token embeddings; empty if
- * observations are read as text.
- */
+/** Vectors for numbers, with the scale of GPT-2's token embeddings; empty if observations are read as text. */
 export function initialNumbers(decoder: Decoder, random: RandomGenerator): Float64Array {
   const count = numberShapes(decoder).reduce((sum, { shape }) => sum + elementCount(shape), 0);
   return Float64Array.from({ length: count }, () => 0.02 * random.normal());
@@ -114,10 +107,7 @@ function numberShapes({ reading, inputs, config }: Decoder): ParameterShape[] {
   ];
 }
 
-/**
- * The decoder tensors that features depend on: without the head, and without the token embedding if numbers
- * aren't read as text.
- */
+/** The tensors that features depend on: without the head, and without the embedding unless numbers are text. */
 function trainedTensors({ config, reading }: Decoder): ParameterShape[] {
   const unread = [`${config.modules.head}.weight`];
   if (reading.kind === 'embeddings') unread.push(`${config.modules.embedding}.weight`);
@@ -214,7 +204,6 @@ function textReader(decoder: Decoder, decimals: number): Reader {
   };
 }
 
-/** Formats a row as numbers separated by spaces. */
 function observationText(row: Row, decimals: number): string {
   return Array.from(row, (value) => (Number(value.toFixed(decimals)) + 0).toFixed(decimals)).join(' ');
 }
@@ -228,7 +217,7 @@ function tooLong(path: string, tokens: number, { contextTokens }: DecoderConfig)
   return new UserError({
     field: 'policy.path',
     value: path,
-    message: `an observation has ${tokens} tokens, and the context of this model ${contextTokens}`,
-    remedy: 'write fewer decimals (policy.decimals), or name a model with a longer context',
+    message: `an observation has ${tokens} tokens, more than the context of ${contextTokens}`,
+    remedy: 'lower policy.decimals, or choose a model with a longer context',
   });
 }

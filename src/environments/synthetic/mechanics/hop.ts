@@ -1,25 +1,115 @@
 import type { RandomGenerator } from '../../../random/generator.js';
-import { chance, type Draw, integerBetween, logUniform } from '../distributions.js';
-import { drawControllerHint } from '../hints.js';
-import { type CreatureParts, createCreature, type Rod } from './creature.js';
+import { largest } from '../../../statistics/descriptive.js';
+import { chance, type Draw, drawControllerHint, integerBetween, logUniform } from '../distributions.js';
+import type { Plant } from '../plant.js';
 import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from './mechanical-task.js';
+
+/** A spring between two nodes with a rest length, which a muscle can change. */
+interface Rod {
+  readonly from: number;
+  readonly to: number;
+  readonly length: number;
+  /** Maximum change of a muscle's rest length, as a share of it; 0 for a bone. */
+  readonly range: number;
+}
+
+/** Point masses in a vertical plane above a floor, connected by rods. */
+interface CreatureParts {
+  readonly masses: readonly number[];
+  readonly rods: readonly Rod[];
+  /** Force per unit of stretch, and per unit of its rate of change. */
+  readonly stiffness: number;
+  readonly damping: number;
+  readonly gravity: number;
+  /** Friction coefficient of the floor: maximum sideways force per unit of its upward force. */
+  readonly grip: number;
+  readonly seconds: number;
+  /** Share of the difference to the target length that a muscle covers in one step. */
+  readonly quickness: number;
+}
+
+/** Number of integration substeps per step; contact is stiff. */
+const substeps = 5;
+/** Below this sideways velocity, friction is viscous and feet creep. */
+const creeping = 0.05;
+const fastest = 50;
+
+/**
+ * Newton's equations by the semi-implicit Euler method. The floor at height 0 pushes like a damped spring and
+ * has friction. State: x, y and their velocities for each node, then each muscle's change of length relative
+ * to its range. A push is the target value of the latter.
+ */
+export function createCreature({
+  damping,
+  gravity,
+  grip,
+  masses,
+  quickness,
+  rods,
+  seconds,
+  stiffness,
+}: CreatureParts): Plant {
+  const nodes = masses.length;
+  const muscles = rods.flatMap(({ range }, rod) => (range > 0 ? [rod] : []));
+  const muscleOf = rods.map((_, rod) => muscles.indexOf(rod));
+  const tail = 4 * nodes;
+  const step = seconds / substeps;
+  const force = new Float64Array(2 * nodes);
+  const heaviest = largest(masses);
+  // As stiff as the step size allows, so that feet sink in and bounce only a little.
+  const [floor, floorDamping] = [0.15 * heaviest * step ** -2, 0.3 * heaviest * step ** -1];
+  return {
+    dimension: tail + muscles.length,
+    driven: muscles.map((_, i) => tail + i),
+    angles: [],
+    advance(state, push) {
+      for (let i = tail; i < state.length; i++) {
+        const wanted = Math.min(1, Math.max(-1, push[i]!));
+        state[i]! += quickness * (wanted - state[i]!);
+      }
+      for (let part = 0; part < substeps; part++) {
+        for (let i = 0; i < nodes; i++) {
+          const [y, vx, vy] = [state[4 * i + 1]!, state[4 * i + 2]!, state[4 * i + 3]!];
+          const up = y < 0 ? Math.max(0, -floor * y - floorDamping * vy) : 0;
+          force[2 * i] = (-grip * up * vx) / (Math.abs(vx) + creeping);
+          force[2 * i + 1] = up - gravity * masses[i]!;
+        }
+        for (let rod = 0; rod < rods.length; rod++) {
+          const { from, length, range, to } = rods[rod]!;
+          const [a, b] = [4 * from, 4 * to];
+          const [dx, dy] = [state[b]! - state[a]!, state[b + 1]! - state[a + 1]!];
+          const apart = Math.sqrt(dx * dx + dy * dy) + 1e-9;
+          const [ux, uy] = [dx / apart, dy / apart];
+          const wanted = range > 0 ? length * (1 + range * state[tail + muscleOf[rod]!]!) : length;
+          const parting = ux * (state[b + 2]! - state[a + 2]!) + uy * (state[b + 3]! - state[a + 3]!);
+          const pull = stiffness * (apart - wanted) + damping * parting;
+          force[2 * from]! += pull * ux;
+          force[2 * from + 1]! += pull * uy;
+          force[2 * to]! -= pull * ux;
+          force[2 * to + 1]! -= pull * uy;
+        }
+        for (let i = 0; i < nodes; i++) {
+          for (let axis = 0; axis < 2; axis++) {
+            const velocity = state[4 * i + 2 + axis]! + (step * force[2 * i + axis]!) / masses[i]!;
+            const bounded = Math.min(fastest, Math.max(-fastest, velocity));
+            state[4 * i + 2 + axis] = bounded;
+            state[4 * i + axis]! += step * bounded;
+          }
+        }
+      }
+    },
+  };
+}
 
 type Place = readonly [x: number, y: number];
 
-/**
- * A body of rods and muscles on one or two feet that must move forward without falling. Each step earns the alive bonus
- * and, in most draws, the speed, minus the effort. An episode ends when the body has sunk too low.
- */
+/** A body of rods and muscles that must move forward without falling. Reward: alive bonus, mostly speed − effort. */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);
   const nodes = places.length;
   const parts = drawCreature(random, places);
   const plant = createCreature(parts);
-  const actuators = drawMotors(
-    random,
-    plant,
-    plant.driven.map(() => 1),
-  );
+  const actuators = drawMotors(random, plant, 1);
   const height = (state: Float64Array) => {
     let sum = 0;
     for (let i = 0; i < nodes; i++) sum += state[4 * i + 1]!;

@@ -1,9 +1,23 @@
 import type { RandomGenerator } from '../../../random/generator.js';
-import type { Action, LinearHint, Observation, Space, Task, TaskStep } from '../../environment.js';
-import { symmetricBox } from '../../environment.js';
+import {
+  type Action,
+  type LinearHint,
+  type Observation,
+  type Space,
+  symmetricBox,
+  type Task,
+  type TaskStep,
+} from '../../environment.js';
 import { type Actuators, actionSpace, applyAction } from '../actuators.js';
-import { chance, logUniform, permutation, randomSign, rotation } from '../distributions.js';
-import { drawSolutionScale } from '../hints.js';
+import type { Judge } from '../controlled-task.js';
+import {
+  chance,
+  drawSolutionScale,
+  logUniform,
+  permutation,
+  randomSign,
+  rotation,
+} from '../distributions.js';
 import type { Plant } from '../plant.js';
 
 /** The parts of a mechanical task: dynamics, initial states, observations and rewards. */
@@ -17,8 +31,7 @@ export interface MechanicalParts {
   /** Measurements of order 1. */
   measure(state: Float64Array): readonly number[];
   readonly sensing: (measured: readonly number[]) => number[];
-  /** @param effort see `applyAction` */
-  judge(state: Float64Array, effort: number): Pick<TaskStep, 'reward' | 'terminated'>;
+  readonly judge: Judge;
 }
 
 export class MechanicalTask implements Task {
@@ -60,13 +73,14 @@ export class MechanicalTask implements Task {
   }
 }
 
-/**
- * Motors that push each driven coordinate separately: forwards, backwards and sometimes not at all, or continuously.
- * @param strengths maximum push of each driven coordinate; more than two driven coordinates always get continuous
- * motors
- */
-export function drawMotors(random: RandomGenerator, plant: Plant, strengths: readonly number[]): Actuators {
+/** Motors that push each driven coordinate separately; more than two are continuous. @param strengths of a push */
+export function drawMotors(
+  random: RandomGenerator,
+  plant: Plant,
+  strengths: number | readonly number[],
+): Actuators {
   const { dimension: n, driven } = plant;
+  const strengthOf = (i: number) => (typeof strengths === 'number' ? strengths : strengths[i]!);
   const kind = driven.length > 2 || chance(random, 0.5) ? 'continuous' : 'discrete';
   const bound = random.choice([0.4, 1, 1, 1, 2, 3]);
   const countsExcess = chance(random, 0.3);
@@ -75,7 +89,7 @@ export function drawMotors(random: RandomGenerator, plant: Plant, strengths: rea
   const count = kind === 'continuous' ? driven.length : 2 * driven.length + rests;
   const pushes = new Float64Array(count * n);
   for (const [i, coordinate] of driven.entries()) {
-    const push = sides[i]! * strengths[i]!;
+    const push = sides[i]! * strengthOf(i);
     if (kind === 'continuous') pushes[i * n + coordinate] = push;
     else {
       pushes[2 * i * n + coordinate] = push;
@@ -88,10 +102,7 @@ export function drawMotors(random: RandomGenerator, plant: Plant, strengths: rea
 /** A measurement of 1 / `steepness` gives an action at its bound. */
 const steepness = 2;
 
-/**
- * What a policy sees of `count` measurements of order 1: scaled so that weights of the drawn size solve the
- * task, possibly reordered, mixed or offset. Values are float32.
- */
+/** What a policy sees: measurements scaled so that weights of the drawn size solve the task, or reordered or mixed. */
 export function drawSensing(
   random: RandomGenerator,
   count: number,
@@ -112,3 +123,61 @@ export function drawSensing(
       return Math.fround(factor * value + (offset[i] ?? 0));
     });
 }
+
+/** In a third of the draws with continuous actions, motors have a dead zone or lag behind. */
+export function drawImperfection(random: RandomGenerator, task: Task): Task {
+  const [kind, size] = [random.random(), logUniform(random, 0.02, 0.3)];
+  const { actionSpace } = task;
+  if (actionSpace.kind !== 'box' || kind > 1 / 3) return task;
+  const bound = actionSpace.high[0]!;
+  return chance(random, 0.5) ? deadened(task, size * bound) : lagging(task, 0.2 + 2 * size);
+}
+
+/** Action components within ± `width` count as 0; beyond, they are reduced by `width`. */
+export function deadened(task: Task, width: number): Task {
+  const felt = (value: number) => Math.sign(value) * Math.max(0, Math.abs(value) - width);
+  return acting(task, { begin: () => undefined, act: (action) => (action as readonly number[]).map(felt) });
+}
+
+/** In each step, the motors cover this share of the difference to the action, starting from 0. */
+export function lagging(task: Task, rate: number): Task {
+  let at: number[] = [];
+  return acting(task, {
+    begin: () => {
+      at = [];
+    },
+    act: (action) => {
+      at = (action as readonly number[]).map((wanted, i) => (at[i] ?? 0) + rate * (wanted - (at[i] ?? 0)));
+      return at;
+    },
+  });
+}
+
+/** Executes the action from `steps` steps ago; until then, the first action. */
+export function delayed(task: Task, steps: number): Task {
+  let waiting: Action[] = [];
+  return acting(task, {
+    begin: () => {
+      waiting = [];
+    },
+    act: (action) => {
+      waiting.push(action);
+      return waiting.length > steps ? waiting.shift()! : waiting[0]!;
+    },
+  });
+}
+
+interface Motors {
+  begin(): void;
+  act(action: Action): Action;
+}
+
+const acting = (task: Task, { act, begin }: Motors): Task => ({
+  observationSpace: task.observationSpace,
+  actionSpace: task.actionSpace,
+  reset(random) {
+    begin();
+    return task.reset(random);
+  },
+  step: (action) => task.step(act(action)),
+});

@@ -1,22 +1,127 @@
-/** A house with a task: goals that count once reached, and mistakes that end the game. */
+/** A house with a task: goals that count once reached, mistakes that end the game, and the texts. */
+import { append } from '../../../base/append.js';
 import type { TextGame, TextTurn } from '../text-game.js';
-import type { Deed } from './commands.js';
 import { House } from './house.js';
-import type { HousePlan } from './plan.js';
-import { deedText, roomText } from './words.js';
+import { directions, type HouseAction, type HousePlan, type Location } from './plan.js';
+
+/** `a coin, an apple and a knife` */
+function inWords(names: readonly string[]): string {
+  const words = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
+}
+
+/** The thing's name, with how it was cut and cooked. */
+function thingName({ plan, cuts, cooked }: House, thing: number): string {
+  const { name } = plan.things[thing]!;
+  const cut = cuts[thing]! === 'uncut' ? '' : `${cuts[thing]!} `;
+  const heat = cooked[thing]! === 'raw' ? '' : `${cooked[thing]!} `;
+  return cut + heat + name;
+}
+
+function roomText(house: House): string {
+  const { plan, room } = house;
+  const sentences = [`You are in the ${plan.rooms[room]!.name}.`];
+  const inRoom = house.placesHere;
+  if (inRoom.length > 0) {
+    const verb = inRoom.length > 1 ? 'are' : 'is';
+    sentences.push(`Here ${verb} ${inWords(inRoom.map((place) => placeName(house, place)))}.`);
+  }
+  for (const place of inRoom) append(sentences, contentsText(house, place));
+  const floor = thingsOf(house, (at) => at.kind === 'floor' && at.room === room);
+  if (floor.length > 0) sentences.push(`On the floor ${lies(house, floor)}.`);
+  return [...sentences, ...exitTexts(house)].join(' ');
+}
+
+function placeName({ plan, places }: House, place: number): string {
+  const { name, kind } = plan.places[place]!;
+  return kind === 'surface' || places[place] === 'open' ? name : `${places[place]!} ${name}`;
+}
+
+function contentsText(house: House, place: number): string[] {
+  if (house.places[place] !== 'open') return [];
+  const { name, kind } = house.plan.places[place]!;
+  const inside = thingsOf(house, (at) => at.kind === 'place' && at.place === place);
+  const word = kind === 'surface' ? 'On' : 'In';
+  if (inside.length > 0) return [`${word} the ${name} ${lies(house, inside)}.`];
+  return kind === 'surface' ? [] : [`The ${name} is empty.`];
+}
+
+function thingsOf({ things }: House, isThere: (at: Location) => boolean): number[] {
+  const found: number[] = [];
+  for (let thing = 0; thing < things.length; thing++) if (isThere(things[thing]!)) found.push(thing);
+  return found;
+}
+
+const lies = (house: House, things: readonly number[]): string =>
+  `${things.length > 1 ? 'are' : 'is'} ${inWords(things.map((thing) => thingName(house, thing)))}`;
+
+function exitTexts({ plan, room, doorsOpen }: House): string[] {
+  return directions.flatMap((direction) => {
+    const exit = plan.rooms[room]!.exits[direction];
+    if (exit === undefined) return [];
+    if (exit.door === undefined) return [`A way leads ${direction}.`];
+    const state = doorsOpen[exit.door]! ? 'open' : 'closed';
+    return [`To the ${direction} is ${inWords([`${state} ${plan.doors[exit.door]!.name}`])}.`];
+  });
+}
+
+function inventoryText(house: House): string {
+  const things = thingsOf(house, ({ kind }) => kind === 'carried');
+  const names = things.map((thing) => thingName(house, thing));
+  return `You carry ${names.length === 0 ? 'nothing' : inWords(names)}.`;
+}
+
+function responseTo(house: House, action: HouseAction): string {
+  const { plan } = house;
+  const thing = 'thing' in action ? plan.things[action.thing]!.name : '';
+  const place = 'place' in action ? plan.places[action.place]!.name : '';
+  switch (action.kind) {
+    case 'look':
+    case 'go':
+      return roomText(house);
+    case 'inventory':
+      return inventoryText(house);
+    case 'prepare':
+      return 'You make the meal and hold it in your hands.';
+    case 'open-door':
+    case 'close-door': {
+      const { door } = plan.rooms[house.room]!.exits[action.direction]!;
+      return `You ${action.kind === 'open-door' ? 'open' : 'close'} the ${plan.doors[door!]!.name}.`;
+    }
+    case 'open':
+      return [`You open the ${place}.`, ...contentsText(house, action.place)].join(' ');
+    case 'close':
+    case 'unlock':
+      return `You ${action.kind} the ${place}.`;
+    case 'pick-up':
+      return `You take the ${thing} from the floor.`;
+    case 'take':
+      return `You take the ${thing} from the ${place}.`;
+    case 'drop':
+      return `You drop the ${thing}.`;
+    case 'put':
+      return `You put the ${thing} ${plan.places[action.place]!.kind === 'surface' ? 'on' : 'in'} the ${place}.`;
+    case 'eat':
+      return `You eat the ${thing}.`;
+    case 'read':
+      return plan.things[action.thing]!.text!;
+    case 'cut':
+      return `The ${thing} is ${action.cut} now.`;
+    case 'cook':
+      return `The ${thing} is ${house.cooked[action.thing]!} now.`;
+  }
+}
 
 export interface HouseTask {
   readonly plan: HousePlan;
-  /** The player's task. */
   readonly objective: string;
   /** Each goal earns the same share of the score once it first holds. */
   readonly goals: readonly ((house: House) => boolean)[];
   /** Conditions under which the game is lost, each with the text that says why. */
   readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
-  /** Why the task refuses a deed that the house allows; undefined if it doesn't. */
-  refuses?(house: House, deed: Deed): string | undefined;
-  /** Task-specific effects of a deed. */
-  after?(house: House, deed: Deed): void;
+  /** Why the task refuses an action that the house allows; undefined if it doesn't. */
+  refuses?(house: House, action: HouseAction): string | undefined;
+  after?(house: House, action: HouseAction): void;
 }
 
 export class HouseGame implements TextGame {
@@ -69,17 +174,17 @@ export class HouseGame implements TextGame {
   }
 
   step(command: string): TextTurn {
-    const deed = this.#house.deedOf(command);
-    if (deed === undefined) return { text: "You can't do that now.", understood: false };
-    const refusal = this.#task.refuses?.(this.#house, deed);
+    const action = this.#house.actionOf(command);
+    if (action === undefined) return { text: "You can't do that now.", understood: false };
+    const refusal = this.#task.refuses?.(this.#house, action);
     if (refusal !== undefined) return { text: refusal, understood: false };
     this.#moves++;
-    this.#house.do(deed);
-    this.#task.after?.(this.#house, deed);
+    this.#house.do(action);
+    this.#task.after?.(this.#house, action);
     this.#admissible = undefined;
     const before = this.score;
     this.#judge();
-    const texts = [deedText(this.#house, deed)];
+    const texts = [responseTo(this.#house, action)];
     if (this.score > before) texts.push('Your score went up.');
     if (this.#mistake !== undefined) texts.push(`${this.#mistake} You have lost.`);
     else if (this.won) texts.push('You have won.');
@@ -88,8 +193,8 @@ export class HouseGame implements TextGame {
 
   #allowed(): readonly string[] {
     const texts: string[] = [];
-    for (const { text, deed } of this.#house.possible())
-      if (text !== texts.at(-1) && !this.#task.refuses?.(this.#house, deed)) texts.push(text);
+    for (const { text, action } of this.#house.possible())
+      if (text !== texts.at(-1) && !this.#task.refuses?.(this.#house, action)) texts.push(text);
     return texts;
   }
 

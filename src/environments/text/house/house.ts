@@ -1,23 +1,31 @@
-/** The state of a house while the player walks through it: which deeds are possible, and their effects. */
-import { type Command, commandsOf, type Deed } from './commands.js';
-import type { Cut, Heat, HousePlan, Whereabouts } from './plan.js';
+/** The state of a house, and a walk through it with full knowledge to find commands that win. */
+import {
+  type Command,
+  type Cut,
+  commandsOf,
+  type Direction,
+  directions,
+  type Heat,
+  type HouseAction,
+  type HousePlan,
+  type Location,
+} from './plan.js';
 
-const carried: Whereabouts = { kind: 'carried' };
-const gone: Whereabouts = { kind: 'gone' };
+const carried: Location = { kind: 'carried' };
+const gone: Location = { kind: 'gone' };
 
-/** How food has been cooked. */
-export type Cooked = 'raw' | Heat | 'burned';
+type Cooked = 'raw' | Heat | 'burned';
 
 export class House {
   readonly plan: HousePlan;
   readonly #commands: readonly (readonly Command[])[];
-  readonly #byText: readonly ReadonlyMap<string, readonly Deed[]>[];
+  readonly #byText: readonly ReadonlyMap<string, readonly HouseAction[]>[];
   readonly #placesOf: readonly (readonly number[])[];
   readonly #dish: number;
   room = 0;
   doorsOpen: boolean[] = [];
   places: ('open' | 'closed' | 'locked')[] = [];
-  things: Whereabouts[] = [];
+  things: Location[] = [];
   cuts: (Cut | 'uncut')[] = [];
   cooked: Cooked[] = [];
   #carried = 0;
@@ -25,7 +33,7 @@ export class House {
   constructor(plan: HousePlan) {
     this.plan = plan;
     this.#commands = commandsOf(plan);
-    this.#byText = this.#commands.map(deedsByText);
+    this.#byText = this.#commands.map(actionsByText);
     this.#placesOf = plan.rooms.map((_, room) =>
       plan.places.flatMap((place, index) => (place.room === room ? [index] : [])),
     );
@@ -44,20 +52,19 @@ export class House {
     this.#carried = this.things.filter(({ kind }) => kind === 'carried').length;
   }
 
-  /** The furniture in the player's room. */
   get placesHere(): readonly number[] {
     return this.#placesOf[this.room]!;
   }
 
   /** Sorted by text. */
   possible(): readonly Command[] {
-    return this.#commands[this.room]!.filter(({ deed }) => this.can(deed));
+    return this.#commands[this.room]!.filter(({ action }) => this.can(action));
   }
 
-  /** The deed of a command, if it is currently possible. */
-  deedOf(text: string): Deed | undefined {
+  /** The action of a command, if it is currently possible. */
+  actionOf(text: string): HouseAction | undefined {
     // If a thing and a place share a name, two commands have the same text; at most one is possible.
-    return this.#byText[this.room]!.get(text)?.find((deed) => this.can(deed));
+    return this.#byText[this.room]!.get(text)?.find((action) => this.can(action));
   }
 
   isCarried(thing: number): boolean {
@@ -73,8 +80,8 @@ export class House {
     return this.#carried >= this.plan.capacity;
   }
 
-  can(deed: Deed): boolean {
-    switch (deed.kind) {
+  can(action: HouseAction): boolean {
+    switch (action.kind) {
       case 'look':
       case 'inventory':
         return true;
@@ -83,34 +90,36 @@ export class House {
       case 'go':
       case 'open-door':
       case 'close-door':
-        return this.#canPass(deed);
+        return this.#canPass(action);
       case 'open':
-        return this.places[deed.place] === 'closed';
+        return this.places[action.place] === 'closed';
       case 'close':
-        return this.places[deed.place] === 'open';
+        return this.places[action.place] === 'open';
       case 'unlock':
-        return this.places[deed.place] === 'locked' && this.isCarried(this.plan.places[deed.place]!.key!);
+        return this.places[action.place] === 'locked' && this.isCarried(this.plan.places[action.place]!.key!);
       case 'pick-up': {
-        const at = this.things[deed.thing]!;
+        const at = this.things[action.thing]!;
         return at.kind === 'floor' && at.room === this.room && !this.isFull;
       }
       case 'read':
-        return this.isCarried(deed.thing) || this.sees(deed.thing);
+        return this.isCarried(action.thing) || this.sees(action.thing);
       case 'drop':
       case 'eat':
-        return this.isCarried(deed.thing);
+        return this.isCarried(action.thing);
       case 'cut':
-        return this.isCarried(deed.thing) && this.isCarried(deed.tool) && this.cuts[deed.thing] === 'uncut';
+        return (
+          this.isCarried(action.thing) && this.isCarried(action.tool) && this.cuts[action.thing] === 'uncut'
+        );
       case 'take':
-        return this.isIn(deed.thing, deed.place) && this.places[deed.place] === 'open' && !this.isFull;
+        return this.isIn(action.thing, action.place) && this.places[action.place] === 'open' && !this.isFull;
       case 'put':
-        return this.isCarried(deed.thing) && this.places[deed.place] === 'open';
+        return this.isCarried(action.thing) && this.places[action.place] === 'open';
       case 'cook':
-        return this.isCarried(deed.thing);
+        return this.isCarried(action.thing);
     }
   }
 
-  #canPass({ kind, direction }: Extract<Deed, { direction: unknown }>): boolean {
+  #canPass({ kind, direction }: Extract<HouseAction, { direction: unknown }>): boolean {
     const exit = this.plan.rooms[this.room]!.exits[direction];
     if (exit === undefined) return false;
     const open = exit.door === undefined || this.doorsOpen[exit.door]!;
@@ -118,7 +127,6 @@ export class House {
     return exit.door !== undefined && open === (kind === 'close-door');
   }
 
-  /** Whether the thing is visible in the player's room. */
   sees(thing: number): boolean {
     const at = this.things[thing]!;
     if (at.kind === 'floor') return at.room === this.room;
@@ -126,9 +134,9 @@ export class House {
     return this.plan.places[at.place]!.room === this.room && this.places[at.place] === 'open';
   }
 
-  /** Executes a deed, which must be possible. */
-  do(deed: Deed): void {
-    switch (deed.kind) {
+  /** Executes an action, which must be possible. */
+  do(action: HouseAction): void {
+    switch (action.kind) {
       case 'look':
       case 'inventory':
       case 'read':
@@ -137,38 +145,39 @@ export class House {
         this.#move(this.#dish, carried);
         return;
       case 'go':
-        this.room = this.plan.rooms[this.room]!.exits[deed.direction]!.room;
+        this.room = this.plan.rooms[this.room]!.exits[action.direction]!.room;
         return;
       case 'open-door':
       case 'close-door':
-        this.doorsOpen[this.plan.rooms[this.room]!.exits[deed.direction]!.door!] = deed.kind === 'open-door';
+        this.doorsOpen[this.plan.rooms[this.room]!.exits[action.direction]!.door!] =
+          action.kind === 'open-door';
         return;
       case 'open':
-        this.places[deed.place] = 'open';
+        this.places[action.place] = 'open';
         return;
       case 'close':
       case 'unlock':
-        this.places[deed.place] = 'closed';
+        this.places[action.place] = 'closed';
         return;
       case 'pick-up':
       case 'take':
-        this.#move(deed.thing, carried);
+        this.#move(action.thing, carried);
         return;
       case 'drop':
-        this.#move(deed.thing, { kind: 'floor', room: this.room });
+        this.#move(action.thing, { kind: 'floor', room: this.room });
         return;
       case 'put':
-        this.#move(deed.thing, { kind: 'place', place: deed.place });
+        this.#move(action.thing, { kind: 'place', place: action.place });
         return;
       case 'eat':
-        this.#move(deed.thing, gone);
+        this.#move(action.thing, gone);
         return;
       case 'cut':
-        this.cuts[deed.thing] = deed.cut;
+        this.cuts[action.thing] = action.cut;
         return;
       case 'cook':
-        this.cooked[deed.thing] =
-          this.cooked[deed.thing] === 'raw' ? this.plan.places[deed.place]!.heat! : 'burned';
+        this.cooked[action.thing] =
+          this.cooked[action.thing] === 'raw' ? this.plan.places[action.place]!.heat! : 'burned';
         return;
     }
   }
@@ -178,15 +187,94 @@ export class House {
     this.#move(thing, gone);
   }
 
-  #move(thing: number, to: Whereabouts): void {
+  #move(thing: number, to: Location): void {
     if (this.isCarried(thing)) this.#carried--;
     if (to.kind === 'carried') this.#carried++;
     this.things[thing] = to;
   }
 }
 
-function deedsByText(commands: readonly Command[]): ReadonlyMap<string, readonly Deed[]> {
-  const deeds = new Map<string, Deed[]>();
-  for (const { text, deed } of commands) deeds.set(text, [...(deeds.get(text) ?? []), deed]);
-  return deeds;
+function actionsByText(commands: readonly Command[]): ReadonlyMap<string, readonly HouseAction[]> {
+  const actions = new Map<string, HouseAction[]>();
+  for (const { text, action } of commands) actions.set(text, [...(actions.get(text) ?? []), action]);
+  return actions;
+}
+
+export class Walker {
+  readonly commands: string[] = [];
+  readonly #house: House;
+
+  constructor(plan: HousePlan) {
+    this.#house = new House(plan);
+  }
+
+  get room(): number {
+    return this.#house.room;
+  }
+
+  /** Takes the shortest route, opening doors on the way. */
+  goTo(room: number): void {
+    for (const direction of this.#way(room)) {
+      const door = this.#house.plan.rooms[this.#house.room]!.exits[direction]!.door;
+      if (door !== undefined && !this.#house.doorsOpen[door]!)
+        this.say(`open ${this.#house.plan.doors[door]!.name}`);
+      this.say(`go ${direction}`);
+    }
+  }
+
+  /** Goes to the place, unlocking and opening it if necessary. */
+  open(place: number): void {
+    const { name, room, key } = this.#house.plan.places[place]!;
+    if (this.#house.places[place] === 'locked') {
+      this.fetch(key!);
+      this.goTo(room);
+      this.say(`unlock ${name} with ${this.#house.plan.things[key!]!.name}`);
+    }
+    this.goTo(room);
+    if (this.#house.places[place] === 'closed') this.say(`open ${name}`);
+  }
+
+  /** Takes the thing, wherever it is. */
+  fetch(thing: number): void {
+    const { name } = this.#house.plan.things[thing]!;
+    const at = this.#house.things[thing]!;
+    if (at.kind === 'place') {
+      this.open(at.place);
+      this.say(`take ${name} from ${this.#house.plan.places[at.place]!.name}`);
+    } else if (at.kind === 'floor') {
+      this.goTo(at.room);
+      this.say(`take ${name}`);
+    }
+  }
+
+  putAway(thing: number, place: number): void {
+    this.open(place);
+    const { name, kind } = this.#house.plan.places[place]!;
+    this.say(`put ${this.#house.plan.things[thing]!.name} ${kind === 'surface' ? 'on' : 'in'} ${name}`);
+  }
+
+  /** Executes a command. @throws Error if it is not possible, which is a bug in the world */
+  say(command: string): void {
+    const action = this.#house.actionOf(command);
+    if (action === undefined)
+      throw new Error(`the gold path of a text world says ${command}, which is not possible`);
+    this.#house.do(action);
+    this.commands.push(command);
+  }
+
+  #way(goal: number): Direction[] {
+    const from = new Map<number, { readonly room: number; readonly direction: Direction } | undefined>([
+      [this.#house.room, undefined],
+    ]);
+    for (const room of from.keys()) {
+      for (const direction of directions) {
+        const exit = this.#house.plan.rooms[room]!.exits[direction];
+        if (exit !== undefined && !from.has(exit.room)) from.set(exit.room, { room, direction });
+      }
+    }
+    const way: Direction[] = [];
+    for (let step = from.get(goal); step !== undefined; step = from.get(step.room))
+      way.unshift(step.direction);
+    return way;
+  }
 }

@@ -1,4 +1,5 @@
-/** Draws rooms on a grid, with connections, doors and furniture. */
+/** Draws rooms on a grid, with connections, doors and furniture. All folds share the vocabulary. */
+
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
 import {
   type Direction,
@@ -9,7 +10,93 @@ import {
   type PlacePlan,
   type RoomPlan,
 } from './plan.js';
-import { doorNames, furnitureOf, roomNames } from './vocabulary.js';
+
+type Furniture = Omit<PlacePlan, 'room'>;
+
+const surface = (name: string): Furniture => ({ name, kind: 'surface' });
+const closed = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
+const open = (name: string): Furniture => ({ name, kind: 'container', state: 'open' });
+
+/** Furniture by name of the room. The kitchen has everything a cook needs. */
+const furnitureOf: Readonly<Record<string, readonly Furniture[]>> = {
+  kitchen: [
+    closed('fridge'),
+    surface('counter'),
+    { ...surface('stove'), heat: 'fried' },
+    { ...closed('oven'), heat: 'roasted' },
+    { ...surface('grill'), heat: 'grilled' },
+  ],
+  pantry: [surface('shelf'), closed('crate')],
+  'living room': [surface('sofa'), surface('coffee table')],
+  bedroom: [surface('bed'), closed('wardrobe')],
+  bathroom: [surface('sink'), closed('medicine cabinet')],
+  corridor: [closed('shoe rack')],
+  cellar: [closed('barrel'), surface('wine rack')],
+  attic: [closed('trunk'), surface('rocking chair')],
+  garage: [surface('workbench'), closed('toolbox')],
+  garden: [surface('bench'), closed('shed')],
+  greenhouse: [surface('potting table')],
+  library: [surface('bookcase'), surface('reading desk')],
+  laundry: [closed('washing machine'), open('laundry basket')],
+  'dining room': [surface('dining table'), closed('sideboard')],
+  study: [surface('desk'), closed('drawer')],
+  balcony: [surface('deck chair')],
+  nursery: [closed('toy chest'), surface('cot')],
+  'music room': [surface('piano'), closed('instrument case')],
+  hall: [surface('hat stand')],
+  porch: [surface('swing'), closed('letter box')],
+  storeroom: [closed('locker'), surface('rack')],
+  terrace: [surface('garden table')],
+  courtyard: [surface('stone well')],
+  gallery: [surface('pedestal'), closed('display cabinet')],
+};
+
+const roomNames: readonly string[] = Object.keys(furnitureOf);
+
+const doorNames: readonly string[] = (
+  'oak door, glass door, iron door, sliding door, red door, narrow door, heavy door, painted door, ' +
+  'wooden door, screen door, blue door, creaky door'
+).split(', ');
+
+export const foods: readonly string[] = (
+  'carrot, onion, potato, tomato, pepper, mushroom, aubergine, leek, pumpkin, apple, pear, banana, ' +
+  'salmon, trout, chicken, sausage, steak, tofu, cheese, egg, courgette, cabbage, beetroot, ' +
+  'parsnip'
+).split(', ');
+
+/** Things without a purpose. */
+export const clutter: readonly string[] = (
+  'candle, umbrella, postcard, feather, marble, teapot, ribbon, compass, whistle, button, thimble, ' +
+  'seashell, lantern, dice cup, magnet, pinecone'
+).split(', ');
+
+/** Where each household item belongs. */
+export const homes: Readonly<Record<string, readonly [room: string, place: string]>> = {
+  'milk bottle': ['kitchen', 'fridge'],
+  'butter dish': ['kitchen', 'fridge'],
+  'flour bag': ['pantry', 'shelf'],
+  'jam jar': ['pantry', 'shelf'],
+  'winter coat': ['bedroom', 'wardrobe'],
+  shirt: ['bedroom', 'wardrobe'],
+  pillow: ['bedroom', 'bed'],
+  toothbrush: ['bathroom', 'sink'],
+  'pill box': ['bathroom', 'medicine cabinet'],
+  novel: ['library', 'bookcase'],
+  atlas: ['library', 'bookcase'],
+  hammer: ['garage', 'toolbox'],
+  screwdriver: ['garage', 'toolbox'],
+  rake: ['garden', 'shed'],
+  'teddy bear': ['nursery', 'toy chest'],
+  'toy train': ['nursery', 'toy chest'],
+  'dirty towel': ['laundry', 'laundry basket'],
+  'dirty sock': ['laundry', 'laundry basket'],
+  violin: ['music room', 'instrument case'],
+  'soup plate': ['dining room', 'sideboard'],
+  sandals: ['corridor', 'shoe rack'],
+  pencil: ['study', 'drawer'],
+  'top hat': ['hall', 'hat stand'],
+  'wine bottle': ['cellar', 'wine rack'],
+};
 
 export interface Layout {
   readonly rooms: readonly RoomPlan[];
@@ -17,11 +104,9 @@ export interface Layout {
   readonly places: readonly PlacePlan[];
 }
 
-export interface LayoutOptions {
+interface LayoutOptions {
   readonly rooms: number;
-  /** Whether there may be closed doors. */
   readonly doors: boolean;
-  /** A room that must be included. */
   readonly with?: string;
 }
 
@@ -37,7 +122,6 @@ const doorShare = 0.5;
 const closedShare = 0.7;
 const loopShare = 0.15;
 
-/** A room with its position on the grid. */
 interface Cell {
   readonly x: number;
   readonly y: number;

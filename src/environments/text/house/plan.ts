@@ -1,5 +1,4 @@
-/** The parts of a house and where everything is at the start. */
-
+/** The parts of a house, where everything is at the start, and all commands that can ever occur in it. */
 export const directions = ['north', 'east', 'south', 'west'] as const;
 export type Direction = (typeof directions)[number];
 
@@ -10,7 +9,6 @@ export const opposite: Readonly<Record<Direction, Direction>> = {
   west: 'east',
 };
 
-/** Ways to cut food. */
 export const cuts = ['sliced', 'diced', 'chopped'] as const;
 export type Cut = (typeof cuts)[number];
 
@@ -40,16 +38,14 @@ export interface PlacePlan {
   readonly name: string;
   readonly room: number;
   readonly kind: 'surface' | 'container';
-  /** Initial state of a container. */
   readonly state?: 'open' | 'closed' | 'locked';
   /** Index of the thing that unlocks it. */
   readonly key?: number;
-  /** How it cooks food. */
   readonly heat?: Heat;
 }
 
 /** Where a thing is: carried, gone, on the floor of a room, or on or in a place. */
-export type Whereabouts =
+export type Location =
   | { readonly kind: 'carried' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'floor'; readonly room: number }
@@ -57,14 +53,12 @@ export type Whereabouts =
 
 export interface ThingPlan {
   readonly name: string;
-  readonly at: Whereabouts;
+  readonly at: Location;
   /** Food can be cut, cooked and eaten. */
   readonly food?: boolean;
-  /** Can cut food. */
   readonly sharp?: boolean;
   /** Can be eaten as it is, but neither cut nor cooked. */
   readonly dish?: boolean;
-  /** Text shown when it is read. */
   readonly text?: string;
 }
 
@@ -73,8 +67,93 @@ export interface HousePlan {
   readonly doors: readonly DoorPlan[];
   readonly places: readonly PlacePlan[];
   readonly things: readonly ThingPlan[];
-  /** Room in which the player starts. */
   readonly start: number;
   /** Maximum number of things carried at once; Infinity for no limit. */
   readonly capacity: number;
+}
+
+export type HouseAction =
+  | { readonly kind: 'look' | 'inventory' | 'prepare' }
+  | { readonly kind: 'go' | 'open-door' | 'close-door'; readonly direction: Direction }
+  | { readonly kind: 'open' | 'close' | 'unlock'; readonly place: number }
+  | { readonly kind: 'pick-up' | 'drop' | 'eat' | 'read'; readonly thing: number }
+  | { readonly kind: 'take' | 'put' | 'cook'; readonly thing: number; readonly place: number }
+  | { readonly kind: 'cut'; readonly thing: number; readonly tool: number; readonly cut: Cut };
+
+export interface Command {
+  readonly text: string;
+  readonly action: HouseAction;
+}
+
+export const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', chopped: 'chop' };
+
+/** For each room, the commands that may be possible there, sorted by text. */
+export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
+  const everywhere = [...plainCommands(plan), ...commandsOfThings(plan)];
+  return plan.rooms.map((_, room) =>
+    [...everywhere, ...commandsOfDoors(plan, room), ...commandsOfPlaces(plan, room)].toSorted((a, b) =>
+      a.text < b.text ? -1 : 1,
+    ),
+  );
+}
+
+const command = (text: string, action: HouseAction): Command => ({ text, action });
+
+function plainCommands({ things }: HousePlan): Command[] {
+  return [
+    command('look', { kind: 'look' }),
+    command('inventory', { kind: 'inventory' }),
+    ...(things.some(({ dish }) => dish) ? [command('prepare meal', { kind: 'prepare' })] : []),
+    ...directions.map((direction) => command(`go ${direction}`, { kind: 'go', direction })),
+  ];
+}
+
+function commandsOfThings({ things }: HousePlan): Command[] {
+  const tools = things.flatMap(({ sharp }, tool) => (sharp ? [tool] : []));
+  return things.flatMap(({ name, food, dish, text }, thing) => {
+    const commands = [
+      command(`take ${name}`, { kind: 'pick-up', thing }),
+      command(`drop ${name}`, { kind: 'drop', thing }),
+    ];
+    if (text !== undefined) commands.push(command(`read ${name}`, { kind: 'read', thing }));
+    if (food || dish) commands.push(command(`eat ${name}`, { kind: 'eat', thing }));
+    for (const tool of food ? tools : [])
+      for (const cut of cuts)
+        commands.push(
+          command(`${verbOf[cut]} ${name} with ${things[tool]!.name}`, { kind: 'cut', thing, tool, cut }),
+        );
+    return commands;
+  });
+}
+
+function commandsOfDoors({ rooms, doors }: HousePlan, room: number): Command[] {
+  return directions.flatMap((direction) => {
+    const door = rooms[room]!.exits[direction]?.door;
+    if (door === undefined) return [];
+    const { name } = doors[door]!;
+    return [
+      command(`open ${name}`, { kind: 'open-door', direction }),
+      command(`close ${name}`, { kind: 'close-door', direction }),
+    ];
+  });
+}
+
+function commandsOfPlaces({ places, things }: HousePlan, room: number): Command[] {
+  return places.flatMap(({ name, kind, key, heat, room: at }, place) => {
+    if (at !== room) return [];
+    const word = kind === 'surface' ? 'on' : 'in';
+    const commands = things.flatMap(({ name: thingName, food }, thing) => [
+      command(`take ${thingName} from ${name}`, { kind: 'take', thing, place }),
+      command(`put ${thingName} ${word} ${name}`, { kind: 'put', thing, place }),
+      ...(heat !== undefined && food
+        ? [command(`cook ${thingName} with ${name}`, { kind: 'cook', thing, place })]
+        : []),
+    ]);
+    if (kind === 'surface') return commands;
+    commands.push(command(`open ${name}`, { kind: 'open', place }));
+    commands.push(command(`close ${name}`, { kind: 'close', place }));
+    if (key !== undefined)
+      commands.push(command(`unlock ${name} with ${things[key]!.name}`, { kind: 'unlock', place }));
+    return commands;
+  });
 }

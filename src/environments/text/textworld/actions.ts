@@ -9,7 +9,6 @@ export interface Action {
   readonly before: readonly Fact[];
   /** The facts that hold afterwards, including those that it keeps. */
   readonly after: readonly Fact[];
-  /** What a player types. */
   readonly command: string;
   /** The compiled game's name for it. */
   readonly event: string;
@@ -57,10 +56,7 @@ export class ActionFinder {
     this.#rules = logic.rules.flatMap((rule) => compiled(rule, logic, vocabulary));
   }
 
-  /**
-   * The actions of each rule, by name of the rule; within a rule, in the order of its facts.
-   * @param changed predicates whose facts have changed since the last call; undefined means all
-   */
+  /** The actions of each rule, sorted. @param changed predicates whose facts have changed since the last call */
   find(facts: Facts, changed: ReadonlySet<string> | undefined): readonly (readonly Action[])[] {
     this.#found = this.#rules.map((rule, i) => {
       const stays = changed !== undefined && !readsAny(rule, changed);
@@ -69,7 +65,6 @@ export class ActionFinder {
     return this.#found;
   }
 
-  /** Result of the last `find`. */
   found(): readonly Action[] {
     return this.#found.flat();
   }

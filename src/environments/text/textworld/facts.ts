@@ -4,13 +4,11 @@
 export interface Fact {
   /** Name and arity, such as `in/2`. */
   readonly predicate: string;
-  /** Numbers of the objects. */
   readonly objects: readonly number[];
   /** Sort key: the name, then the ids and types of the arguments, as text. */
   readonly key: string;
 }
 
-/** An object as named in the file. */
 export interface WorldObject {
   readonly id: string;
   readonly type: string;
@@ -58,7 +56,6 @@ interface Index {
 
 const none: ReadonlySet<Fact> = new Set();
 
-/** The facts that currently hold. */
 export class Facts {
   readonly #index = new Map<string, Index>();
 
@@ -70,12 +67,10 @@ export class Facts {
     return this.#index.get(fact.predicate)?.all.has(fact) ?? false;
   }
 
-  /** All facts with this predicate. */
   of(predicate: string): ReadonlySet<Fact> {
     return this.#index.get(predicate)?.all ?? none;
   }
 
-  /** Those with the object at that position. */
   with(predicate: string, place: number, object: number): ReadonlySet<Fact> {
     return this.#index.get(predicate)?.places[place]?.get(object) ?? none;
   }

@@ -1,9 +1,7 @@
 /** Plays a TextWorld game from its `.json` file alone, which contains its rules, quests and texts. */
-
 import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
-import { endText, feedback, inventoryText, scoreText } from './feedback.js';
 import {
   type FileInfo,
   type FileProposition,
@@ -14,10 +12,17 @@ import {
 import { type Logic, parseLogic } from './logic.js';
 import { makePlan } from './plan.js';
 import { type Dialect, maximumScore, type Quest, QuestLog } from './quests.js';
-import { missingForMeal } from './recipe.js';
-import { inQuotes, roomText, type Scene } from './wording.js';
+import {
+  endText,
+  feedback,
+  inQuotes,
+  inventoryText,
+  missingForMeal,
+  roomText,
+  type Scene,
+  scoreText,
+} from './wording.js';
 
-/** A loaded game that can be played any number of times. */
 export interface TextWorldGame {
   readonly dialect: Dialect;
   readonly vocabulary: Vocabulary;
@@ -86,7 +91,6 @@ function questOf(
   return { reward, optional, repeatable, wins: events(win_events), failures: events(fail_events) };
 }
 
-/** One play of a game. */
 export class TextWorldPlay implements TextGame {
   readonly maxScore: number;
   readonly gold: readonly string[] | undefined;
@@ -97,7 +101,6 @@ export class TextWorldPlay implements TextGame {
   #moved = new Map<number, number>();
   #moves = 0;
   #commands = 0;
-  /** Possible actions by command. */
   #actions = new Map<string, Action>();
   #admissible: readonly string[] = [];
 
@@ -113,7 +116,6 @@ export class TextWorldPlay implements TextGame {
     );
   }
 
-  /** Sorted, without duplicates. */
   get admissible(): readonly string[] {
     return this.#admissible;
   }
@@ -126,7 +128,6 @@ export class TextWorldPlay implements TextGame {
   get lost(): boolean {
     return this.#quests.lost;
   }
-  /** Number of commands that were understood. */
   get moves(): number {
     return this.#moves;
   }
@@ -151,7 +152,6 @@ export class TextWorldPlay implements TextGame {
     return (objective === '' ? '' : `${objective}\n\n`) + this.description;
   }
 
-  /** Executes a command; an inadmissible one changes nothing. */
   step(command: string): TextTurn {
     this.#commands++;
     const action = this.#actions.get(command.trim());
@@ -165,10 +165,7 @@ export class TextWorldPlay implements TextGame {
     return { text: this.#text(action, this.score - before), understood: true };
   }
 
-  /**
-   * Executes the action that the compiled game reports having done, such as `opening the trunk`.
-   * @returns false if no action has that name; then nothing changes
-   */
+  /** Executes the action that the compiled game reports, such as `opening the trunk`. @returns false if unknown */
   follow(event: string): boolean {
     const named = this.#finder.found().filter((action) => action.event === event);
     const [action] = named.toSorted((a, b) => b.before.length - a.before.length);
@@ -220,8 +217,7 @@ export class TextWorldPlay implements TextGame {
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
-      // If several actions share a command, the compiled game takes the one with the most preconditions,
-      // TextWorld itself the first.
+      // With a shared command, the compiled game takes the action with most preconditions, TextWorld itself the first.
       const isBetter =
         other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
       if (isBetter) actions.set(action.command, action);

@@ -3,7 +3,41 @@
  * effects, so rules are data: nothing here knows what a command does.
  */
 import { UserError } from '../../../base/errors.js';
-import { type LogicToken, tokensOfLogic } from './logic-tokens.js';
+
+interface LogicToken {
+  readonly kind: 'name' | 'mark' | 'text';
+  readonly text: string;
+  /** 1-based line within the text. */
+  readonly line: number;
+}
+
+const tokenPattern =
+  /(?<space>\s+|#[^\n]*)|"""(?<long>[\s\S]*?)"""|"(?<text>[^"\n]*)"|(?<name>\w[\w/]*'*)|(?<mark>::|->|[{}(),;:&$!=])/y;
+
+/** @throws UserError for a character that isn't part of the language */
+function tokensOfLogic(source: string): LogicToken[] {
+  const tokens: LogicToken[] = [];
+  let line = 1;
+  tokenPattern.lastIndex = 0;
+  while (tokenPattern.lastIndex < source.length) {
+    const from = tokenPattern.lastIndex;
+    const groups = tokenPattern.exec(source)?.groups;
+    if (groups === undefined)
+      throw new UserError({
+        field: 'KB.logic',
+        line,
+        value: source.slice(from, from + 20),
+        message: 'this is not part of the rule language',
+      });
+    const { long, text, name, mark } = groups;
+    const found = long ?? text;
+    if (found !== undefined) tokens.push({ kind: 'text', text: found, line });
+    else if (name !== undefined) tokens.push({ kind: 'name', text: name, line });
+    else if (mark !== undefined) tokens.push({ kind: 'mark', text: mark, line });
+    line += source.slice(from, tokenPattern.lastIndex).split('\n').length - 1;
+  }
+  return tokens;
+}
 
 /** Stands for an object in a rule; equal names stand for the same object. */
 interface Placeholder {
@@ -94,44 +128,22 @@ class LogicReader {
   }
 
   #part(part: string): void {
-    switch (part) {
-      case 'predicates':
-        this.#entries(() => this.#predicate());
-        break;
-      case 'rules':
-        this.#entries(() => this.rules.push(this.#rule()));
-        break;
-      case 'reverse_rules':
-        this.#entries(() => this.#reverse());
-        break;
-      case 'constraints':
-        this.#entries(() => this.#rule());
-        break;
-      case 'inform7':
-        this.#parts((inner) => this.#inform(inner));
-        break;
-      default:
-        this.#refuse('a part of a type');
-    }
+    if (part === 'predicates') this.#entries(() => this.#predicate());
+    else if (part === 'rules') this.#entries(() => this.rules.push(this.#rule()));
+    else if (part === 'reverse_rules') this.#entries(() => this.#reverse());
+    else if (part === 'constraints') this.#entries(() => this.#rule());
+    else if (part === 'inform7') this.#parts((inner) => this.#inform(inner));
+    else this.#refuse('a part of a type');
   }
 
   #inform(part: string): void {
-    switch (part) {
-      case 'commands':
-        this.#entries(() => this.#command());
-        break;
-      case 'code':
-        this.#expect('::');
-        this.#text();
-        this.#expect(';');
-        break;
-      case 'type':
-      case 'predicates':
-        this.#skipBlock();
-        break;
-      default:
-        this.#refuse('a part of inform7');
-    }
+    if (part === 'commands') this.#entries(() => this.#command());
+    else if (part === 'type' || part === 'predicates') this.#skipBlock();
+    else if (part === 'code') {
+      this.#expect('::');
+      this.#text();
+      this.#expect(';');
+    } else this.#refuse('a part of inform7');
   }
 
   /** `in(o, c)`, or an alias: `south_of(r, r') = north_of(r', r)`. */
@@ -251,7 +263,7 @@ class LogicReader {
       field: 'KB.logic',
       ...(token && { line: token.line }),
       value: token?.text ?? 'the end',
-      message: `${wanted} is expected in the rules of the game`,
+      message: `the rules of the game need ${wanted} here`,
     });
   }
 }
@@ -289,7 +301,7 @@ function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, d
     throw new UserError({
       field: 'KB.logic',
       value: pattern.predicate,
-      message: 'the predicate stands for itself',
+      message: 'the predicate is defined by itself',
     });
   const given = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
   return alias.patterns.flatMap(({ predicate, placeholders }) =>

@@ -6,18 +6,10 @@
 import type { Fact, Facts } from './facts.js';
 import type { FileAction, FileProposition } from './game-file.js';
 
-/** An action without its command. */
 interface PlannedAction {
   readonly rule: string;
   readonly before: readonly Fact[];
   readonly after: readonly Fact[];
-}
-
-export interface Plan {
-  /** An independent plan for another play. */
-  copy(): Plan;
-  /** @param action that led to the facts; undefined at the start */
-  follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible';
 }
 
 /** @param reverse maps rules to the rules that undo them */
@@ -31,10 +23,11 @@ export function makePlan(
     before: preconditions.map(factOf),
     after: postconditions.map(factOf),
   }));
-  return new FollowedPlan(treeOf(actions, reverse));
+  return new Plan(treeOf(actions, reverse));
 }
 
-class FollowedPlan implements Plan {
+/** A plan that is followed during one play. */
+export class Plan {
   #tree: PlanTree;
 
   constructor(tree: PlanTree) {
@@ -42,14 +35,18 @@ class FollowedPlan implements Plan {
   }
 
   copy(): Plan {
-    return new FollowedPlan(this.#tree.copy());
+    return new Plan(this.#tree.copy());
   }
 
-  follow(facts: Facts, action: PlannedAction | undefined): 'out-of-reach' | 'possible' {
-    if (this.#shorten(facts, action)) return 'possible';
-    if (action === undefined || this.#tree.isEmpty) return 'possible';
+  /**
+   * @param action that led to the facts; undefined at the start
+   * @returns false if the plan can no longer be completed
+   */
+  follow(facts: Facts, action: PlannedAction | undefined): boolean {
+    if (this.#shorten(facts, action)) return true;
+    if (action === undefined || this.#tree.isEmpty) return true;
     const { changed, undo } = this.#tree.remove(action);
-    return changed && undo === undefined ? 'out-of-reach' : 'possible';
+    return !changed || undo !== undefined;
   }
 
   /** Removes parts of the plan that the facts make unnecessary. @returns true if anything was removed */
@@ -160,10 +157,7 @@ class PlanTree {
     return true;
   }
 
-  /**
-   * Removes an executed action from the tree, or adds the action that must undo it.
-   * @returns whether the tree changed, and the action that undoes this one, if there is one
-   */
+  /** Removes an executed action, or adds the action that must undo it. @returns whether it changed, and the undo */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
     const rule = this.reverse.get(action.rule);
@@ -174,7 +168,6 @@ class PlanTree {
     return { changed: undo === undefined ? removed || pushed : pushed, undo };
   }
 
-  /** The actions, leaves first. */
   inOrder(): readonly PlannedAction[] {
     this.#order ??= this.#ordered();
     return this.#order;

@@ -10,10 +10,7 @@ export type Dialect = (typeof dialects)[number];
 interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly Fact[];
-  /**
-   * A stored plan to reach the event. In the `json` dialect, a quest fails when such a plan of a winning
-   * event can't be completed.
-   */
+  /** Stored plan to reach the event. In the `json` dialect, a quest fails if it can't be completed. */
   readonly plan: Plan | undefined;
 }
 
@@ -25,14 +22,12 @@ export interface Quest {
   readonly failures: readonly QuestEvent[];
 }
 
-/** Progress of a quest. */
 interface Progress {
   completions: number;
   won: boolean;
   failed: boolean;
 }
 
-/** The state of all quests during one play of a game. */
 export class QuestLog {
   readonly #quests: readonly Quest[];
   readonly #dialect: Dialect;
@@ -71,7 +66,7 @@ export class QuestLog {
       const holds = ({ condition }: QuestEvent) => condition.every((fact) => facts.has(fact));
       const failed = quest.failures.some(holds);
       const won = quest.wins.some(holds) && !(failed && this.#dialect === 'z8');
-      const outOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes('out-of-reach');
+      const outOfReach = this.#plans[i]!.map((plan) => plan?.follow(facts, action)).includes(false);
       progress.failed = failed || outOfReach;
       if (!won) continue;
       progress.completions++;

@@ -1,7 +1,12 @@
-/** Runs a story file (`.z8`) with ifvms, an optional dependency: takes input lines and returns the printed text. */
+/** Plays a compiled game (`.z8`) with ifvms, an optional dependency; tracks its state with the `.json` if present. */
+
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { EnvironmentError } from '../../remote/remote-environment.js';
+import type { TextGame, TextTurn } from '../text-game.js';
+import { loadGame, TextWorldPlay } from './game.js';
+import { readGame } from './game-file.js';
 
 /** What ifvms provides: a Z-machine, and a library for windows and input that holds the state of one story. */
 interface Interpreter {
@@ -10,7 +15,7 @@ interface Interpreter {
 }
 
 /** @throws UserError if ifvms isn't installed */
-export function loadInterpreter(): Interpreter {
+function loadInterpreter(): Interpreter {
   const require = createRequire(import.meta.url);
   try {
     const { ZVM } = require('ifvms') as { ZVM: new () => ReturnType<Interpreter['machine']> };
@@ -27,7 +32,7 @@ export function loadInterpreter(): Interpreter {
     throw new UserError({
       field: 'environment',
       message: '.z8 games are played by the package ifvms, which is not installed',
-      remedy: 'npm install ifvms, or play the .json that tw-make writes beside the .z8',
+      remedy: 'npm install ifvms, or play the .json that tw-make writes next to the .z8',
     });
   }
 }
@@ -53,25 +58,15 @@ interface Library {
   accept(event: object): void;
 }
 
-const metrics = { width: 80, height: 25, buffercharheight: 1, buffercharwidth: 1, gridcharheight: 1 };
-const margins = {
-  buffermarginx: 0,
-  buffermarginy: 0,
-  graphicsmarginx: 0,
-  graphicsmarginy: 0,
-  gridcharwidth: 1,
-};
-const spaces = {
-  gridmarginx: 0,
-  gridmarginy: 0,
-  inspacingx: 0,
-  inspacingy: 0,
-  outspacingx: 0,
-  outspacingy: 0,
+/** Sizes in characters, which GlkOte requires; margins and spaces are 0. */
+const metrics = {
+  ...{ width: 80, height: 25, buffercharheight: 1, buffercharwidth: 1, gridcharheight: 1, gridcharwidth: 1 },
+  ...{ buffermarginx: 0, buffermarginy: 0, graphicsmarginx: 0, graphicsmarginy: 0 },
+  ...{ gridmarginx: 0, gridmarginy: 0, inspacingx: 0, inspacingy: 0, outspacingx: 0, outspacingy: 0 },
 };
 
 /** A running story, paused where it waits for a line. */
-export class Story {
+class Story {
   readonly #name: string;
   #library!: Library;
   #printed = '';
@@ -102,7 +97,6 @@ export class Story {
       .trimStart();
   }
 
-  /** The status line above the text. */
   get status(): string {
     return this.#status;
   }
@@ -139,7 +133,7 @@ export class Story {
     return {
       init: (library: Library) => {
         this.#library = library;
-        library.accept({ type: 'init', gen: 0, metrics: { ...metrics, ...margins, ...spaces }, support: [] });
+        library.accept({ type: 'init', gen: 0, metrics, support: [] });
       },
       update: (update: Update) => this.#update(update),
       getinterface: () => this.#library,
@@ -191,3 +185,103 @@ const noFiles = {
   file_construct_ref: () => null,
   file_ref_exists: () => false,
 };
+
+/** Whether the file extension names a Z-machine version that ifvms supports. */
+export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
+
+/** @returns a function that starts a new play, with the `.json` of the same name if present @throws UserError */
+export function loadStory(file: string): () => TextGame {
+  if (!existsSync(file))
+    throw new UserError({ file, message: 'there is no such game', remedy: 'name a .z8 that tw-make wrote' });
+  const bytes = readFileSync(file);
+  if (![3, 4, 5, 8].includes(bytes[0] ?? 0))
+    throw new UserError({ file, message: 'this is no story of a Z-machine of version 3, 4, 5 or 8' });
+  const interpreter = loadInterpreter();
+  const json = file.replace(/\.z\d$/i, '.json');
+  const game = existsSync(json) ? loadGame(readGame(json), 'z8') : undefined;
+  // The machine writes into the array that it is given.
+  const start = () => new Story(file, Uint8Array.from(bytes), interpreter);
+  return () => new StoryPlay(start, game && new TextWorldPlay(game));
+}
+
+/** Commands that would take the story outside the steps of an episode. */
+const outside = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
+
+class StoryPlay implements TextGame {
+  readonly #begin: () => Story;
+  /** The same game played by its rules, following the actions that the story reports. */
+  readonly #tracked: TextWorldPlay | undefined;
+  #story!: Story;
+  #end: string | undefined;
+
+  constructor(begin: () => Story, tracked: TextWorldPlay | undefined) {
+    this.#begin = begin;
+    this.#tracked = tracked;
+  }
+
+  get admissible(): readonly string[] | null {
+    return this.#tracked?.admissible ?? null;
+  }
+  /** Without a `.json`, the score comes from the status line, such as `Kitchen 2/7`. */
+  get score(): number {
+    const [, shown = '0'] = /(-?\d+)\/\d+\s*$/.exec(this.#story.status) ?? [];
+    return this.#tracked?.score ?? Number(shown);
+  }
+  get maxScore(): number | null {
+    return this.#tracked?.maxScore ?? null;
+  }
+  get won(): boolean {
+    return this.#tracked?.won ?? (this.#end !== undefined && winning.test(this.#end));
+  }
+  get lost(): boolean {
+    return this.#tracked?.lost ?? (this.#end !== undefined && !winning.test(this.#end));
+  }
+  get moves(): number | null {
+    return this.#tracked?.moves ?? null;
+  }
+  get objective(): string | undefined {
+    return this.#tracked?.objective;
+  }
+  get gold(): readonly string[] | undefined {
+    return this.#tracked?.gold;
+  }
+
+  start(): string {
+    this.#story = this.#begin();
+    this.#end = undefined;
+    const text = this.#story.take();
+    if (this.#tracked !== undefined) {
+      this.#tracked.start();
+      this.#story.send('tw-trace-actions');
+    }
+    // TextWorld's banner ends with this.
+    const banner = text.lastIndexOf(bannerEnd);
+    return banner < 0 ? text : text.slice(banner + bannerEnd.length).trimStart();
+  }
+
+  step(command: string): TextTurn {
+    // A line break would start a second command.
+    const line = command.replaceAll(/\s+/g, ' ').trim();
+    if (outside.test(line)) return { text: 'That is not part of the game.', understood: false };
+    const { text, events } = withoutEvents(this.#story.send(line));
+    const followed = events.filter((event) => this.#tracked?.follow(event));
+    [, this.#end] = /\*\*\* (.+?) \*\*\*/.exec(text) ?? [];
+    if (this.#story.ended) this.#end ??= 'ended';
+    return { text, understood: this.#tracked === undefined || followed.length > 0 };
+  }
+}
+
+const winning = /the end|won|victory/i;
+const bannerEnd = '$$$$$$$ ';
+
+/** Cuts out the lines of `tw-trace-actions`: `[opening the trunk]` and `[opening the trunk - succeeded]`. */
+function withoutEvents(printed: string): { readonly text: string; readonly events: readonly string[] } {
+  const events: string[] = [];
+  let text = printed;
+  const ends = /\[([^\]\n]+?) - (succeeded|failed [^\]\n]*|ended without result)\]\n*/g;
+  for (const [whole, event, outcome] of printed.matchAll(ends)) {
+    if (outcome === 'succeeded') events.push(event!);
+    text = text.replace(whole, '').replace(`[${event}]\n`, '');
+  }
+  return { text: text.replaceAll(/\n{3,}/g, '\n\n').trim(), events };
+}

@@ -1,8 +1,9 @@
-/** The texts of a game: names in lists, room descriptions and their substitutions. */
-import type { Facts, Vocabulary } from './facts.js';
+/** The texts of a TextWorld game: names in lists, room descriptions, and responses to commands. */
+
+import type { Action } from './actions.js';
+import type { Fact, Facts, Vocabulary } from './facts.js';
 import type { FileInfo } from './game-file.js';
 
-/** What the texts of a game need to know about its state. */
 export interface Scene {
   readonly vocabulary: Vocabulary;
   /** One per object, indexed by its number. */
@@ -15,24 +16,21 @@ export interface Scene {
 const cuts = ['sliced', 'diced', 'chopped'];
 const cookings = ['roasted', 'fried', 'grilled'];
 
-export function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly number[]): boolean {
+function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly number[]): boolean {
   return facts.has(vocabulary.fact(name, objects));
 }
 
 /** How the object is cut and cooked, according to the facts; `uncut` and `raw` if there are none. */
-export function preparation(
-  scene: Scene,
-  object: number,
-): { readonly cut: string; readonly cooking: string } {
+function preparation(scene: Scene, object: number): { readonly cut: string; readonly cooking: string } {
   const state = (names: readonly string[]) => names.find((name) => holds(scene, name, object));
   return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
 }
 
 /** The name used in commands. */
-export const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
+const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
 /** Objects of `fact(object, place)`: those moved last come first, then by type and order in the file. */
-export function contents(scene: Scene, fact: string, place: number): readonly number[] {
+function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
   const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
   const type = (object: number) => vocabulary.objects[object]!.type;
@@ -45,7 +43,7 @@ export function contents(scene: Scene, fact: string, place: number): readonly nu
 }
 
 /** `a raw egg, an apple and a knife` */
-export function list(scene: Scene, objects: readonly number[]): string {
+function list(scene: Scene, objects: readonly number[]): string {
   const words = objects.map((object) => {
     const name = describedName(scene, object);
     const article = scene.infos[object]?.indefinite ?? (/^[aeiou]/i.test(name) ? 'an' : 'a');
@@ -67,7 +65,6 @@ function describedName(scene: Scene, object: number): string {
   return [cut === 'uncut' ? '' : cut, heat, nameOf(scene, object)].filter((word) => word !== '').join(' ');
 }
 
-/** Describes the room and its contents. */
 export function roomText(scene: Scene, room: number): string {
   const title = titleCase(nameOf(scene, room));
   const floor = contents(scene, 'at', room).filter((object) => isPortable(scene, object));
@@ -90,7 +87,7 @@ const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
 /** The description of an object with its substitutions expanded. */
-export function expanded(scene: Scene, object: number): string {
+function expanded(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
   let open = true;
@@ -142,3 +139,130 @@ function isEmpty(scene: Scene, id: string): boolean {
 
 /** Turns single quotes that aren't within a word into double quotes. */
 export const inQuotes = (text: string): string => text.replaceAll(/(?<![A-Za-z0-9])'|'(?![A-Za-z0-9])/g, '"');
+
+/** @returns why the meal can't be prepared yet; undefined if nothing is missing */
+export function missingForMeal(scene: Scene): string | undefined {
+  const { vocabulary, facts } = scene;
+  const recipe = vocabulary.number('RECIPE');
+  const player = vocabulary.number('I');
+  if (recipe === undefined || player === undefined) return undefined;
+  const ingredients = [...facts.with('in/2', 1, recipe)].map(({ objects }) => objects[0]!);
+  for (const ingredient of ingredients.toSorted((a, b) => a - b)) {
+    const food = [...facts.with('base/2', 1, ingredient)][0]?.objects[0];
+    if (food === undefined || !holds(scene, 'in', food, player)) return 'You still miss something.';
+    const [wanted, is] = [preparation(scene, ingredient), preparation(scene, food)];
+    if (wanted.cooking !== is.cooking) return 'Something still needs to be cooked.';
+    if (wanted.cut !== is.cut) return 'Something still needs to be cut.';
+  }
+  return undefined;
+}
+
+export function inventoryText(scene: Scene): string {
+  const player = scene.vocabulary.number('I');
+  const carried = player === undefined ? [] : contents(scene, 'in', player);
+  return carried.length === 0 ? 'You are carrying nothing.' : `You are carrying: ${list(scene, carried)}.`;
+}
+
+/** @param scene after the action */
+export function feedback(scene: Scene, action: Action, room: number): string {
+  const verb = action.command.split(' ')[0]!;
+  switch (verb) {
+    case 'look':
+    case 'go':
+      return roomText(scene, room);
+    case 'inventory':
+      return inventoryText(scene);
+    case 'examine':
+      return examined(scene, subject(scene, action));
+    case 'prepare':
+      return 'Adding the meal to your inventory.';
+    default:
+      return changed(scene, action, verb);
+  }
+}
+
+function changed(scene: Scene, action: Action, verb: string): string {
+  const object = subject(scene, action);
+  const name = the(scene, object);
+  switch (verb) {
+    case 'open': {
+      const inside = contents(scene, 'in', object);
+      return `You open ${name}${inside.length === 0 ? '' : `, revealing ${list(scene, inside)}`}.`;
+    }
+    case 'take': {
+      const place = placeIn(scene, action.before, object);
+      return place === undefined
+        ? `You pick up ${name} from the ground.`
+        : `You take ${name} from ${the(scene, place)}.`;
+    }
+    case 'drop':
+      return `You drop ${name} on the ground.`;
+    case 'put':
+    case 'insert': {
+      const place = placeIn(scene, action.after, object)!;
+      return `You put ${name} ${verb === 'put' ? 'on' : 'into'} ${the(scene, place)}.`;
+    }
+    case 'eat':
+    case 'drink':
+      return `You ${verb} ${name}. Not bad.`;
+    case 'cook':
+      return holds(scene, 'burned', object)
+        ? `You burned ${name}!`
+        : `You ${preparation(scene, object).cooking} ${name}.`;
+    default:
+      return `You ${verb} ${name}.`;
+  }
+}
+
+/** The object of the command: the one whose name comes first in it. */
+function subject(scene: Scene, { command, before, after }: Action): number {
+  const said = command.slice(command.indexOf(' ') + 1);
+  const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
+  const named = objects.filter((object) => {
+    const name = nameOf(scene, object);
+    return name !== '' && said.startsWith(name);
+  });
+  // The longest name wins: `red apple` before `red`.
+  return named.toSorted((a, b) => nameOf(scene, b).length - nameOf(scene, a).length)[0] ?? -1;
+}
+
+/** The container or supporter that the object is in or on. */
+function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number): number | undefined {
+  const player = vocabulary.number('I');
+  return facts.find(
+    ({ predicate, objects }) =>
+      (predicate === 'in/2' || predicate === 'on/2') && objects[0] === object && objects[1] !== player,
+  )?.objects[1];
+}
+
+/** Doors take no article. */
+function the(scene: Scene, object: number): string {
+  const name = nameOf(scene, object);
+  return scene.vocabulary.objects[object]?.type === 'd' ? name : `the ${name}`;
+}
+
+function examined(scene: Scene, object: number): string {
+  const text = expanded(scene, object).trimEnd();
+  const inside = holds(scene, 'open', object) ? contents(scene, 'in', object) : [];
+  const on = contents(scene, 'on', object);
+  const [word, objects] = inside.length > 0 ? ['In', inside] : ['On', on];
+  if (objects.length === 0) return text;
+  const verb = objects.length > 1 ? 'are' : 'is';
+  return `${text} ${word} the ${nameOf(scene, object)} ${verb} ${list(scene, objects)}.`;
+}
+
+const numbers = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+
+export function scoreText(points: number): string {
+  const size = Math.abs(points);
+  const amount = `${numbers[size] ?? size} ${size === 1 ? 'point' : 'points'}`;
+  return `Your score has just gone ${points < 0 ? 'down' : 'up'} by ${amount}.`;
+}
+
+export function endText(won: boolean, score: number, maximum: number, turns: number): string {
+  return [
+    won ? '*** The End ***' : '*** You lost! ***',
+    `You scored ${score} out of a possible ${maximum}, in ${turns} ${turns === 1 ? 'turn' : 'turns'}.`,
+    'Would you like to RESTART, RESTORE a saved game, QUIT or UNDO the last command?',
+  ].join('\n\n');
+}

@@ -1,36 +1,33 @@
 /** Find the recipe, gather its ingredients, prepare them as it says, make the meal and eat it. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
-import { drawIn, folds } from '../folds.js';
-import { verbOf } from '../house/commands.js';
-import type { House } from '../house/house.js';
+import { type House, Walker } from '../house/house.js';
 import { HouseGame, type HouseTask } from '../house/house-game.js';
-import { describeLayout, drawLayout, type Layout } from '../house/layout.js';
+import { describeLayout, drawLayout, foods, type Layout } from '../house/layout.js';
 import {
   type Cut,
   cuts,
   type Heat,
   type HousePlan,
   heats,
+  type Location,
   type ThingPlan,
-  type Whereabouts,
+  verbOf,
 } from '../house/plan.js';
-import { foods } from '../house/vocabulary.js';
-import { Walker } from '../house/walker.js';
-import type { TextGame } from '../text-game.js';
+import { drawIn, folds, type TextGame } from '../text-game.js';
 
 export const cookingOptions = z
   .strictObject({
     rooms: z.int().min(1).max(12).default(6).describe('Rooms of the house'),
     ingredients: z.int().min(1).max(5).default(3).describe('Ingredients of the recipe'),
-    distractors: z.int().min(0).max(10).default(5).describe('Foods that the recipe does not ask for'),
+    distractors: z.int().min(0).max(10).default(5).describe('Foods that are not in the recipe'),
     doors: z.boolean().default(true).describe('Whether there are doors to open'),
-    capacity: z.int().min(0).default(0).describe('Most things carried at once; 0: any number'),
-    fold: z.enum(folds).default('train').describe('No recipe and no layout is in two of them'),
+    capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
+    fold: z.enum(folds).default('train').describe('Recipes and layouts never occur in two folds'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],
-    message: 'must be above the number of ingredients: the knife is carried, too',
+    message: 'must exceed the number of ingredients, because the knife is carried, too',
   });
 
 type CookingOptions = z.output<typeof cookingOptions>;
@@ -107,7 +104,7 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
 }
 
 /** In or on any furniture, rarely on the floor. */
-function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Whereabouts {
+function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Location {
   if (random.random() < 0.1) return { kind: 'floor', room: random.integers(0, rooms.length) };
   return { kind: 'place', place: random.integers(0, places.length) };
 }
@@ -155,13 +152,13 @@ function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask 
         text: `The ${food} is missing in the meal.`,
       },
     ]),
-    refuses(house, deed) {
-      if (deed.kind !== 'prepare') return undefined;
+    refuses(house, action) {
+      if (action.kind !== 'prepare') return undefined;
       if (house.room !== kitchen) return 'A meal is made in the kitchen.';
       return recipe.every((_, i) => ready(house, i)) ? undefined : 'Not everything is at hand and ready yet.';
     },
-    after(house, deed) {
-      if (deed.kind === 'prepare') for (const thing of indices) house.useUp(thing);
+    after(house, action) {
+      if (action.kind === 'prepare') for (const thing of indices) house.useUp(thing);
     },
   };
 }

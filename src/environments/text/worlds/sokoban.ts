@@ -1,14 +1,13 @@
 /** Push all boxes onto the goals; boxes can't be pulled. */
 import { z } from 'zod';
 import { type RandomGenerator, shuffled } from '../../../random/generator.js';
-import { drawIn, folds } from '../folds.js';
-import type { TextGame, TextTurn } from '../text-game.js';
+import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
 
 export const sokobanOptions = z.strictObject({
   width: z.int().min(5).max(10).default(6).describe('Columns, walls included'),
   height: z.int().min(5).max(10).default(6).describe('Rows, walls included'),
   boxes: z.int().min(1).max(4).default(1).describe('Boxes, and goals'),
-  fold: z.enum(folds).default('train').describe('No start is in two of them'),
+  fold: z.enum(folds).default('train').describe('Starts never occur in two folds'),
 });
 
 type SokobanOptions = z.output<typeof sokobanOptions>;

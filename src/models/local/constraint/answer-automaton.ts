@@ -56,7 +56,6 @@ export type AnswerState =
   /** Before the answer. */
   | {
       readonly kind: 'free';
-      /** State of the pattern matcher. */
       readonly matcher: number;
       readonly thinking: boolean;
       /** Position relative to the grammar's `mention`: none, within the rest of its word, or after it. */
@@ -70,23 +69,20 @@ export type AnswerState =
   | { readonly kind: 'lead'; readonly offset: number; readonly mayThink: boolean }
   /** Inside a label, or in the closing text after the last value; `offset` bytes of it have been read. */
   | { readonly kind: 'literal'; readonly index: number; readonly offset: number }
-  /** Inside a value, including the space before it. */
   | { readonly kind: 'value'; readonly index: number; readonly text: string }
   | { readonly kind: 'after'; readonly matcher: number }
-  /** After the closing text. */
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (including thinking), then `a[0]: v, a[1]: v, …`, then free text. With a
- * closing text, only thinking may precede the answer. Rejects any byte after which the reply could no longer be parsed
- * as one valid answer: free text may not open another list nor, after the answer, mention one or open a thinking block.
+ * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text; with a closing
+ * text, only thinking may precede it. Rejects any byte after which the reply could not be parsed as one valid answer:
+ * free text may not open another list nor, after the answer, mention one or open a thinking block.
  */
 export interface AnswerAutomaton {
   /** @param thinking `open`: inside a thinking block; `may`: the answer may start with one */
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
   /** Undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
-  /** Whether the reply may end here. */
   canEnd(state: AnswerState): boolean;
   /** Labels without the space before the number, followed by the closing text. */
   readonly literals: readonly string[];

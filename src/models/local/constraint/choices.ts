@@ -9,10 +9,7 @@ interface Branch {
   readonly mask: TokenMask;
 }
 
-/**
- * @param answers token ids of each, including the end token, so that none is a prefix of another
- * @throws RangeError if there are no answers
- */
+/** `answers`: token ids including the end token, so that none is a prefix of another; at least one. */
 export function choiceConstraint(answers: readonly (readonly number[])[]): Constraint {
   if (answers.length === 0) throw new RangeError('an answer is chosen from at least one');
   const root = branchOf(answers);

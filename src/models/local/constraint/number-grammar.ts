@@ -3,9 +3,7 @@ import type { NumberKind } from '../../language-model.js';
 
 /** Which texts are an allowed value or can become one. */
 export interface NumberGrammar {
-  /** Whether some allowed value starts with this text. */
   feasible(text: string): boolean;
-  /** Whether this text is an allowed value. */
   complete(text: string): boolean;
   /** Minimum number of characters that complete a feasible text. */
   shortfall(text: string): number;
@@ -34,10 +32,7 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
   };
 }
 
-/**
- * The smallest and largest integer n for which n / 10^decimals is between low and high, inclusive; if there
- * is none, `lowest > highest`. Exact as long as n is a safe integer.
- */
+/** The smallest and largest integer n with low ≤ n / 10^decimals ≤ high; `lowest > highest` if there is none. */
 export function multiplesBetween(
   low: number,
   high: number,

@@ -6,11 +6,7 @@ export type TokenMask =
   | { readonly kind: 'only'; readonly ids: Int32Array }
   | { readonly kind: 'except'; readonly ids: Int32Array };
 
-/**
- * Samples one token. Draws one number from `random` per sampled token, none for greedy choice.
- * @param logits of the whole vocabulary; modified
- * @param occurred tokens of the prompt and the answer so far, for the repetition penalty
- */
+/** Samples a token; modifies the logits of the vocabulary. Draws one random number, or none if greedy. */
 export function sampleToken(
   logits: Float32Array,
   settings: Sampling,
@@ -40,10 +36,7 @@ export function sampleToken(
   return best;
 }
 
-/**
- * Natural log-probability that the model itself (temperature 1, unfiltered) gives a token.
- * @param ids normalises over these tokens only; defaults to all
- */
+/** Natural log-probability of a token at temperature 1, unfiltered; normalised over `ids` only, if given. */
 export function logProbability(logits: Float32Array, id: number, ids?: Int32Array): number {
   return logits[id]! - logNormaliser(logits, ids);
 }

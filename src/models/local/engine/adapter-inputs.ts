@@ -1,9 +1,4 @@
-/**
- * Adapters as inputs of the graph, so that one loaded base serves itself and all adapters. Each module that
- * some adapter changes takes its factors as inputs, with any rank. For an adapter that doesn't change the
- * module, and for the base itself, these are zeros of rank 1. A module whose rows some adapter scales (DoRA)
- * takes the scales as an input, which is ones for the others.
- */
+/** Adapters as graph inputs of one loaded base; zeros of rank 1, or row scales of 1, for unchanged modules. */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { rowScaleOf, scaledRows } from '../graph/lora.js';
@@ -13,7 +8,6 @@ import { toFloat32 } from '../weights/quantization.js';
 import { readTensorBytes, type StoredTensor, type StoredTensors } from '../weights/safetensors.js';
 import { ort } from './onnx-runtime.js';
 
-/** A linear module that an adapter changes, with its input and output widths. */
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
@@ -24,7 +18,6 @@ export interface AdaptedModule {
 /** Factors of all adapted modules, by name of the graph input. Created once and fed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
-/** The modules that any of the adapters changes. */
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   const changed = new Map(adapters.flatMap((adapter) => [...adapter.modules]));
   return [...changed].map(([name, { a, b }]) => ({
@@ -39,11 +32,7 @@ export function modulesNamed(names: readonly string[], config: DecoderConfig): A
   return decoderTensors(config).flatMap(({ name, shape }) => {
     if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
     return [
-      {
-        name: name.slice(0, -'.weight'.length),
-        width: { in: shape[1]!, out: shape[0]! },
-        scaled: false,
-      },
+      { name: name.slice(0, -'.weight'.length), width: { in: shape[1]!, out: shape[0]! }, scaled: false },
     ];
   });
 }
@@ -83,10 +72,7 @@ export function fedAdapterParameters(
   };
 }
 
-/**
- * The inputs of a run: an adapter's factors, read into memory, or zeros.
- * @param weights of the base, which the row scales depend on
- */
+/** The inputs of a run: an adapter's factors, or zeros. Row scales depend on the weights of the base. */
 export async function adapterInputs(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,

@@ -1,26 +1,16 @@
-/**
- * Keys and values in device memory. Tensors that a session leaves there are inputs of the next run, so keys and values
- * never pass through this process. Slots are allocated in blocks; within a block, shapes don't change.
- */
+/** Keys and values in device memory. Slots are allocated in blocks, within which shapes don't change. */
 import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 
-/** Number of slots by which a cache grows. */
 const slotBlock = 64;
 
-/**
- * Maximum number of lines [headDim] written in place. The runtime compares the positions of all pairs of
- * lines, so with more, copying the whole cache is faster.
- */
+/** Most lines [headDim] written in place: the runtime compares all pairs of positions, so copying is faster beyond. */
 const linesInPlace = 64;
 
 /** Operations on the tensors of one cache, each in a single run. */
 interface CacheGraphs {
-  /**
-   * Writes `new` to the lines `places` of `cache`. The cache must also be passed as the output, because it is
-   * modified in place.
-   */
+  /** Writes `new` to the lines `places` of `cache`, in place, so `cache` must also be passed as the output. */
   readonly write: ort.InferenceSession;
   /** Takes `rows` and `slots` from `cache` and `new`, concatenated along the slots. */
   readonly rearrange: ort.InferenceSession;
@@ -29,7 +19,6 @@ interface CacheGraphs {
 interface DeviceCaches {
   /** @returns an empty cache for one row */
   make(): TokenCache;
-  /** Call when no cache is in use any more. */
   close(): Promise<void>;
 }
 
@@ -50,10 +39,7 @@ export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
 
 type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
-/**
- * A graph with an output for each of the 2 × layers tensors.
- * @param located whether outputs are new tensors on the device; the runtime then ignores any passed to the run
- */
+/** A graph with 2 × layers outputs; if `located`, they are new tensors on the device. */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const one = emit(g, shape);

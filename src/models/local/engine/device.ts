@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { availableParallelism, cpus, loadavg } from 'node:os';
-import { UserError } from '../../../base/errors.js';
+import path from 'node:path';
+import process from 'node:process';
+import { messageOf, UserError } from '../../../base/errors.js';
 import { GraphBuilder, shaderDevice } from '../graph/graph.js';
 import { type Device, devices, type LocalConfig } from '../settings.js';
 import { quantizations } from '../weights/quantization.js';
-import { type UnusableDevice, unusable } from './device-failure.js';
 import { ort } from './onnx-runtime.js';
 
 /** Devices that `auto` tries before the CPU. WebGPU on Linux may be a software renderer that is slower than the CPU. */
@@ -15,11 +17,7 @@ const preferred: readonly Device[] =
       ? ['webgpu']
       : ['cuda'];
 
-/**
- * Selects the device to run on.
- * @param field config field that names it
- * @throws UserError if that device can't be used; lists those that can
- */
+/** Selects the device to run on. @throws UserError if `wanted`, from the config field `field`, can't be used */
 export async function chooseDevice(wanted: LocalConfig['device'], field = 'model.device'): Promise<Device> {
   if (wanted === 'auto') {
     for (const device of preferred) if ((await tryDevice(device)) === undefined) return device;
@@ -39,7 +37,6 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
 }
 
 export interface DevicesHere {
-  /** Devices on which a model can run here. */
   readonly usable: readonly Device[];
   /** The others that the runtime supports on this system. */
   readonly unusable: readonly UnusableDevice[];
@@ -60,10 +57,7 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/**
- * Some GPUs can multiply in float16; a CPU would convert each number back and forth.
- * @throws UserError if the device can't
- */
+/** Some GPUs multiply in float16; a CPU would convert each number. @throws UserError if the device can't */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
   throw new UserError({
@@ -75,7 +69,6 @@ export async function requireFloat16(device: Device): Promise<void> {
   });
 }
 
-/** Why a device can't be used, or undefined. */
 async function tryDevice(device: Device): Promise<UnusableDevice | undefined> {
   if (!hasProvider(device)) return unusable(device);
   try {
@@ -92,7 +85,6 @@ const runs = (device: Device, type: 'float16') =>
     () => false,
   );
 
-/** Runs a minimal model. */
 async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   const g = new GraphBuilder();
   const x = g.cast(g.input('x', 'float32', [1, 1]), type);
@@ -108,10 +100,7 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   }
 }
 
-/**
- * Number of threads for the model: the physical cores that are idle. More threads than idle cores wait for
- * each other and are slower than one (measured on a busy machine: 2 threads were a third as fast as 1).
- */
+/** Threads: idle physical cores. More wait for each other (on a busy machine, 2 threads were a third as fast as 1). */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
   // On Windows, the load is always 0.
@@ -129,4 +118,71 @@ function physicalCores(): number {
   } catch {
     return logical;
   }
+}
+
+/** Explains why a device can't be used and what helps; the runtime's own messages say neither. */
+
+export interface UnusableDevice {
+  readonly device: Device;
+  readonly reason: string;
+  readonly remedy: string;
+}
+
+const install = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js';
+
+const remedies: Readonly<Record<Device, string>> = {
+  cpu: 'reinstall onnxruntime-node',
+  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then \`${install}\`; webgpu needs the driver alone`,
+  webgpu:
+    "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or take cpu",
+  dml: 'DirectML exists on Windows only: take webgpu or cpu',
+  coreml: 'take webgpu, which is Metal on a Mac, or cpu',
+};
+
+/** @param cause what the runtime threw; undefined if it doesn't include the device */
+export function unusable(device: Device, cause?: unknown): UnusableDevice {
+  const reason =
+    cause === undefined
+      ? `the runtime for ${process.platform} ${process.arch} has no ${device} in it`
+      : reasonOf(device, messageOf(cause));
+  return { device, reason, remedy: remedies[device] };
+}
+
+function reasonOf(device: Device, message: string): string {
+  if (/Failed to get a WebGPU adapter/.test(message)) return noAdapter;
+  // The runtime only says that a library could not be loaded.
+  if (device === 'cuda' && process.platform === 'linux') return cudaLack() ?? message.split('\n')[0]!;
+  return message.split('\n')[0]!;
+}
+
+const noAdapter = `no graphics card with a ${
+  { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan'
+} driver was found`;
+
+/** Paths that exist if there is an NVIDIA driver: on Linux itself, and on Linux in Windows. */
+const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
+
+/** The first thing that CUDA lacks; undefined if nothing is found. */
+export function cudaLack(
+  folder = runtimeFolder(),
+  places: readonly string[] = driverPlaces,
+): string | undefined {
+  const driver = places.some((place) => existsSync(place)) ? '' : ', and no NVIDIA driver is there either';
+  for (const name of ['shared', 'cuda']) {
+    const library = path.join(folder, `libonnxruntime_providers_${name}.so`);
+    if (!existsSync(library)) return `${path.basename(library)} is not installed${driver}`;
+  }
+  if (driver !== '') return 'no NVIDIA driver is there';
+  try {
+    process.dlopen({ exports: {} }, path.join(folder, 'libonnxruntime_providers_cuda.so'));
+  } catch (error) {
+    const missing = /^(\S+\.so[.\d]*): cannot open shared object file/.exec(messageOf(error));
+    if (missing !== null) return `${missing[1]}, which is part of CUDA 12 or cuDNN 9, was not found`;
+  }
+  return undefined;
+}
+
+function runtimeFolder(): string {
+  const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
+  return path.join(path.dirname(entry), '..', 'bin', 'napi-v6', process.platform, process.arch);
 }

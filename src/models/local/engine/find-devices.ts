@@ -1,8 +1,8 @@
+import { createRequire } from 'node:module';
 import { UserError } from '../../../base/errors.js';
 import { startProcess } from '../../../storage/thread.js';
 import type { Device } from '../settings.js';
 import type { DevicesHere } from './device.js';
-import { requireRuntime } from './require-runtime.js';
 
 /** Devices on which a model can run here, why others can't be used, and the one that `auto` selects. */
 export interface Devices extends DevicesHere {
@@ -27,4 +27,20 @@ export async function findDevices(): Promise<Devices> {
       ),
     );
   });
+}
+
+/** Checks that the optional runtime of local models is installed. @throws UserError that says how to install it */
+export function requireRuntime(
+  resolve: (name: string) => string = createRequire(import.meta.url).resolve,
+): void {
+  try {
+    resolve('onnxruntime-node');
+  } catch {
+    throw new UserError({
+      field: 'model.provider',
+      value: 'local',
+      message: 'the runtime of local models, onnxruntime-node, was left out when policyloop was installed',
+      remedy: 'install it without its script, which downloads: npm install --ignore-scripts policyloop',
+    });
+  }
 }

@@ -1,4 +1,3 @@
-/** Inspects a model directory without loading the model. */
 import { append } from '../../../base/append.js';
 import { type Problem, problemsOf, UserError } from '../../../base/errors.js';
 import { sum } from '../../../statistics/descriptive.js';
@@ -6,7 +5,7 @@ import { readDecoderConfig } from '../families/hf-config.js';
 import { decoderTensors, requireTensor } from '../graph/parameters.js';
 import { type ChatTokenizer, openTokenizer } from '../tokens/tokenizer.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 
 export type SystemMessages = 'rendered' | 'left-out' | 'refused';
@@ -52,8 +51,15 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   if (config !== undefined && weights !== undefined) append(problems, tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   const system = tokenizer && systemMessages(tokenizer.template);
-  if (config !== undefined && tokenizer !== undefined)
-    append(problems, vocabularyProblems(config, tokenizer));
+  // A token without a row in the embedding would end a generation with an error.
+  if (tokenizer !== undefined && tokenizer.largestId >= config!.vocabulary)
+    problems.push({
+      file: tokenizer.file,
+      field: 'added_tokens',
+      value: tokenizer.largestId,
+      message: `the tokenizer has a token with this id, but the model's embedding has ${config!.vocabulary} rows`,
+      remedy: 'use the tokenizer that was published with these weights',
+    });
   return {
     directory,
     ...(config && { config }),
@@ -69,23 +75,6 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
     }),
     problems,
   };
-}
-
-/** A token without a row in the embedding would end a generation with an error. */
-function vocabularyProblems(
-  config: DecoderConfig,
-  { file: tokenizerPath, largestId }: ChatTokenizer,
-): Problem[] {
-  if (largestId < config.vocabulary) return [];
-  return [
-    {
-      file: tokenizerPath,
-      field: 'added_tokens',
-      value: largestId,
-      message: `the tokenizer has a token of this id, but the model's embedding holds ${config.vocabulary} rows`,
-      remedy: 'use the tokenizer that was published with these weights',
-    },
-  ];
 }
 
 /** @throws UserError if the model can't be run, as far as its files show without reading the tokenizer */
@@ -118,7 +107,6 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
   return problems;
 }
 
-/** Totals over all tensors. */
 export function summariseWeights(weights: StoredTensors): NonNullable<ModelReport['weights']> {
   const tensors = [...weights.values()];
   const byDtype = new Map<string, number>();

@@ -4,13 +4,11 @@ import { ort } from './onnx-runtime.js';
 
 /** Shape of one token's keys (and of its values): layers × kvHeads × headDim float32 numbers. */
 export interface CacheShape {
-  /** Number of layers with attention. */
   readonly layers: number;
   readonly kvHeads: number;
   readonly headDim: number;
 }
 
-/** Bytes of one token's keys and values. */
 export const tokenBytes = ({ layers, kvHeads, headDim }: CacheShape): number =>
   8 * layers * kvHeads * headDim;
 
@@ -30,24 +28,16 @@ export interface NewEntries {
 /** Keys and values of a batch of sequences, in the memory of the device that reads them. */
 export interface TokenCache {
   readonly rows: number;
-  /** Number of tokens in each row. */
   readonly lengths: readonly number[];
   /** The largest of these. */
   readonly length: number;
   /** Slots per row, at least 1. Those beyond `length` are spare. */
   readonly capacity: number;
-  /**
-   * 2 × layers tensors [kvHeads, rows, capacity, headDim]: the keys of each layer, then the values. Valid
-   * until the next modification.
-   */
+  /** 2 × layers tensors [kvHeads, rows, capacity, headDim], keys before values; valid until the next modification. */
   tensors(): readonly ort.Tensor[];
-  /** Clears the cache for `rows` sequences. */
   reset(rows: number): void;
-  /** Drops all tokens from `length` on. */
   truncate(length: number): void;
-  /**
-   * Adds tokens to every row, taking over the entries' memory. The capacity becomes a multiple of `block` or larger.
-   */
+  /** Appends tokens to every row and takes over their memory; the capacity becomes a multiple of `block` or more. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
   /** Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
@@ -57,15 +47,11 @@ export interface TokenCache {
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
-/**
- * A cache in this process's memory, laid out so that the runtime reads the buffers in place. Buffers never
- * shrink, which keeps memory constant over many calls.
- */
+/** A cache in this process's memory, which the runtime reads in place. Buffers never shrink. */
 export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
   /** 2 × layers buffers: the keys of each layer, then the values of each layer. */
   readonly #buffers: Float32Array[];
-  /** Number of tokens in each row. */
   #lengths: number[] = [0];
   #capacity = 1;
   /** Recreated when a shape or a buffer changes. */
@@ -176,10 +162,8 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Moves the stored tokens to their positions for a different number of rows and capacity. These two may not
-   * change in opposite directions.
-   * @param lengths number of tokens in each of the new rows
-   * @param kept old index of each of the first rows
+   * Moves stored tokens for another number of rows and capacity, which may not change in opposite directions.
+   * `lengths`: tokens of each new row; `kept`: old index of each of the first rows.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
@@ -190,8 +174,7 @@ export class KeyValueCache implements TokenCache {
         size: lengths[i]! * headDim,
       })),
     ).flat();
-    // When lines move apart, the last one moves first; when they move together, the first one does. This way
-    // none is overwritten before it has moved.
+    // When lines move apart, the last one moves first, so that none is overwritten before it has moved.
     if (moves.some(({ from, to }) => to > from)) moves.reverse();
     const needed = kvHeads * lengths.length * capacity * headDim;
     this.#buffers.forEach((buffer, index) => {
@@ -217,4 +200,74 @@ function copyNumbers(
 ): void {
   if (count > fewNumbers) target.set(source.subarray(from, from + count), at);
   else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
+}
+
+/** States of recurrent layers. Unlike keys and values they can't be truncated to fewer tokens, so copies are kept. */
+
+/** In the order of `stateShapes`, each [rows, …]. Never modified in place. */
+export type States = readonly Float32Array[];
+
+/** Repeats a single row for `rows` sequences that continue from it. */
+export function tiledStates(states: States, rows: number): States {
+  if (rows === 1) return states;
+  return states.map((state) => {
+    const tiled = new Float32Array(rows * state.length);
+    for (let row = 0; row < rows; row++) tiled.set(state, row * state.length);
+    return tiled;
+  });
+}
+
+export function joinedStates(states: States, more: States): States {
+  if (states.length === 0) return more;
+  return states.map((state, i) => {
+    const joined = new Float32Array(state.length + more[i]!.length);
+    joined.set(state);
+    joined.set(more[i]!, state.length);
+    return joined;
+  });
+}
+
+/** @param rows current number of rows */
+export function keptStates(states: States, rows: number, kept: readonly number[]): States {
+  return states.map((state) => {
+    const size = state.length / rows;
+    const copy = new Float32Array(kept.length * size);
+    kept.forEach((row, i) => {
+      copy.set(state.subarray(row * size, (row + 1) * size), i * size);
+    });
+    return copy;
+  });
+}
+
+/** Prompt positions whose states are kept, besides its end: 8 of a model with 0.8 billion weights take 150 MB. */
+const mostPlaces = 8;
+
+/** States of one sequence at some of its positions, the most recent ones. */
+export class StatePlaces {
+  /** By the number of preceding tokens, ascending. */
+  readonly #places: Map<number, States>;
+
+  constructor(places: ReadonlyMap<number, States> = new Map()) {
+    this.#places = new Map(places);
+  }
+
+  copy(): StatePlaces {
+    return new StatePlaces(this.#places);
+  }
+
+  /** The last position at or before `tokens`, or 0 if there is none. Drops later ones. */
+  cut(tokens: number): number {
+    for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
+    return largest([0, ...this.#places.keys()]);
+  }
+
+  /** Empty at the start, where all states are zero. */
+  at(tokens: number): States {
+    return this.#places.get(tokens) ?? [];
+  }
+
+  add(tokens: number, states: States): void {
+    this.#places.set(tokens, states);
+    for (const old of [...this.#places.keys()].slice(0, -mostPlaces)) this.#places.delete(old);
+  }
 }

@@ -8,10 +8,10 @@ import {
   cacheShape,
   KeyValueCache,
   type NewEntries,
+  type States,
   type TokenCache,
 } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
-import type { States } from './states.js';
 
 export interface SessionSettings {
   /** Execution provider of the runtime: `cpu`, `cuda`, `webgpu`, … */
@@ -25,10 +25,7 @@ interface ForwardInput {
   readonly rows: number;
   /** Position of the first new token in its sequence; one per row if they differ. */
   readonly position: number | readonly number[];
-  /**
-   * Maximum number of tokens that the sequences may reach, if that changes their rotation (longrope); per row
-   * if positions differ. Defaults to the current length.
-   */
+  /** Tokens that the sequences may reach, where that changes their rotation (longrope); default: the current length. */
   readonly sequenceTokens?: number | readonly number[];
   /** For a graph with such inputs. */
   readonly adapter?: AdapterInputs;
@@ -46,7 +43,6 @@ interface ForwardOutput {
   /** [logitsOf.length, vocabulary] */
   readonly logits: Float32Array;
   readonly entries: NewEntries;
-  /** After the new tokens. */
   readonly states: States;
 }
 
@@ -181,6 +177,4 @@ function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number):
   return int32(positions, [distinct, slots]);
 }
 
-function int32(data: Int32Array, shape: number[]): ort.Tensor {
-  return new ort.Tensor('int32', data, shape);
-}
+const int32 = (data: Int32Array, shape: number[]): ort.Tensor => new ort.Tensor('int32', data, shape);

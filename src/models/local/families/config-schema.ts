@@ -9,7 +9,6 @@ const whole = z.int().positive();
 const largest = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
 export const largestContext = 2 ** 30;
 
-/** Keys that every family reads. */
 export const commonShape = {
   model_type: z.string(),
   hidden_size: whole.max(largest.width),
@@ -86,36 +85,14 @@ interface RecurrentLayers {
 }
 
 /** How the decoder differs from Llama's. */
-export type Options = Partial<
-  Pick<
-    DecoderConfig,
-    | 'activation'
-    | 'bias'
-    | 'gated'
-    | 'embeddingFactor'
-    | 'intermediate'
-    | 'logitCap'
-    | 'logitFactor'
-    | 'modules'
-    | 'norm'
-    | 'qkNorm'
-    | 'qkNormOver'
-    | 'queryGate'
-    | 'queryGrowth'
-    | 'residualFactor'
-    | 'scoreCap'
-    | 'scoreScale'
-  >
->;
+export type Options = Partial<DecoderConfig>;
 
 export interface Family {
   /** Keys whose spelling differs from Llama's. */
   readonly spelling?: Readonly<Record<string, string>>;
   /** Keys, in Llama's spelling, that are derived from others if absent or null. */
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  /** The family's own keys. */
   readonly keys: readonly OwnKey[];
-  /** Keys that have no effect in this family. */
   readonly harmless?: readonly string[];
   /** Values at which keys have no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
@@ -130,14 +107,10 @@ export interface Family {
   /** Keys of the rope section that `options` reads. */
   readonly ropeKeys?: readonly string[];
   readonly partialRotation?: boolean;
-  /**
-   * The default type of a layer that `layer_types` doesn't specify; undefined if that key isn't read and no
-   * layer has a window.
-   */
+  /** Default type of a layer; undefined if `layer_types` isn't read and no layer has a window. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
   /** Whether `layer_types` may override this. */
   readonly typed?: boolean;
-  /** Whether any layers have windows. */
   readonly windowed?: (config: HfConfig) => boolean;
   /** Rope keys of a layer, replacing the config's own; null for no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;

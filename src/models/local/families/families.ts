@@ -1,13 +1,9 @@
-/**
- * How each model family interprets its `config.json`: keys read in addition to the common ones, defaults (as
- * in Transformers 5), and options of the decoder.
- */
+/** How each family reads its `config.json`: additional keys, defaults (as in Transformers 5), and decoder options. */
 
 import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig, LayerType, Options } from './config-schema.js';
-import { gpt2 } from './gpt2-family.js';
-import { lfm2, qwen35 } from './recurrent-families.js';
+import { gpt2, lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
@@ -98,7 +94,6 @@ const plainInWindows =
     ...(type === 'sliding_attention' && { rope_scaling: null }),
   });
 
-/** By `model_type`. */
 export const families: Readonly<Record<string, Family>> = {
   llama: { keys: [], activation: 'silu', biases: 'all' },
   mistral: {
@@ -196,24 +191,10 @@ export const families: Readonly<Record<string, Family>> = {
   granite: { keys: graniteKeys, activation: 'silu', biases: 'all', options: graniteOptions },
   granitemoehybrid: {
     keys: [...graniteKeys, 'shared_intermediate_size', 'position_embedding_type'],
-    harmless: [
-      'layers_block_type',
-      'num_experts_per_tok',
-      'output_router_logits',
-      'router_aux_loss_coef',
-      'time_step_limit',
-      'mamba_chunk_size',
-      'mamba_conv_bias',
-      'mamba_d_conv',
-      'mamba_d_head',
-      'mamba_d_state',
-      'mamba_expand',
-      'mamba_n_groups',
-      'mamba_n_heads',
-      'mamba_proj_bias',
-      'normalization_function',
-      'init_method',
-    ],
+    harmless: (
+      'layers_block_type num_experts_per_tok output_router_logits router_aux_loss_coef time_step_limit mamba_chunk_size mamba_conv_bias mamba_d_conv mamba_d_head ' +
+      'mamba_d_state mamba_expand mamba_n_groups mamba_n_heads mamba_proj_bias normalization_function init_method'
+    ).split(' '),
     // If the keys for experts and layer types are absent, the model has Mamba layers and experts.
     defaults: { num_local_experts: 8, shared_intermediate_size: 1024 },
     activation: 'silu',

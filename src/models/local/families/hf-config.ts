@@ -27,11 +27,7 @@ import {
 } from './config-schema.js';
 import { families } from './families.js';
 
-/**
- * @param directory of a Hugging Face model, or a GGUF file
- * @param ignoredKeys keys of config.json or of the file's metadata to treat as absent
- * @throws UserError naming the field of config.json that is missing or unsupported
- */
+/** Reads a model directory or GGUF file without `ignoredKeys`. @throws UserError naming the field */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
@@ -87,12 +83,7 @@ function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile)
   return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
 }
 
-/**
- * Parses `config.json` into what the decoder graph needs. Accepts old and new spellings: `torch_dtype` and
- * `dtype`; `rope_theta` with `rope_scaling`, and `rope_parameters` (flat or one per layer type). Rejects by
- * name what the decoder doesn't support.
- * @param file named in errors
- */
+/** Parses `config.json` in its old and new spellings. @throws UserError naming what is unsupported */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const { family, name, content } = readFamily(raw, file);
   const config = checkedValue(configSchema, { ...family.defaults, ...content }, file);
@@ -201,7 +192,8 @@ function readFamily(
     file,
     field: family === undefined ? 'model_type' : 'architectures',
     value: family === undefined ? (type ?? null) : classes,
-    message: family === undefined ? 'this architecture is not supported' : 'this is no causal language model',
+    message:
+      family === undefined ? 'this architecture is not supported' : 'this is not a causal language model',
     alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
@@ -265,8 +257,7 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation)
     throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
-  // Only some families have such biases; Transformers ignores the key for the others, whatever the weights
-  // contain.
+  // Transformers ignores the key for the other families, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
     throw unsupported(file, 'mlp_bias', true, [`false, as ${name} has it`]);
   if (config.attention_bias === true && family.biases === 'none')

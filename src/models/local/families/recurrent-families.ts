@@ -72,18 +72,10 @@ export const lfm2: Family = {
     'block_ffn_dim_multiplier',
     'block_multiple_of',
   ],
-  harmless: [
-    'block_dim',
-    'block_mlp_init_scale',
-    'block_norm_eps',
-    'block_out_init_scale',
-    'block_use_xavier_init',
-    'conv_dim',
-    'conv_dim_out',
-    'conv_use_xavier_init',
-    'num_heads',
-    'theta',
-  ],
+  harmless: (
+    'block_dim block_mlp_init_scale block_norm_eps block_out_init_scale block_use_xavier_init ' +
+    'conv_dim conv_dim_out conv_use_xavier_init num_heads theta'
+  ).split(' '),
   neutral: { block_use_swiglu: true, use_pos_enc: true },
   defaults: {
     intermediate_size: 12_288,
@@ -110,11 +102,7 @@ export const lfm2: Family = {
       bias: config.conv_bias ?? false,
     }),
   },
-  options: (config) => ({
-    qkNorm: true,
-    intermediate: adjustedWidth(config),
-    modules: lfm2Modules,
-  }),
+  options: (config) => ({ qkNorm: true, intermediate: adjustedWidth(config), modules: lfm2Modules }),
 };
 
 const lfm2Modules: DecoderConfig['modules'] = {
@@ -135,3 +123,49 @@ function adjustedWidth(config: HfConfig): number {
   const width = Math.floor(factor * Math.floor((2 * config.intermediate_size) / 3));
   return multiple * Math.ceil(width / multiple);
 }
+
+/** GPT-2: learned positions, LayerNorm, no gate, and its own names for keys and modules. */
+export const gpt2: Family = {
+  spelling: {
+    n_embd: 'hidden_size',
+    n_layer: 'num_hidden_layers',
+    n_head: 'num_attention_heads',
+    n_inner: 'intermediate_size',
+    n_positions: 'max_position_embeddings',
+    activation_function: 'hidden_act',
+    layer_norm_epsilon: 'rms_norm_eps',
+  },
+  // By default, the feed-forward part is four times as wide as the residual stream.
+  derived: ({ hidden_size }) => ({ intermediate_size: 4 * Number(hidden_size) }),
+  keys: [],
+  harmless: (
+    'n_ctx reorder_and_upcast_attn summary_activation summary_first_dropout ' +
+    'summary_proj_to_labels summary_type summary_use_proj task_specific_params'
+  ).split(' '),
+  defaults: {
+    hidden_act: 'gelu_new',
+    max_position_embeddings: 1024,
+    rms_norm_eps: 1e-5,
+    tie_word_embeddings: true,
+  },
+  activation: 'gelu-tanh',
+  biases: 'all',
+  ropeOf: () => null,
+  options: () => ({
+    norm: { kind: 'layer', offset: 0 },
+    gated: false,
+    bias: { qkv: true, output: true, mlp: true },
+    modules: {
+      ...llamaModules,
+      embedding: 'transformer.wte',
+      positions: 'transformer.wpe',
+      layers: 'transformer.h',
+      finalNorm: 'transformer.ln_f',
+      attention: ['attn.c_attn'],
+      attentionOutput: 'attn.c_proj',
+      feedForward: ['mlp.c_fc'],
+      down: 'mlp.c_proj',
+      norms: { beforeAttention: 'ln_1', beforeFeedForward: 'ln_2' },
+    },
+  }),
+};

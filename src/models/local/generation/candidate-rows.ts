@@ -1,20 +1,22 @@
 import { append } from '../../../base/append.js';
 import { smallest } from '../../../statistics/descriptive.js';
-import type { NewEntries, TokenCache } from '../engine/key-value-cache.js';
+import {
+  joinedStates,
+  keptStates,
+  type NewEntries,
+  type States,
+  type TokenCache,
+  tiledStates,
+} from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
-import { joinedStates, keptStates, type States, tiledStates } from '../engine/states.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.js';
 import type { HeldPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/**
- * Number of slots by which the candidates' cache grows: in whole blocks, so that spare slots don't change the
- * last bits of a sum.
- */
+/** Slots by which the candidates' cache grows: whole blocks, so spare slots don't change the last bits of a sum. */
 const ownBlock = 32;
 
-/** A request, from arrival to its last answer. */
 export interface Work {
   readonly request: GenerationRequest;
   readonly hooks: GenerationHooks;
@@ -36,10 +38,7 @@ export interface Row {
   readonly candidate: Candidate;
 }
 
-/**
- * The candidates in flight: each step of the model decodes one token of all of them. They either answer a single prompt
- * and share its keys, or several prompts; each row then has its own keys, so that others can join between steps.
- */
+/** The candidates in flight: they share the keys of one prompt, or each has its own, so that others can join. */
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers carry a state. */
@@ -52,7 +51,6 @@ export class CandidateRows {
   #rows: readonly Row[] = [];
   /** Rows not yet in the cache: all that join before a step are added together, so that the others move only once. */
   #arrived: NewEntries[] = [];
-  /** States of the rows. */
   #states: States = [];
   #several = false;
 
@@ -68,7 +66,6 @@ export class CandidateRows {
     return this.#rows;
   }
 
-  /** Whether others can join. */
   get several(): boolean {
     return this.#several;
   }
@@ -78,7 +75,6 @@ export class CandidateRows {
     return this.#own.capacity;
   }
 
-  /** Whether rows may have different lengths. */
   get canJoin(): boolean {
     return this.#own.join !== undefined;
   }
@@ -107,17 +103,13 @@ export class CandidateRows {
     this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
   }
 
-  /**
-   * Runs the model on chosen tokens; candidates without unread tokens then choose the next one.
-   * @returns the requests whose candidates failed to
-   */
+  /** Reads the chosen tokens, then chooses the next. @returns the requests that failed, with their errors */
   async step(): Promise<ReadonlyMap<Work, unknown>> {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Tokens forced by a constraint are read together with the one before them. In a batch of requests, this
-    // would make the rounding of one depend on the others.
+    // Forced tokens are read with the one before; between requests, that would make rounding depend on others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>
@@ -157,7 +149,6 @@ export class CandidateRows {
     return failed;
   }
 
-  /** Removes the rows that don't stay. */
   async keep(stays: (row: Row) => boolean): Promise<void> {
     const kept = [...this.#rows.keys()].filter((row) => stays(this.#rows[row]!));
     if (kept.length === this.#rows.length) return;

@@ -14,9 +14,7 @@ export interface GenerationRequest
   /** Its system message; a prompt only continues one with the same system message. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
-  /** Whether to return log-probabilities at the sampling temperature. */
   readonly sampledLogProbabilities?: boolean;
-  /** Tokens that end an answer. */
   readonly eosTokens: ReadonlySet<number>;
   /** With a constraint, stop texts count only once its answer is complete. */
   readonly constraint?: Constraint;
@@ -36,7 +34,6 @@ export class Candidate {
   readonly ids: number[] = [];
   /** Chosen tokens that the model hasn't read yet; at least one until the answer is finished. */
   readonly unread: number[] = [];
-  /** Whether forced tokens need log-probabilities. */
   readonly scored: boolean;
   readonly #index: number;
   readonly #request: GenerationRequest;
@@ -149,7 +146,6 @@ export class Candidate {
     this.#show(this.#beforeStop(this.#stream.end()) + this.#stops.end());
   }
 
-  /** The part of the new text that can be shown. */
   #beforeStop(text: string): string {
     if (this.#stoppable) return this.#stops.push(text);
     const reply = this.#text + text;
@@ -164,4 +160,44 @@ export class Candidate {
     this.#text += text;
     this.#hooks.onText?.(this.#index, text);
   }
+}
+
+/** Log-probabilities of given texts as answers: scores many after the same prompt at once. */
+
+interface ScoringRequest {
+  readonly texts: readonly (readonly number[])[];
+  /** Logits after the last token of the prompt. */
+  readonly first: Float32Array;
+  readonly vocabulary: number;
+  /** Runs `rows` sequences of equal length after the prompt; returns logits of `logitsOf` in [rows × tokens]. */
+  run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
+}
+
+/** Maximum number of logits at a time (256 MB). */
+const logitsAtOnce = 2 ** 26;
+
+export async function scoreTexts(request: ScoringRequest): Promise<readonly (readonly number[])[]> {
+  const { first, run, texts, vocabulary } = request;
+  const scores = texts.map((ids) => [logProbability(first, ids[0]!)]);
+  // Texts of similar length share a batch to minimise padding.
+  const longer = [...texts.keys()]
+    .filter((text) => texts[text]!.length > 1)
+    .toSorted((a, b) => texts[a]!.length - texts[b]!.length);
+  while (longer.length > 0) {
+    const longest = texts[longer.at(-1)!]!.length - 1;
+    const rows = longer.splice(-Math.max(1, Math.floor(logitsAtOnce / vocabulary / longest)));
+    const padded = rows.flatMap((text) => {
+      const read = texts[text]!.slice(0, -1);
+      return [...read, ...Array<number>(longest - read.length).fill(read.at(-1)!)];
+    });
+    const places = rows.flatMap((text, row) =>
+      Array.from({ length: texts[text]!.length - 1 }, (_, i) => row * longest + i),
+    );
+    const logits = await run(padded, rows.length, places);
+    let place = 0;
+    for (const text of rows)
+      for (const id of texts[text]!.slice(1))
+        scores[text]!.push(logProbability(logits.subarray(place * vocabulary, ++place * vocabulary), id));
+  }
+  return scores;
 }

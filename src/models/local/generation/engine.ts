@@ -34,7 +34,7 @@ import {
   samplingOf,
   valuesOf,
 } from '../weights/generation-config.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
 import { TextGenerator } from './generation.js';
@@ -42,21 +42,13 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /**
-   * Calls may overlap.
-   * @throws RequestError if the prompt or the answer doesn't fit
-   * @throws AbortedError when `hooks.aborted()` returns true
-   */
+  /** Calls may overlap. @throws RequestError if prompt or answer don't fit; AbortedError once `hooks.aborted()` */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
-  /**
-   * From now on, jobs that name no adapter use this one, which changes only `adaptable` modules.
-   * @throws UserError if it isn't an adapter of this model
-   */
+  /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A request that can't be fulfilled as it is. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
 }
@@ -77,8 +69,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const loaded = await loadAdapters(modules, weights, adapters);
   const adopt = async (directory: string) => loaded.adopt(open(directory));
   if (adaptable !== undefined && own !== undefined) await adopt(own);
-  // Prompts are cached by this object, so a copy starts with none. This makes a resumed run read the same
-  // tokens with the same rounding.
+  // Prompts are cached by this object; a copy starts with none, so a resumed run rounds the same.
   const adapterOf = ({ adapter }: GenerateJob) =>
     adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
   const folded = adaptable === undefined ? own : undefined;
@@ -126,8 +117,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      // The caller's settings take precedence over the publisher's recommendation, and that over plain
-      // sampling.
+      // The caller's settings take precedence over the publisher's, and those over plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
@@ -136,10 +126,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/**
- * Token ids of texts as complete answers. Each ends with the chat template's end token, so that no text has
- * an advantage over a longer one that starts with it.
- */
+/** Token ids of complete answers, with the end token, so that no text has an advantage over a longer one. */
 function answersOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
@@ -185,10 +172,7 @@ async function loadAdapters(
   };
 }
 
-/**
- * The inference graph, with weights as stored or quantised (now, if not cached). Adapters aren't quantised.
- * @param fed modules whose adapters are inputs
- */
+/** The inference graph, with weights as stored or quantised. `fed`: modules with adapters as inputs. */
 export function buildGraph(
   {
     path,
@@ -236,7 +220,6 @@ const choicesKept = 4096;
 /** Constraints of the grammars and choices seen so far, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
-  /** Restricts answers to one of the texts. */
   among(texts: readonly string[]): Constraint;
 }
 

@@ -1,18 +1,15 @@
 import { append } from '../../../base/append.js';
 import { largest } from '../../../statistics/descriptive.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
-import { cacheShape, type TokenCache, tokenBytes } from '../engine/key-value-cache.js';
+import { cacheShape, type TokenCache, tiledStates, tokenBytes } from '../engine/key-value-cache.js';
 import type { DecoderSession } from '../engine/runtime.js';
-import { tiledStates } from '../engine/states.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import { longSequences } from '../weights/rope.js';
-import { Candidate, type GenerationHooks, type GenerationRequest } from './candidate.js';
+import { Candidate, type GenerationHooks, type GenerationRequest, scoreTexts } from './candidate.js';
 import { type Begun, CandidateRows, type Work } from './candidate-rows.js';
 import { PromptCaches } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
-import { scoreTexts } from './scoring.js';
-import { TurnQueue } from './turn-queue.js';
 
 export class AbortedError extends Error {
   override readonly name = 'AbortedError';
@@ -34,23 +31,18 @@ function chunkLength(config: DecoderConfig, position: number): number {
 const batchBytes = 2 ** 29;
 
 /**
- * Generates answers. A prompt is prefilled once for all its candidates, and its keys and values are kept for
- * later calls, which compute only what their prompts add. Calls may overlap: they are processed one after
- * another, or up to `most` at a time. In that case each step of the model decodes one token of all of them;
- * others join between steps, and finished ones leave.
+ * Generates answers. A prompt is prefilled once for all its candidates and cached for later calls. Calls are processed
+ * one by one or up to `most` at a time; each step then decodes one token of all, and requests join and leave between
+ * steps.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
   readonly #config: DecoderConfig;
-  /** Whether some layers carry a state. */
   readonly #carries: boolean;
   readonly #bytes: TokenBytes;
-  /** Maximum number of concurrent requests. */
   readonly #most: number;
-  /** Maximum number of tokens in the rows of a batch. */
   readonly #tokens: number;
   readonly #prompts: PromptCaches;
-  /** Always empty. */
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
   /** Used for scoring texts; empty otherwise. */
@@ -61,10 +53,7 @@ export class TextGenerator {
   #joined = 0;
   #working = false;
 
-  /**
-   * @param most maximum number of concurrent requests, if the session's caches support rows of different lengths
-   * @param memory in bytes for the keys and values of a batch's rows, and separately for the cached prompts
-   */
+  /** `most`: concurrent requests, if rows may differ in length. `memory`: bytes for rows, and for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
@@ -87,10 +76,7 @@ export class TextGenerator {
     });
   }
 
-  /**
-   * With `texts`, returns their scores instead of answers.
-   * @throws AbortedError once `hooks.aborted()` returns true; tokens prefilled by then are kept for later calls
-   */
+  /** Generates answers, or scores `texts`. @throws AbortedError; prefilled tokens are kept for later calls */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
@@ -98,7 +84,6 @@ export class TextGenerator {
     });
   }
 
-  /** Drops the cached prompts. */
   forget(): void {
     this.#prompts.clear();
   }
@@ -256,4 +241,35 @@ function resolveFinished(works: readonly Begun[]): void {
         promptTokens: request.prompt.length,
         cachedTokens,
       });
+}
+
+/** Alternates between lanes, first in first out within each, so many jobs for one adapter don't delay another's. */
+export class TurnQueue<Lane, T> {
+  /** Lanes with waiting items, the next one first. */
+  readonly #lanes = new Map<Lane, T[]>();
+
+  add(lane: Lane, item: T): void {
+    this.#lanes.set(lane, [...(this.#lanes.get(lane) ?? []), item]);
+  }
+
+  first(lane: Lane): T | undefined {
+    return this.#lanes.get(lane)?.[0];
+  }
+
+  othersThan(lane: Lane): boolean {
+    return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
+  }
+
+  /** Takes the next item, by default from the lane whose turn it is; undefined if none is waiting. */
+  take(lane: Lane | undefined = this.#next()): T | undefined {
+    const waiting = this.#lanes.get(lane!);
+    const item = waiting?.shift();
+    this.#lanes.delete(lane!);
+    if (waiting !== undefined && waiting.length > 0) this.#lanes.set(lane!, waiting);
+    return item;
+  }
+
+  #next(): Lane | undefined {
+    return this.#lanes.keys().next().value;
+  }
 }

@@ -1,6 +1,5 @@
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
-import type { TokenCache } from '../engine/key-value-cache.js';
-import { StatePlaces } from '../engine/states.js';
+import { StatePlaces, type TokenCache } from '../engine/key-value-cache.js';
 
 /** A prompt with cached keys and values. */
 export interface HeldPrompt {
@@ -16,7 +15,6 @@ export interface PromptKind {
   readonly conversation?: string | undefined;
   /** The proposer and the critic alternate, and this keeps them from evicting each other's prompts. */
   readonly system?: string | undefined;
-  /** Whether keys are rotated for long sequences (longrope). */
   readonly long: boolean;
 }
 
@@ -27,11 +25,9 @@ interface KindPrompt extends HeldPrompt {
 }
 
 interface PromptLimits {
-  /** Maximum number of concurrent requests. */
   readonly requests: number;
   /** Maximum number of tokens in all prompts, for concurrent requests. */
   readonly tokens: number;
-  /** Whether some layers carry a state. */
   readonly carries: boolean;
 }
 
@@ -39,9 +35,8 @@ interface PromptLimits {
 const mostPrompts = 4;
 
 /**
- * Caches the last prompt of each adapter (and of the base), because keys and values are valid for that
- * adapter only, and of each system message. With concurrent requests there are more, because each continues
- * its own prompt. When the cache is full, the least recently used prompt gives its memory to the next.
+ * Caches the last prompt of each adapter (and of the base) and system message; with concurrent requests more, because
+ * each continues its own. When full, the least recently used prompt gives up its memory.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;
@@ -55,10 +50,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /**
-   * Returns a cache for the prompt, containing the longest prefix that it shares with a cached one.
-   * @param prompt without its last token
-   */
+  /** A cache that holds the longest prefix shared with a cached prompt. `prompt`: without its last token. */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(

@@ -3,20 +3,11 @@ import type { Problem } from '../../../base/errors.js';
 import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
+const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
+export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
+
 /** Settings of a process. `adapter` is part of the model and applies to every job that names none. */
-export interface LoadSettings
-  extends Pick<
-    LocalConfig,
-    | 'path'
-    | 'adapter'
-    | 'device'
-    | 'quantization'
-    | 'threads'
-    | 'batch'
-    | 'contextTokens'
-    | 'template'
-    | 'ignoreKeys'
-  > {
+export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
   /** Directories of adapters that jobs can select. */
   readonly adapters?: readonly string[];
   /** Modules, as suffixes of their paths, for which a new adapter can be adopted; `adapter` is the initial one. */
@@ -29,21 +20,14 @@ export interface GenerateJob {
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
-  /** Maximum length of an answer in tokens. */
   readonly maxTokens: number;
   /** Completed by the model's own recommendation. */
   readonly sampling: SamplingChoice;
-  /** Texts that end an answer. */
   readonly stop: readonly string[];
-  /** Whether to return the log-probability of each token. */
   readonly logProbabilities: boolean;
-  /** Whether to return `sampledLogProbabilities`. */
   readonly sampledLogProbabilities?: boolean;
-  /** Grammar that answers must follow. */
   readonly grammar?: AnswerGrammar;
-  /** The answer must be one of these texts. */
   readonly choices?: readonly string[];
-  /** Texts to score instead of generating an answer. */
   readonly score?: readonly string[];
   /** Jobs only continue prompts of jobs with the same name. */
   readonly conversation?: string;
@@ -56,15 +40,9 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** Natural log-probabilities, one per token, under the model itself. */
   readonly logProbabilities?: readonly number[];
-  /**
-   * The same at the sampling temperature, normalised over the tokens that a constraint allows, before any
-   * filtering; present if requested.
-   */
+  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
-  /**
-   * For each token, the set it was chosen from if a constraint allowed only some; accompanies
-   * `sampledLogProbabilities`.
-   */
+  /** For each token, the ids that a constraint allowed, or null for all; accompanies `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
@@ -82,7 +60,6 @@ export interface JobResult extends Generation {
   readonly residentBytes: number;
 }
 
-/** Where and how the model was loaded. */
 export interface LoadReport {
   readonly device: string;
   readonly threads: number;

@@ -2,16 +2,15 @@
 
 import { argmax, logNormaliser, logProbability } from '../constraint/sampling.js';
 import { freeCores } from '../engine/device.js';
+import type { States } from '../engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../engine/runtime.js';
-import type { States } from '../engine/states.js';
 import { readDecoderConfig } from '../families/hf-config.js';
 import { openTokenizer } from '../tokens/tokenizer.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import type { Quantization } from '../weights/quantization.js';
 import { buildGraph } from './engine.js';
 
 export interface QuantizationLoss {
-  /** Number of tokens predicted. */
   readonly tokens: number;
   /** exp of the mean negative log-probability of the text's tokens. */
   readonly perplexity: { readonly exact: number; readonly quantized: number };
@@ -30,7 +29,6 @@ params[0]: 1.4, params[1]: -0.7, params[2]: 2.9, params[3]: 0.2; f(params): 203.
 The second candidate was better than the first, so the next one moves a little further in the same direction:
 params[0]: 1.6, params[1]: -0.9, params[2]: 2.7, params[3]: 0.4`;
 
-/** Maximum number of logit rows at a time. */
 const rowsAtOnce = 32;
 
 /** @throws UserError if the directory can't be used */

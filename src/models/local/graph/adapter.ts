@@ -24,31 +24,14 @@ export type AdaptableModule = (typeof adaptableModules)[number];
 /** Also includes the names of other families: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
-  'qkv_proj',
-  'gate_up_proj',
-  'input_linear',
-  'output_linear',
-  'c_attn',
-  'c_proj',
-  'c_fc',
-  'in_proj',
-  'out_proj',
-  'w1',
-  'w2',
-  'w3',
-  'in_proj_qkv',
-  'in_proj_z',
-  'in_proj_a',
-  'in_proj_b',
+  ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),
+  ...'out_proj w1 w2 w3 in_proj_qkv in_proj_z in_proj_a in_proj_b'.split(' '),
 ];
 
 /** PEFT's prefix of module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/**
- * An adapter's change to one module: W becomes W + scale·B·A. If `magnitude` is present, it gives the lengths
- * of the resulting rows.
- */
+/** An adapter's change to one module: W becomes W + scale·B·A, with rows of the lengths `magnitude` if present. */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -66,19 +49,12 @@ export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
   readonly modules: ReadonlyMap<string, ModuleChange>;
 }
 
-/**
- * @param directory with `adapter_config.json` and `adapter_model.safetensors`
- * @param ignoredKeys keys of adapter_config.json to treat as absent
- * @throws UserError if it contains no LoRA adapter, an unsupported variant, or missing or non-finite numbers
- */
+/** Reads a PEFT directory, treating `ignoredKeys` as absent. @throws UserError if it can't be used */
 export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
   return readFiles(directory, ignoredKeys).adapter;
 }
 
-/**
- * Opens an adapter for the given model.
- * @throws UserError like `readAdapter`, and if it doesn't fit the model
- */
+/** Opens an adapter for the given model. @throws UserError like `readAdapter`, and if it doesn't fit */
 export function openAdapter(
   directory: string,
   config: DecoderConfig,

@@ -1,13 +1,10 @@
 import type { Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
-import { projectionWidths } from './parameters.js';
+import { capped, type DecoderBuild, normalised, projectionWidths, scaledBy } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
 /** Previously computed keys and values of one layer. */
 export interface CachedSegment {
-  /**
-   * [kvHeads, B, T, headDim]; if shared, [kvHeads, 1, T, headDim] for all rows, or [kvHeads, F, …] for B / F rows each.
-   */
+  /** [kvHeads, B, T, headDim]; if shared, with 1 in place of B for all rows, or F for B / F rows each. */
   readonly keys: Value;
   readonly values: Value;
   readonly shared: boolean;
@@ -42,10 +39,7 @@ export interface Shapes {
   readonly apart: Value;
 }
 
-/**
- * @param ids [B, S]
- * @param apart [1]: number of groups of rows, each with its own shared segment
- */
+/** `ids`: [B, S]. `apart` [1]: number of groups of rows, each with its own shared segment. */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
@@ -67,30 +61,19 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
   };
 }
 
-/**
- * [1]: g if there is a single new token, otherwise 1. A product of one row with the keys reads them in place;
- * a product of several rows copies them first, which only pays off for more rows than a group has heads.
- */
+/** [1]: g for a single new token, else 1: a product of one row reads keys in place, one of several copies them. */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
   const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
   return g.op('Where', [single, g.integers([heads / kvHeads]), g.integers([1])]);
 }
 
-/** Positions of the new tokens and the cached keys. */
 export interface Places extends TokenPlaces {
-  /**
-   * int32 [P, T₁ + T₂ + …], with P as for the positions: the position of each cached key, segment by segment.
-   * A key positioned after a query is masked, so spare capacity is marked by a position beyond any context.
-   * Undefined without segments.
-   */
+  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment; spare slots are beyond any context. */
   readonly cachedPositions?: Value;
 }
 
-/**
- * Added to the scores [·, ·, g·S, T + S]: 0 where a query may attend, otherwise a large negative number. A
- * query attends to keys that are not later than itself and within the window.
- */
+/** Added to the scores [·, ·, g·S, T + S]: 0 for earlier keys within the window, otherwise large and negative. */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,
@@ -122,7 +105,6 @@ interface AttentionContext {
   readonly rotation: Rotation | undefined;
   /** Factors of the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined for none. */
   readonly growth: Value | undefined;
-  /** Computes what the queries attend to. */
   readonly mix: (projected: Projected) => Mixed;
 }
 
@@ -141,10 +123,7 @@ export interface Mixed {
   readonly values: Value;
 }
 
-/**
- * Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021) over the cached
- * segments and the new tokens. Shapes as in decoder.ts.
- */
+/** Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). Shapes as in decoder.ts. */
 export function attention(
   build: DecoderBuild,
   module: string,
@@ -275,8 +254,7 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // Against a shared segment, the rows of all sequences form one matrix, so its keys are read once for the
-  // whole batch.
+  // The rows of all sequences form one matrix, so a shared segment's keys are read once.
   const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

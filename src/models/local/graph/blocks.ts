@@ -1,11 +1,7 @@
-/**
- * Attention for training, where the tokens of many sequences are packed side by side. Everything else treats
- * the N tokens as one row; attention splits them into blocks: prompts, each followed by its answers, which
- * attend to the prompt and to themselves. Queries of an answer thus never meet the keys of another.
- */
+/** Attention for training: tokens are packed in one row and split into blocks, prompts followed by answers. */
 import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
 import type { Value } from './graph.js';
-import type { DecoderBuild } from './norm.js';
+import type { DecoderBuild } from './parameters.js';
 
 /** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {

@@ -29,8 +29,7 @@ import {
 } from './attention.js';
 import { type Blocks, emitBlocks } from './blocks.js';
 import { type BuiltGraph, GraphBuilder, type Value } from './graph.js';
-import { capped, type DecoderBuild, normalised, scaledBy } from './norm.js';
-import type { ParameterSource } from './parameters.js';
+import { capped, type DecoderBuild, normalised, type ParameterSource, scaledBy } from './parameters.js';
 import { recurrent } from './recurrence.js';
 import { emitRotation, type Rotation } from './rotation.js';
 
@@ -57,7 +56,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers. The head is separate (`languageHead`), so that only the rows that are read pay for it. */
+/** Emits all layers. The head is separate (`headLogits`), so that only the rows that are read pay for it. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -131,14 +130,6 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
-/**
- * Logits [R, V] of selected rows of the hidden state.
- * @param rows int32 [R] indices into N
- */
-function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
-  return headLogits(build, headInput(build, hidden, rows));
-}
-
 /** Input of the heads: selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
@@ -178,22 +169,14 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/**
- * Keys, then values of the new tokens: separate outputs on a GPU, otherwise a single tensor, because each
- * tensor costs time in Node.
- */
+/** Keys, then values of the new tokens: separate on a GPU, else a single tensor, because each costs time in Node. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);
   else g.output('entries', g.op('Concat', entries, { axis: 0 }), 'float32', ['entries', ...shape.slice(1)]);
 }
 
-/**
- * The graph for prefilling and decoding. Two cached segments precede the new tokens: the prompt, shared by
- * all candidates, and the tokens that each candidate has generated. The caller keeps the new keys and values,
- * and the states of recurrent layers.
- * @param device to run on (default: the CPU)
- */
+/** The graph for prefilling and decoding; cached segments are the shared prompt and each candidate's tokens. */
 export function buildInferenceGraph(
   config: DecoderConfig,
   parametersOf: (g: GraphBuilder) => ParameterSource,
@@ -223,7 +206,10 @@ export function buildInferenceGraph(
   const cache = prompt.map((pair, layer) => [pair, own[layer]!]);
   const states = stateShapes(config).map((size, i) => g.input(`state.${i}`, 'float32', ['B', ...size]));
   const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, states, ...sequence });
-  g.output('logits', languageHead(build, decoder.hidden, rows), 'float32', ['R', config.vocabulary]);
+  g.output('logits', headLogits(build, headInput(build, decoder.hidden, rows)), 'float32', [
+    'R',
+    config.vocabulary,
+  ]);
   emitEntries(g, [...decoder.keys, ...decoder.values], [config.kvHeads, 'B', 'S', config.headDim]);
   for (const [i, size] of stateShapes(config).entries())
     g.output(`new_state.${i}`, decoder.states[i]!, 'float32', ['B', ...size]);

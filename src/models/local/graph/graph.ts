@@ -18,10 +18,7 @@ export type Value = string;
 /** The type in which a graph computes; float64 is for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/**
- * The device that computes in shaders (WGSL). There, sines and cosines are accurate to 2⁻¹¹ between −π and π, with no
- * guarantee beyond (WGSL, accuracy of built-in functions), and 8-bit activations bring no speed-up as they do on a CPU.
- */
+/** Computes in shaders: sines are accurate to 2⁻¹¹ between −π and π (WGSL), and 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
@@ -41,10 +38,7 @@ export interface BuiltGraph {
   readonly graph: OnnxGraph;
 }
 
-/**
- * Collects the nodes of one graph. Values are numbered in order, so that the same calls give the same bytes.
- * Attributes: whole numbers are ints, lists are ints, texts are strings; floats are written as `{float: x}`.
- */
+/** The nodes of one graph; the same calls give the same bytes. Numbers are int attributes, `{float: x}` is a float. */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
   readonly #inputs: OnnxValue[] = [];
@@ -66,7 +60,6 @@ export class GraphBuilder {
     return name;
   }
 
-  /** Makes `value` an output of the graph with the given name. */
   output(name: string, value: Value, type: ElementType, shape: readonly (number | string)[]): void {
     this.#nodes.push({ op: 'Identity', domain: '', inputs: [value], outputs: [name], attributes: {} });
     this.#outputs.push({ name, type, shape });
@@ -77,7 +70,6 @@ export class GraphBuilder {
     return this.split(op, inputs, 1, attributes)[0]!;
   }
 
-  /** Adds an operator with several results. */
   split(
     op: string,
     inputs: readonly Value[],
@@ -97,10 +89,7 @@ export class GraphBuilder {
     return outputs;
   }
 
-  /**
-   * Operators that are differentiated as a unit: `emit` writes them, and `outline` shows them as a single
-   * operator `op` of the given inputs.
-   */
+  /** Operators that are differentiated as a unit: `outline` shows them as a single operator `op` of the inputs. */
   composite(
     op: string,
     inputs: readonly Value[],
@@ -124,7 +113,6 @@ export class GraphBuilder {
     return tensor.name;
   }
 
-  /** A tensor on disk, cast to the type in which the graph computes. */
   exact(tensor: StoredTensor, precision: Precision | 'float16'): Value {
     const value = this.stored(tensor);
     return storedType(tensor) === precision ? value : this.cast(value, precision);
@@ -143,7 +131,6 @@ export class GraphBuilder {
     return this.#constant('uint8', Uint8Array.from(values), shape, values);
   }
 
-  /** A constant of the type in which the graph computes. */
   floats(type: Precision, values: readonly number[], shape: readonly number[] = [values.length]): Value {
     const array = type === 'float32' ? Float32Array.from(values) : Float64Array.from(values);
     return this.#constant(type, new Uint8Array(array.buffer), shape, values);
@@ -173,7 +160,6 @@ export class GraphBuilder {
     return { ...graph, nodes };
   }
 
-  /** A snapshot of the graph so far. */
   describe(name: string): OnnxGraph {
     const folder = this.#folder;
     const external = [...this.#external.values()].map(

@@ -1,6 +1,6 @@
 /**
- * Low-rank adapters in a graph (LoRA, Hu et al. 2021, arXiv 2106.09685): W·x becomes W·x + s·B·(A·x), with A [rank, in]
- * and B [out, rank]. DoRA (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to given lengths.
+ * Low-rank adapters: W·x + s·B·(A·x), with A [rank, in], B [out, rank] (LoRA, Hu et al. 2021, arXiv 2106.09685). DoRA
+ * (Liu et al. 2024, arXiv 2402.09353) also scales the rows of W + s·B·A to given lengths.
  */
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { Adapter, ModuleChange } from './adapter.js';
@@ -11,17 +11,12 @@ import { type ParameterSource, requireTensor } from './parameters.js';
 export interface LoraFactors {
   readonly a: Value;
   readonly b: Value;
-  /** Factor of the product of A and B. */
   readonly scale: number;
   /** [out], a factor for each row of W + s·B·A. */
   readonly rowScale?: Value;
 }
 
-/**
- * Adds the low-rank products to a model's linear modules.
- * @param factors of a module, or undefined if it is unchanged
- * @param dropout applied to the input of A
- */
+/** Adds the low-rank products to linear modules with `factors`; `dropout` applies to the input of A. */
 export function loraParameters(
   g: GraphBuilder,
   base: ParameterSource,
@@ -45,11 +40,7 @@ export function loraParameters(
   };
 }
 
-/**
- * The product of a module with scaled rows; the bias isn't scaled.
- * @param rowScale [out]; undefined for none
- * @param changed adds an adapter's contribution to the product
- */
+/** The product of a module with scaled rows [out], but an unscaled bias; `changed` adds an adapter's contribution. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,

@@ -1,8 +1,5 @@
-/**
- * Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), limited to what the graphs of
- * this project need.
- */
-import { float, integer, nested, text } from '../../../storage/protobuf.js';
+/** Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), as far as our graphs need it. */
+import { float, integer, nested, text } from '../../../storage/tensorboard.js';
 
 export type ElementType =
   | 'float32'
@@ -77,7 +74,6 @@ export interface OnnxGraph {
 const opset = 17;
 const irVersion = 9;
 
-/** The bytes of a ModelProto. */
 export function writeOnnxModel(graph: OnnxGraph): Uint8Array {
   return Buffer.concat([
     integer(1, irVersion),
@@ -146,7 +142,4 @@ function valueInfoFields({ name, type, shape }: OnnxValue): Fields {
   return [text(1, name), nested(2, tensorType)];
 }
 
-/** ONNX's number for an element type, as used in the `to` attribute of Cast. */
-export function elementTypeNumber(type: ElementType): number {
-  return elementTypeNumbers[type];
-}
+export const elementTypeNumber = (type: ElementType): number => elementTypeNumbers[type];

@@ -14,12 +14,7 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/**
- * Rounds as the setting asks, or uses the file's own blocks.
- * @param model its directory or file
- * @returns undefined if every product uses the weights as they are
- * @throws UserError if packed weights would be rounded a second time
- */
+/** Rounds, or uses the file's own blocks; undefined if neither. @throws UserError if packed weights would be rounded */
 export function packedWeights(
   model: string,
   config: DecoderConfig,
@@ -54,10 +49,9 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 }
 
 /**
- * Multiplies with the packed matrices and leaves everything else to `exact`. On a CPU, each product rounds
- * its activations to 8 bits, block by block (accuracy level 4), which makes it fast. If the weights were
- * rounded by us, embeddings are looked up unrounded.
- * @param stacking whether to combine matrices that multiply the same x, which has no gradient here
+ * Multiplies with the packed matrices, leaves the rest to `exact`. On a CPU, activations are rounded to 8 bits per
+ * block (accuracy level 4). Embeddings that we rounded are looked up unrounded. `stacking` combines matrices that
+ * multiply the same x.
  */
 export function packedParameters(
   g: GraphBuilder,

@@ -1,7 +1,4 @@
-/**
- * Matrices in 4- or 8-bit codes, in the runtime's format: float weights are rounded to codes, and the blocks
- * of GGUF files are converted without loss. Created on first use and cached on disk.
- */
+/** Matrices in 4- or 8-bit codes, as the runtime reads them: rounded, or a GGUF file's blocks. Cached on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
@@ -39,11 +36,7 @@ export interface PackedWeights {
   readonly relativeError: number;
 }
 
-/**
- * Rounds matrices to codes.
- * @param model its directory or file, next to which the codes are cached
- * @throws UserError if they can't be written
- */
+/** Rounds matrices to codes, cached next to the model. @throws UserError if they can't be written */
 export function roundedWeights(
   model: string,
   matrices: readonly StoredTensor[],
@@ -54,7 +47,6 @@ export function roundedWeights(
   return { ...packed(model, `int${bits}-block${block}`, matrices, () => packing), rounded };
 }
 
-/** Uses the blocks of a GGUF file as they are. */
 export function storedBlocks(model: string, matrices: readonly StoredTensor[]): PackedWeights {
   return {
     ...packed(model, 'blocks', matrices, ({ dtype }) => blockType(dtype)!.packing!),
@@ -62,7 +54,6 @@ export function storedBlocks(model: string, matrices: readonly StoredTensor[]): 
   };
 }
 
-/** Whether a tensor is stored in blocks of codes. */
 export const isPacked = ({ dtype }: StoredTensor): boolean => blockType(dtype)?.packing !== undefined;
 
 /** Rows of a packed matrix as float32: [count, columns]. */
@@ -153,8 +144,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
     const blocks = Math.ceil(columns / packing.block);
     return { tensor, packing, blocks, count: rows * blocks };
   });
-  // Parts of the same kind are adjacent, so that matrices multiplied with the same x form one range of the
-  // file.
+  // Parts of one kind are adjacent, so matrices multiplied with the same x form one range of the file.
   const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
   const scales = sized.map(({ count }) => place(count * 4));
   const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));
@@ -163,10 +153,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   });
 }
 
-/**
- * Space reserved in the header for the error, which is only known at the end although the header's length
- * must be fixed first.
- */
+/** Space in the header for the error, which is known only at the end, after the header's length is fixed. */
 const errorDigits = 12;
 
 function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {

@@ -9,10 +9,7 @@ import type { GraphBuilder, Precision, Value } from './graph.js';
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /**
-   * The concatenated products of several modules with the same x; undefined or absent if each must be
-   * computed separately.
-   */
+  /** The concatenated products of modules with the same x; undefined or absent if each is computed separately. */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
@@ -20,11 +17,7 @@ export interface ParameterSource {
   vector(name: string): Value;
 }
 
-/**
- * Uses the stored weights as they are. float16 and bfloat16 are cast to the graph's precision once, when the
- * session folds constants; the embedding is cast after its rows are gathered, so it stays on disk.
- * @param products type in which matrices are multiplied: both factors and the result are rounded to it
- */
+/** The stored weights as they are. `products`: type in which matrices are multiplied. */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -77,7 +70,6 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
   return tensor;
 }
 
-/** Name and shape of every tensor that a decoder reads. */
 export function decoderTensors(config: DecoderConfig): TensorShape[] {
   const { hidden, modules, norm, tied, vocabulary } = config;
   const matrix = (name: string, out: number) => ({ name: `${name}.weight`, shape: [out, hidden] });
@@ -179,3 +171,43 @@ function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): Te
     ...linear('linear_attn.out_proj', hidden, values, false),
   ];
 }
+
+/** A decoder, and the graph into which it is emitted. */
+export interface DecoderBuild {
+  readonly g: GraphBuilder;
+  readonly config: DecoderConfig;
+  readonly parameters: ParameterSource;
+  readonly precision: Precision;
+}
+
+/** x / √(mean(x²) + ε) · (offset + scale) over the last axis (Zhang & Sennrich 2019), or LayerNorm (Ba et al. 2016). */
+export function normalised(
+  build: DecoderBuild,
+  x: Value,
+  module: string,
+  offset = build.config.norm.offset,
+): Value {
+  const { g, config, parameters, precision } = build;
+  const centred =
+    config.norm.kind === 'layer' ? g.op('Sub', [x, g.op('ReduceMean', [x], { axes: [-1], keepdims: 1 })]) : x;
+  const stored = parameters.vector(`${module}.weight`);
+  const factors = offset === 0 ? stored : g.op('Add', [stored, constant(build, offset)]);
+  const square = g.op('Pow', [centred, constant(build, 2)]);
+  const mean = g.op('ReduceMean', [square], { axes: [-1], keepdims: 1 });
+  const root = g.op('Sqrt', [g.op('Add', [mean, g.floats(precision, [config.normEpsilon], [])])]);
+  const scaled = g.op('Mul', [g.op('Div', [centred, root]), factors]);
+  return config.norm.kind === 'layer' ? g.op('Add', [scaled, parameters.vector(`${module}.bias`)]) : scaled;
+}
+
+/** cap·tanh(x / cap), or x if there is no cap (Gemma 2, arXiv 2408.00118). */
+export function capped(build: DecoderBuild, x: Value, cap: number | undefined): Value {
+  if (cap === undefined) return x;
+  const bounded = build.g.op('Tanh', [scaledBy(build, x, 1 / cap)]);
+  return scaledBy(build, bounded, cap);
+}
+
+export function scaledBy(build: DecoderBuild, x: Value, factor: number): Value {
+  return factor === 1 ? x : build.g.op('Mul', [x, constant(build, factor)]);
+}
+
+const constant = ({ g, precision }: DecoderBuild, value: number) => g.floats(precision, [value], []);

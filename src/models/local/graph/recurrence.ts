@@ -1,16 +1,15 @@
 /**
- * Layers that carry a fixed-size state instead of keys and values. They use the runtime's own operators,
- * which have no gradient here. Shapes as in decoder.ts; C channels of a convolution over K tokens.
+ * Layers with a fixed-size state instead of keys and values, by the runtime's own operators, which have no gradient
+ * here. Shapes as in decoder.ts; C channels of a convolution over K tokens.
  */
 import type { Recurrence } from '../weights/decoder-config.js';
 import type { Shapes } from './attention.js';
 import type { Value } from './graph.js';
-import { type DecoderBuild, normalised } from './norm.js';
+import { type DecoderBuild, normalised } from './parameters.js';
 
 interface Mixed {
   /** [N, H] */
   readonly output: Value;
-  /** After the new tokens, in the order of `stateShapes`. */
   readonly states: readonly Value[];
 }
 
@@ -48,8 +47,8 @@ function shortConvolution(
 }
 
 /**
- * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each value head. Queries and keys have unit length; the
- * rates β in (0, 1) and decays g < 0 are computed from x. Followed by a norm over the head and a gate.
+ * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each value head, with unit q and k, rates β in (0, 1) and decays g <
+ * 0 computed from x; then a norm over the head and a gate.
  */
 function gatedDelta(
   build: DecoderBuild,
@@ -98,10 +97,7 @@ function gatedDelta(
   const open = g.op('Mul', [gate, g.op('Sigmoid', [gate])]);
   const gated = g.op('Mul', [normalised(build, heads, `${module}.norm`, 0), open]);
   const flat = g.op('Reshape', [gated, g.integers([-1, values])]);
-  return {
-    output: parameters.linear(`${module}.out_proj`, flat, false),
-    states: [convolutionState, state],
-  };
+  return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
 /** [valueHeads], negative. */
@@ -126,10 +122,7 @@ function ofLengthOne(
   return g.op('Reshape', [g.op('Div', [split, length]), shape]);
 }
 
-/**
- * Convolves the last K tokens of each channel, x [B, S, C] → [B, S, C]. The state is what the next token
- * needs: [B, K − 1, C].
- */
+/** Convolves the last K tokens of each channel, [B, S, C] → [B, S, C]; the state is [B, K − 1, C]. */
 function convolution(
   { g, parameters }: DecoderBuild,
   module: string,

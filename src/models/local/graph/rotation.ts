@@ -2,15 +2,13 @@
 import type { DecoderConfig } from '../weights/decoder-config.js';
 import type { Rope } from '../weights/rope.js';
 import type { Value } from './graph.js';
-import type { DecoderBuild } from './norm.js';
+import type { DecoderBuild } from './parameters.js';
 
 /**
- * Angular frequencies of the rotary embedding in radians per token: width / 2 values. Rounded to float32
- * where the reference implementation rounds, because a late position multiplies the error by that position.
- * Llama-3 scaling: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's published `apply_scaling`. YaRN:
- * Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024 (arXiv 2402.13753).
- * @param width rotated dimensions of a head
- * @param long whether to use longrope's factors for long sequences
+ * Angular frequencies in radians per token, width / 2 values, rounded to float32 where the reference implementation
+ * rounds: late positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's
+ * `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024 (arXiv 2402.13753), `long`
+ * selects its factors for long sequences.
  */
 export function ropeFrequencies(rope: Rope, width: number, long = false): number[] {
   const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
@@ -60,9 +58,8 @@ function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): rea
 }
 
 /**
- * Factors [S, 1, 1, headDim] or [B, S, 1, 1, headDim] of the new tokens: x becomes x·cos + swapped(x)·sin.
- * `swapped` exchanges the two halves of the rotated dimensions, and `sin` is negative for the first half.
- * Dimensions that are not rotated have 1 and 0.
+ * Factors [S, 1, 1, headDim] or [B, S, 1, 1, headDim]: x becomes x·cos + swapped(x)·sin, where `swapped` exchanges the
+ * halves of the rotated dimensions and `sin` is negative for the first. Others have 1 and 0.
  */
 interface Factors {
   readonly cos: Value;
@@ -74,15 +71,11 @@ export interface Rotation extends Factors {
   readonly allHeads: Factors;
 }
 
-/**
- * The part of the score scale that is folded into the rotation of all heads: only a power of two, which
- * causes no rounding.
- */
+/** The part of the score scale folded into the rotation of all heads: only a power of two, which isn't rounded. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
 
-/** Positions of the new tokens. */
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
@@ -117,10 +110,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/**
- * Whether a sequence is longer than `context`: [P, 1, 1, 1, 1]. Uses the last position of each row unless
- * lengths are given.
- */
+/** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1]; by the last position unless lengths are given. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
@@ -130,10 +120,7 @@ function isLong({ g }: DecoderBuild, context: number, { positions, sequenceToken
   return g.op('LessOrEqual', [g.int32s([context]), g.op('Unsqueeze', [last, g.integers([-3, -2, -1])])]);
 }
 
-/**
- * Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of the first dimensions of x [B, S, kvHeads, ·, headDim]
- * (the layout of Hugging Face's weights).
- */
+/** Rotates the pairs (xᵢ, xᵢ₊ₕ), h = rotaryWidth / 2, of x [B, S, kvHeads, ·, headDim] (Hugging Face's layout). */
 export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Factors): Value {
   const { rotaryWidth: width, headDim } = config;
   const sizes = [width / 2, width / 2, headDim - width].filter((size) => size > 0);

@@ -6,14 +6,7 @@ import path from 'node:path';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
-/**
- * Returns a file derived from these tensors, from the cache or created now (seconds to minutes).
- * @param kind of file, part of its name
- * @param version of what `make` writes
- * @param bytes that it takes on disk
- * @param make writes it to the given path
- * @throws UserError if it can't be written
- */
+/** A file made from tensors by `make`, or cached; `version` is part of its hash. @throws UserError if unwritable */
 export function cachedFile(
   model: string,
   kind: string,
@@ -41,9 +34,7 @@ export function cachedFile(
   return file;
 }
 
-/**
- * Hashes names, shapes and samples of every matrix, so that different weights of the same size and time are detected.
- */
+/** Hashes names, shapes and samples of every matrix, so different weights of the same size and time are detected. */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {
@@ -67,25 +58,20 @@ function isWhole(file: string): boolean {
 }
 
 function writableFolder(folders: readonly string[]): string {
-  for (const folder of folders.slice(0, -1)) {
+  let failure: unknown;
+  for (const folder of folders) {
     try {
       mkdirSync(folder, { recursive: true });
       accessSync(folder, constants.W_OK);
       return folder;
-    } catch {
-      // Tries the next folder.
+    } catch (error) {
+      failure = error;
     }
   }
-  const last = folders.at(-1)!;
-  try {
-    mkdirSync(last, { recursive: true });
-  } catch (error) {
-    throw new UserError({
-      field: 'model.quantization',
-      message: `there is no folder for the quantised weights (${messageOf(error)})`,
-      alternatives: folders,
-      remedy: 'make one of these folders writable',
-    });
-  }
-  return last;
+  throw new UserError({
+    field: 'model.quantization',
+    message: `no folder can be made for the quantised weights (${messageOf(failure)})`,
+    alternatives: folders,
+    remedy: 'make one of these folders writable',
+  });
 }

@@ -1,32 +1,30 @@
 import path from 'node:path';
 import {
   type Completion,
-  type CompletionToken,
   chosenSampling,
   type LanguageModel,
   lowestLimit,
   plainSampling,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
+import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
-import { requireRuntime } from '../engine/require-runtime.js';
 import { readDecoderConfig } from '../families/hf-config.js';
-import type { GeneratedAnswer, GenerateJob, JobResult } from '../generation/protocol.js';
+import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
-import { openWeights } from '../weights/open-weights.js';
+import { openWeights } from '../weights/gguf-tensors.js';
 import { ModelProcess } from './model-process.js';
 
 /**
- * A Hugging Face model directory or GGUF file, run in a separate process with onnxruntime. The process starts
- * with the first call. The same seed gives the same text, regardless of other candidates generated with it.
- * @param adaptable modules, as suffixes of their paths, for which it can adopt a new adapter. It then uses
- * plain temperature sampling, and answers include their tokens
- * @throws UserError if the directory holds no model that can be run
+ * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same seed gives
+ * the same text, whatever else is generated. With `adaptable` modules (suffixes of paths) it can adopt adapters,
+ * samples by temperature only, and returns tokens.
+ * @throws UserError if it can't be run
  */
 export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
   const adapter =
@@ -51,18 +49,7 @@ let conversations = 0;
 
 /** Its calls continue only its own prompts, so that the rounding of their keys doesn't depend on other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
-  const { path, adapter, device, quantization, threads, batch, contextTokens, template, ignoreKeys } = config;
-  const settings = {
-    path,
-    adapter,
-    device,
-    quantization,
-    threads,
-    batch,
-    contextTokens,
-    template,
-    ignoreKeys,
-  };
+  const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
   const conversation = `${conversations++}`;
   const used = () => {
@@ -86,21 +73,12 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
   };
 }
 
-/** Models that differ only in their adapter. */
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
-  /**
-   * The base, with one of the adapters or without. Closed by `LocalModels.close`.
-   * @param adapter its directory, as given to `openLocalModels`
-   */
+  /** The base, with one of the adapters or without. `LocalModels.close` closes it. */
   model(adapter?: string): LanguageModel;
 }
 
-/**
- * One process with a single copy of the base for several adapters and the base itself: runs of all of them
- * can follow each other or overlap without reloading anything.
- * @param adapters directories
- * @throws UserError if a directory holds no model that can be run, or no adapter for it
- */
+/** One process and copy of the base for several adapters and the base itself. @throws UserError if one can't run */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
@@ -192,10 +170,7 @@ function languageModel(
     },
     async context() {
       const tokenizer = await openTokenizer();
-      return {
-        tokens: localContext(config),
-        count: (messages) => tokenizer.encodePrompt(messages).length,
-      };
+      return { tokens: localContext(config), count: (messages) => tokenizer.encodePrompt(messages).length };
     },
     async open() {
       const { device, threads, contextTokens } = await process.load();
@@ -212,7 +187,6 @@ function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantiz
   return dtypes.filter((dtype) => blockType(dtype)?.packing !== undefined).join(', ') || 'unquantised';
 }
 
-/** Maximum length of prompt and answer together, in tokens. */
 export function localContext({
   contextTokens,
   ignoreKeys,
@@ -241,11 +215,17 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
+    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp } = answer;
     const faults = replyFaults(answer);
+    const tokenOf = (id: number, i: number) => ({
+      ...{ id, bytes: [...bytes!.of(id)], logProbability: logProbabilities![i]! },
+    });
     return {
       text: answer.text,
-      ...sampledOf(answer),
-      ...(bytes && { tokens: tokensOf(answer, bytes) }),
+      ...(logp && {
+        sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) },
+      }),
+      ...(bytes && { tokens: ids.map(tokenOf) }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },
@@ -253,17 +233,4 @@ function completions(
       retries: 0,
     };
   });
-}
-
-function sampledOf({
-  allowed,
-  ids,
-  sampledLogProbabilities: logp,
-}: GeneratedAnswer): Pick<Completion, 'sampled'> {
-  if (logp === undefined) return {};
-  return { sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) } };
-}
-
-function tokensOf({ ids, logProbabilities }: GeneratedAnswer, bytes: TokenBytes): CompletionToken[] {
-  return ids.map((id, i) => ({ id, bytes: [...bytes.of(id)], logProbability: logProbabilities![i]! }));
 }

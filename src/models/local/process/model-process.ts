@@ -16,7 +16,6 @@ import type {
 
 interface JobOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Receives new text of a candidate. */
   readonly onText?: ((candidate: number, text: string) => void) | undefined;
 }
 
@@ -33,9 +32,7 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/**
- * The parent's side of the model's process: starts it when needed and after a crash, and exchanges messages with it.
- */
+/** The parent's side of the model's process: starts it when needed and after a crash. */
 export class ModelProcess {
   readonly #id: string;
   #settings: LoadSettings;
@@ -48,12 +45,10 @@ export class ModelProcess {
     this.#settings = settings;
   }
 
-  /** Id of the running process, if any. */
   get pid(): number | undefined {
     return this.#running?.child.pid;
   }
 
-  /** Loads the model before the first job. */
   async load(): Promise<LoadReport> {
     const { child, jobs, report } = this.#start();
     holdOpen(child, true);
@@ -64,11 +59,7 @@ export class ModelProcess {
     }
   }
 
-  /**
-   * Runs jobs one after another, or `batch` of them at a time, alternating between the adapters that they request.
-   * @throws ModelError if the job was aborted, can't be fulfilled, or the process ended
-   * @throws UserError if the model or the device can't be used
-   */
+  /** Runs jobs one by one or `batch` at a time. @throws ModelError if the job failed; UserError for model or device */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);

@@ -1,7 +1,4 @@
-/**
- * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` contains a commit, `snapshots/COMMIT/`
- * its files, as links to blobs (huggingface_hub's layout).
- */
+/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` links to blobs. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -34,10 +31,7 @@ export function parseHfReference(reference: string): HfReference {
   return { repository: match[1]!, revision: match[2] ?? 'main', file: match[3] };
 }
 
-/**
- * Converts `hf:ORG/NAME…` to `ORG/NAME…`.
- * @throws UserError if it isn't a Hugging Face model
- */
+/** Converts `hf:ORG/NAME…` to `ORG/NAME…`. @throws UserError if it isn't a Hugging Face model */
 export function withoutScheme(model: string): string {
   if (model.startsWith(hfScheme)) return model.slice(hfScheme.length);
   throw new UserError({
@@ -45,7 +39,7 @@ export function withoutScheme(model: string): string {
     value: model,
     message: model.startsWith('ollama:')
       ? 'Ollama keeps its models itself'
-      : 'this is no model of Hugging Face',
+      : 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
     ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
   });
@@ -70,10 +64,7 @@ const expanded = (place: string, env: Variables): string =>
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
-/**
- * The directory of a model, or its GGUF file, in the cache.
- * @throws UserError if it isn't there
- */
+/** The directory of a model, or its GGUF file, in the cache. @throws UserError if it isn't there */
 export function hfModel(reference: string, env: Variables): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
@@ -101,9 +92,7 @@ function snapshotOf(folder: string, revision: string): string | undefined {
 }
 
 export interface CachedModel {
-  /** As named in a config. */
   readonly reference: string;
-  /** Directory, or GGUF file. */
   readonly path: string;
 }
 

@@ -6,14 +6,13 @@ import { z } from 'zod';
 import { messageOf, redact, UserError } from '../../../base/errors.js';
 import { replaceFile } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
-import { requireShortNames } from '../../../storage/names.js';
+import { requireShortNames } from '../../../storage/regular-file.js';
 import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder } from './hf-cache.js';
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
   /** Number of files to download and their total bytes, excluding cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
-  /** Number of bytes received. */
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -25,12 +24,7 @@ const mark = '.policyloop-pulled';
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
-/**
- * @param reference `ORG/NAME[@REVISION][:FILE.gguf]`
- * @returns the directory or the GGUF file in the cache
- * @throws UserError if there is no such model, it can't be reached, or `HF_HUB_OFFLINE` is set; the reason of
- * `hooks.signal` when aborted
- */
+/** Downloads a model; returns its directory or GGUF file. @throws UserError, or the reason of an aborted signal */
 export async function pullModel(
   reference: string,
   env: Variables,
@@ -52,7 +46,7 @@ export async function pullModel(
     const listed = [];
     for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) {
       listed.push(entry);
-      if (listed.length > mostFiles) throw strange(`${env.HF_ENDPOINT}`, 'its list of files does not end');
+      if (listed.length > mostFiles) throw strange(`${env.HF_ENDPOINT}`, 'its list of files never ends');
     }
     const chosen = filesOf(parsed, listed);
     const snapshot = path.join(folder, 'snapshots', sha);
@@ -74,11 +68,7 @@ export async function pullModel(
 const download = (repo: string, revision: string, file: string, env: Variables, hub: Hub) =>
   downloadFileToCacheDir({ ...hub, repo, revision, path: file, cacheDir: hfCache(env) });
 
-/**
- * Removes a repository from the cache.
- * @returns its folder
- * @throws UserError if it isn't there, or was downloaded by another program
- */
+/** Removes a repository from the cache and returns its folder. @throws UserError if it isn't there, or isn't ours */
 export function removeModel(reference: string, env: Variables): string {
   const { repository } = parseHfReference(reference);
   const folder = repositoryFolder(hfCache(env), repository);
@@ -146,11 +136,7 @@ const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
-/**
- * A response of the hub about a repository. Its ids become names of folders and files in the cache, so each
- * must be a hash.
- * @throws UserError for any other response
- */
+/** Checks a response of the hub: its ids become file names, so each must be a hash. @throws UserError */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -163,12 +149,11 @@ async function checkedAnswer(response: Response): Promise<Response> {
   try {
     answerSchema.parse(parseJson(text));
   } catch {
-    throw strange(response.url, 'an id in it is no hash, or a file of it has no name or size');
+    throw strange(response.url, 'one of its ids is not a hash, or a file has no name or size');
   }
   return withBody(response, text);
 }
 
-/** The response with a different body. */
 function withBody(
   { headers, status, statusText, url }: Response,
   body: string | ReadableStream<Uint8Array>,
@@ -180,7 +165,7 @@ const strange = (url: string, what: string) =>
   new UserError({
     field: 'HF_ENDPOINT',
     value: url,
-    message: `this is no answer of a model hub: ${what}`,
+    message: `this is not a model hub's answer: ${what}`,
     remedy: 'unset HF_ENDPOINT, or name a server that you trust',
   });
 
@@ -227,11 +212,11 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   if (status === 401 || status === 403)
     return new UserError({
       ...place,
-      message: `${endpoint} gives this model to some users only (HTTP ${status}), or there is no such model`,
+      message: `${endpoint} only gives this model to some users (HTTP ${status}), or there is no such model`,
       remedy: 'accept its licence on its page, and set HF_TOKEN to a token of yours',
     });
   if (status === 404)
-    return new UserError({ ...place, message: `${endpoint} knows no such model, revision or file` });
+    return new UserError({ ...place, message: `${endpoint} has no such model, revision or file` });
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return new UserError({
     ...place,

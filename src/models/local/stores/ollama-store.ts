@@ -1,7 +1,4 @@
-/**
- * Models in Ollama's store: manifests refer to blobs by digest. Layout from Ollama's `manifest` and
- * `types/model` packages. Only reads the disk; Ollama need not be running.
- */
+/** Models in Ollama's store, read from disk (Ollama's `manifest` and `types/model`); blobs are named by digest. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -9,16 +6,13 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
 
-/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export const ollamaScheme = 'ollama:';
 
-/** The relevant part of a manifest. */
 export interface OllamaModel {
   /** For example `qwen3:0.6b`. */
   readonly name: string;
-  /** The GGUF file. */
   readonly file: string;
   readonly bytes: number;
   /** Sampling settings and stop strings that Ollama uses if a request has none. */
@@ -41,10 +35,7 @@ const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
 
 const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
 
-/**
- * @param reference `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`; the tag defaults to `latest`
- * @throws UserError if there is no such model, or it can't be run here
- */
+/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if it can't be run here */
 export function ollamaModel(reference: string, env: Variables): OllamaModel {
   const root = ollamaRoot(env);
   const manifest = manifestFile(root, reference);
@@ -92,7 +83,6 @@ function manifestFile(root: string, reference: string): string | undefined {
   return hosts.map((host) => path.join(manifests, host, namespace, model, tag)).find(isFile);
 }
 
-/** Hosts that contain a namespace, Ollama's own first. */
 function hostsOf(manifests: string, namespace: string): readonly string[] {
   const official = 'registry.ollama.ai';
   const others = folders(manifests).filter(

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { SamplingChoice } from '../../language-model.js';
 import type { SamplingLayer } from '../weights/generation-config.js';
 import { hfModel, hfModels, hfScheme } from './hf-cache.js';
 import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
@@ -10,7 +11,6 @@ export interface FoundModel {
   /** The value of `model.path` in a config. */
   readonly reference: string;
   readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
-  /** Directory or GGUF file. */
   readonly path: string;
 }
 
@@ -18,10 +18,7 @@ export interface FoundModel {
 export const isReference = (given: string): boolean =>
   given.startsWith(ollamaScheme) || given.startsWith(hfScheme);
 
-/**
- * The directory or GGUF file of a reference.
- * @throws UserError if the store has no such model
- */
+/** The directory or GGUF file of a reference. @throws UserError if the store has no such model */
 export function storedModelPath(reference: string, env: Variables = process.env): string {
   if (reference.startsWith(ollamaScheme)) return ollamaModel(reference.slice(ollamaScheme.length), env).file;
   return hfModel(reference.slice(hfScheme.length), env);
@@ -54,12 +51,7 @@ export function storedSampling(path: string, env: Variables = process.env): read
   return [{ from: 'the Modelfile', sampling: withStoreDefaults(config, env) }];
 }
 
-interface StoreDefaults {
-  readonly temperature?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly topK?: number | undefined;
-  readonly minP?: number | undefined;
-  readonly repetitionPenalty?: number | undefined;
+interface StoreDefaults extends SamplingChoice {
   readonly contextTokens?: number | undefined;
   readonly stop: readonly string[];
 }

@@ -1,7 +1,4 @@
-/**
- * Renders messages to the text that a model was trained on, by its Jinja chat template, and keeps the messages from
- * posing as control tokens: a user may write `<|im_end|>`, but it stays text.
- */
+/** Renders messages with the model's Jinja template; `<|im_end|>` in a message stays text, not a control token. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -17,7 +14,7 @@ import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
-export const tokenizerConfigSchema = z.looseObject({
+const tokenFields = {
   bos_token: tokenField,
   eos_token: tokenField,
   unk_token: tokenField,
@@ -25,38 +22,26 @@ export const tokenizerConfigSchema = z.looseObject({
   sep_token: tokenField,
   cls_token: tokenField,
   mask_token: tokenField,
-  chat_template: z
-    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
-    .nullish(),
+};
+const namedTemplate = z.looseObject({ name: z.string(), template: z.string() });
+export const tokenizerConfigSchema = z.looseObject({
+  ...tokenFields,
+  chat_template: z.union([z.string(), z.array(namedTemplate)]).nullish(),
 });
-const specialTokens = [
-  'bos_token',
-  'eos_token',
-  'unk_token',
-  'pad_token',
-  'sep_token',
-  'cls_token',
-  'mask_token',
-] as const;
+const specialTokens = Object.keys(tokenFields) as readonly (keyof typeof tokenFields)[];
 export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
 export interface ChatTemplate {
-  /** File that the template came from. */
   readonly file: string;
-  /** Texts that the template holds, written out or not. */
+  /** Texts in the template, whether written or not. */
   readonly literals: readonly string[];
-  /** Those of them that it looks for in messages, such as `</think>`. */
+  /** Those that it looks for in messages, such as `</think>`. */
   readonly sought: readonly string[];
   /** The text before tokenisation; ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[]): string;
 }
 
-/**
- * The template of a model directory: `chat_template.jinja`, else `chat_template` of `tokenizer_config.json` (a text, or
- * a list of named ones, of which `default` is taken).
- * @param variables passed to the template beside the messages, e.g. `{enable_thinking: false}`
- * @throws UserError when there is none, or it cannot be parsed
- */
+/** The template of a model; `variables` are passed to it. @throws UserError if there is none or it can't be parsed */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -99,7 +84,7 @@ export function openChatTemplate(
   };
 }
 
-/** Texts that a template holds: those that it may write, and those that it looks for in messages. */
+/** Texts that a template may write, and those that it looks for in messages. */
 function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
@@ -119,7 +104,7 @@ const refused = (error: UnsupportedError, file: string) =>
       'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
   });
 
-/** Values that every template finds beside its variables. */
+/** Values available to every template, in addition to its variables. */
 const provided = new Map<string, Value>([
   ...functions,
   ['true', true],
@@ -139,23 +124,11 @@ const provided = new Map<string, Value>([
 
 const mostSeconds = 20;
 
-/**
- * Replaces the current date: the same run must give the same prompt on any day. It is the date that Llama's own templates
- * fall back to.
- */
+/** Replaces the current date, so that prompts don't change: the date that Llama's templates fall back to. */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
-    d: '26',
-    m: '07',
-    b: 'Jul',
-    B: 'July',
-    Y: '2024',
-    y: '24',
-    A: 'Friday',
-    a: 'Fri',
-    H: '00',
-    M: '00',
-    S: '00',
+    ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
+    ...{ A: 'Friday', a: 'Fri', H: '00', M: '00', S: '00' },
   };
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
@@ -163,7 +136,7 @@ function fixedDate(format: string): string {
 /** In bytes; published ones have 20,000 at most. */
 const largestTemplate = 2 ** 20;
 
-/** The text of a model's chat template, found as `openChatTemplate` tells. */
+/** The text of a model's chat template, found as described at `openChatTemplate`. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   if (isGguf(directory)) {
     const { chat_template: source } = config;
@@ -172,7 +145,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       throw new UserError({
         file: directory,
         field: 'tokenizer.chat_template',
-        message: `this is no text of at most ${largestTemplate} characters`,
+        message: `this is not a text of at most ${largestTemplate} characters`,
       });
     throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
   }
@@ -223,18 +196,15 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
   return token == null ? undefined : typeof token === 'string' ? token : token.content;
 }
 
-/**
- * Noncharacters of Unicode, which no text contains. The first breaks up control tokens that a message spells out, the
- * second marks those that the template wrote.
- */
+/** Noncharacters, which no text contains: to break up control tokens in messages, and to mark the template's own. */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 
-/** Keeps control tokens that the template writes apart from the same characters inside a message. */
+/** Tells control tokens of the template from the same characters in a message. */
 export interface ControlTokens {
-  /** Content of a message, to be rendered by the template. Answers of the model keep the tokens that are its own. */
+  /** Content of a message for the template. Answers of the model keep their own tokens. */
   shield(content: string, isAnswer: boolean): string;
-  /** Rendered text with every true control token marked and the shields of the others taken away. */
+  /** Rendered text with true control tokens marked and the shields of others removed. */
   mark(rendered: string): string;
   /** Rendered text without marks and shields, for people. */
   clean(rendered: string): string;
@@ -243,22 +213,21 @@ export interface ControlTokens {
 }
 
 /**
- * @param control contents of the tokens that only a template may write
- * @param answers those of them that an answer may hold, such as `</think>`
- * @param ordinary contents of other added tokens, which take precedence where they are longer
+ * `control`: tokens that only a template may write; `answers`: those of them that an answer may hold, such as
+ * `</think>`; `ordinary`: other added tokens, preferred where longer.
  */
 export function controlTokens(
   control: readonly string[],
   answers: readonly string[],
   ordinary: readonly string[],
 ): ControlTokens {
-  const isControl = new Set(control);
+  const isBaseline = new Set(control);
   const token = anyOf([...control, ...ordinary].sort((a, b) => b.length - a.length));
   const headsOf = (tokens: readonly string[]) => new RegExp(`(?=${anyOf(tokens).source})(.)`, 'gsu');
   const heads = headsOf(control);
   const headsInAnswers = headsOf(control.filter((one) => !answers.includes(one)));
   const strays = new RegExp(`[${breaker}${marker}]`, 'gu');
-  const spelled = (found: string) => (isControl.has(found) ? marker + found : found);
+  const spelled = (found: string) => (isBaseline.has(found) ? marker + found : found);
   return {
     shield: (content, isAnswer) =>
       content.replace(strays, '\u{FFFD}').replace(isAnswer ? headsInAnswers : heads, `$1${breaker}`),
@@ -271,6 +240,4 @@ export function controlTokens(
 const anyOf = (texts: readonly string[]) =>
   texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
 
-export function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-}
+export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

@@ -1,7 +1,4 @@
-/**
- * Bytes of tokens, and text from tokens as they come. Tokenizers cut text between bytes, so a token alone may be half a
- * character; working in bytes makes streaming, stop strings and constrained decoding exact.
- */
+/** Bytes and text of tokens. A token may be half a character, so streaming, stops and constraints work in bytes. */
 import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
@@ -16,10 +13,7 @@ export interface TokenBytes {
   readonly stripsFirstSpace: boolean;
 }
 
-/**
- * @param tokens token of each id, as the tokenizer spells it
- * @throws UserError when the tokenizer's decoder is of a kind that is not byte-based
- */
+/** `tokens`: by id, as the tokenizer spells them. @throws UserError if the decoder isn't byte-based */
 export function tokenBytes(
   json: TokenizerJson,
   tokens: readonly (string | undefined)[],
@@ -65,10 +59,7 @@ const decoders = {
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
 
-/**
- * GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 stands for itself, the other bytes for the characters
- * from U+0100 on, in order.
- */
+/** GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 as is, the other bytes from U+0100 on, in order. */
 const byteOfCharacter = new Map<string, number>();
 {
   let next = 0x100;
@@ -154,12 +145,11 @@ export class StopStrings {
     this.#stops = stops.filter((stop) => stop !== '');
   }
 
-  /** Whether a stop string has been met. */
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** Takes more text; returns the part that can be shown for certain. */
+  /** Takes more text; returns the part that can be shown. */
   push(text: string): string {
     if (this.#stopped) return '';
     this.#held += text;
@@ -171,12 +161,12 @@ export class StopStrings {
     return this.#release(this.#held.length - this.#pendingLength());
   }
 
-  /** The rest, when nothing more comes. */
+  /** The rest, at the end. */
   end(): string {
     return this.#stopped ? '' : this.#release(this.#held.length);
   }
 
-  /** Length of the longest end of the held text that begins a stop string. */
+  /** Length of the longest suffix of the held text that starts a stop string. */
   #pendingLength(): number {
     const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
     for (let length = Math.min(longest, this.#held.length); length > 0; length--) {

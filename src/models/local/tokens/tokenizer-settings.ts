@@ -1,12 +1,12 @@
 /**
- * The settings of `tokenizer.json` that tokenize here as Hugging Face's tokenizers do. All others are refused by name:
- * the library ignores some of them, and text would be cut into other tokens than those that the model was trained on.
+ * The settings of `tokenizer.json` that work here exactly as in Hugging Face's tokenizers. All others are refused by
+ * name: the library ignores some, and text would be split into the wrong tokens.
  */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { isMapping } from '../../../settings/schema.js';
 import { largestTokenId } from '../weights/generation-config.js';
-import { preTokenizers } from './pre-tokenizers.js';
+import { escapePattern } from './chat-template.js';
 
 const tokenId = z.int().min(0).max(largestTokenId);
 
@@ -29,7 +29,7 @@ export const tokenizerSchema = z.looseObject({
 export type TokenizerJson = z.output<typeof tokenizerSchema>;
 
 type Step = Readonly<Record<string, unknown>>;
-/** The values of a setting that are supported; undefined where it may be missing. */
+/** The supported values of a setting; undefined if it may be missing. */
 type Allowed = readonly unknown[] | ((value: unknown) => boolean);
 type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
 
@@ -88,10 +88,7 @@ const addedTokenKind: Kinds[string] = {
   single_word: off,
 };
 
-/**
- * The tokenizer in words that the library follows to the letter.
- * @throws UserError that names the first setting which is not supported
- */
+/** The tokenizer in settings that the library follows exactly. @throws UserError naming an unsupported one */
 export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
@@ -110,7 +107,7 @@ export function supportedSettings(json: TokenizerJson, file: string): TokenizerJ
   };
 }
 
-/** The steps of a normalizer, pre-tokenizer or decoder, one after another. */
+/** The steps of a normalizer, pre-tokenizer or decoder, in order. */
 export function stepsOf(
   part: unknown,
   field: string,
@@ -120,7 +117,7 @@ export function stepsOf(
 ): readonly Step[] {
   if (part === null || part === undefined) return [];
   if (!isMapping(part) || typeof part.type !== 'string')
-    throw new UserError({ file, field, message: 'is no step of a tokenizer' });
+    throw new UserError({ file, field, message: 'is not a step of a tokenizer' });
   const inner = part[list];
   if (part.type === 'Sequence' && Array.isArray(inner))
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
@@ -151,7 +148,7 @@ const notSupported = (field: string, value: unknown, alternatives: readonly stri
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 
-/** Gemma's tokenizers split at spaces that their normalizer has replaced: that changes nothing. */
+/** Gemma's tokenizers split at spaces that their normalizer has replaced, which changes nothing. */
 function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
@@ -165,28 +162,25 @@ function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknow
     : step;
 }
 
-const split = (Regex: string): Step => ({
-  type: 'Split',
-  pattern: { Regex },
-  behavior: 'Isolated',
-  invert: false,
+export const splitStep = (Regex: string): Step => ({
+  ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
-/** The library's own digits and white space are not those of Unicode, except in patterns. */
+/** The library's own digits and white space differ from Unicode's, except in patterns. */
 function exact(step: Step): readonly Step[] {
-  if (step.type === 'Digits') return [split(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
+  if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
-    return [split(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
+    return [splitStep(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
   const { pattern } = step;
   if (!isMapping(pattern)) return [step];
   return [
-    split(typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapedText(String(pattern.String))),
+    splitStep(
+      typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapePattern(String(pattern.String)),
+    ),
   ];
 }
 
-const escapedText = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-
-/** Groups without case, with the long s that the library leaves out. */
+/** Case-insensitive groups, completed by the long s that the library omits. */
 const foldings = [
   ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
   ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
@@ -194,7 +188,7 @@ const foldings = [
 const folded = (pattern: string) =>
   foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
 
-/** Whether a pattern means the same to Oniguruma and, rewritten by the library, to JavaScript. */
+/** Whether a pattern means the same in Oniguruma and, as rewritten by the library, in JavaScript. */
 function isKnownPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string') return false;
   const outside = foldings
@@ -203,3 +197,48 @@ function isKnownPattern(pattern: unknown): boolean {
     .replaceAll(/\[\^?(?:(?!&&)[^[\]\\])+\]/g, 'C');
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
+
+/** How byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-vocab.cpp). */
+const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
+const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;
+const gpt2 = String.raw`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+const words = (digits: string) =>
+  String.raw`${contractions}|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}|${symbols}|${spaces}`;
+const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
+const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
+const cased = (ending: string, digits: string) =>
+  String.raw`[^\r\n\p{L}\p{N}]?${upper}*${lower}+${ending}|[^\r\n\p{L}\p{N}]?${upper}+${lower}*${ending}|${digits}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${spaces}`;
+const qwen35 = String.raw`${contractions}|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|${spaces}`;
+
+const oneDigit = String.raw`\p{N}`;
+const threeDigits = String.raw`\p{N}{1,3}`;
+
+export interface PreTokenizer {
+  /** Patterns, each applied to the pieces left by the previous one. */
+  readonly splits: readonly string[];
+  /** Whether a piece that is a token is never split, whatever the merges. */
+  readonly ignoreMerges: boolean;
+}
+
+const rule = (...splits: readonly string[]): PreTokenizer => ({ splits, ignoreMerges: false });
+const llama3: PreTokenizer = { splits: [words(threeDigits)], ignoreMerges: true };
+
+export const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
+  'gpt-2': rule(gpt2),
+  olmo: rule(gpt2),
+  'phi-2': rule(gpt2),
+  smollm: rule(oneDigit, gpt2),
+  refact: rule(oneDigit, gpt2),
+  starcoder: rule(oneDigit, gpt2),
+  'command-r': rule(oneDigit, gpt2),
+  'llama-bpe': llama3,
+  lfm2: llama3,
+  dbrx: rule(words(threeDigits)),
+  'smaug-bpe': rule(words(threeDigits)),
+  qwen2: rule(words(oneDigit)),
+  'deepseek-r1-qwen': rule(words(oneDigit)),
+  qwen35: rule(qwen35),
+  tekken: { splits: [cased('', oneDigit)], ignoreMerges: true },
+  'gpt-4o': rule(cased(`${contractions}?`, threeDigits)),
+};

@@ -1,4 +1,4 @@
-/** Tokenizer and chat template of a model directory: the one path from messages to token ids. */
+/** Tokenizer and chat template of a model directory: the only path from messages to token ids. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
@@ -24,38 +24,29 @@ import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
 import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
-  /** The prompt as people read it. */
+  /** The prompt for people. */
   promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt as the model reads it. Control tokens inside a message's content stay text. */
+  /** The prompt for the model. Control tokens inside a message stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
-  /**
-   * What the template writes between an answer and the next one, for messages of which the last is the user's and the
-   * one before it the answer: the ids of the answer itself are known already.
-   */
+  /** What the template writes between the last answer, whose ids are known already, and the next one. */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** Text of an answer: of control tokens it may hold only those that the template looks for in answers. */
+  /** Tokens of an answer, which may hold only the control tokens that the template looks for in answers. */
   encodeText(text: string): number[];
   /** Text of tokens, without control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
   /** Ids that end an answer according to the tokenizer. */
   readonly eosTokens: readonly number[];
-  /** The largest id of any token. */
   readonly largestId: number;
-  /** Ids of control tokens (special tokens). */
   readonly controlIds: ReadonlySet<number>;
   readonly template: ChatTemplate;
-  /** File that it was read from. */
   readonly file: string;
 }
 
-/** Stands for an answer in a rendered conversation, to be found again. */
+/** Replaces an answer in a rendered conversation, to be found again. */
 const answerMark = '⟦the answer that was given⟧';
 
-/**
- * @param variables passed to the chat template beside the messages
- * @throws UserError when a file is missing or of an unsupported kind
- */
+/** `variables` are passed to the chat template. @throws UserError for a missing or unsupported file */
 export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
@@ -96,10 +87,7 @@ export function openTokenizer(
   };
 }
 
-/**
- * As `encodeText` of a tokenizer, for models that have no chat template.
- * @throws UserError when a file is missing or of an unsupported kind
- */
+/** Like `encodeText` of a tokenizer, for models without a chat template. @throws UserError for an unusable file */
 export function openTextEncoder(directory: string): ChatTokenizer['encodeText'] {
   const { control, encode } = openEncoder(directory);
   return (text) => encode(control.clean(text));
@@ -111,12 +99,12 @@ function openEncoder(directory: string, template?: ChatTemplate) {
   const special = json.added_tokens.filter((token) => token.special);
   const contents = json.added_tokens.map((token) => token.content);
   const written = template === undefined ? [] : writtenTokens(contents, template);
-  const isControl = new Set([...special.map((token) => token.content), ...written]);
-  const own = json.added_tokens.filter((token) => !token.special && isControl.has(token.content));
+  const isBaseline = new Set([...special.map((token) => token.content), ...written]);
+  const own = json.added_tokens.filter((token) => !token.special && isBaseline.has(token.content));
   const control = controlTokens(
-    [...isControl],
+    [...isBaseline],
     own.map((token) => token.content).filter((one) => template?.sought.some((text) => text.includes(one))),
-    contents.filter((content) => !isControl.has(content)),
+    contents.filter((content) => !isBaseline.has(content)),
   );
   const tokenizer = markedTokenizer(json, control, file);
   const strip = stripper(json, control);
@@ -127,7 +115,7 @@ function openEncoder(directory: string, template?: ChatTemplate) {
 
 const roles = [['user'], ['system', 'user'], ['user', 'assistant', 'user']] as const;
 
-/** Those of the tokens that the template writes itself, such as the marks of turns; white space is ordinary text. */
+/** The tokens that the template itself writes, such as turn markers; white space is ordinary text. */
 function writtenTokens(contents: readonly string[], template: ChatTemplate): readonly string[] {
   const samples = roles.map((turns) => {
     try {
@@ -140,7 +128,7 @@ function writtenTokens(contents: readonly string[], template: ChatTemplate): rea
   return contents.filter((one) => /[^\s▁]{2}/.test(one) && texts.some((text) => text.includes(one)));
 }
 
-/** Takes away the white space that added tokens swallow around them. */
+/** Removes white space that added tokens absorb. */
 function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens): (text: string) => string {
   const patterns = added
     .filter(({ lstrip, rstrip }) => lstrip || rstrip)
@@ -152,7 +140,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '$1'), text);
 }
 
-/** A tokenizer that knows control tokens by their marked spelling only, which no message can spell. */
+/** A tokenizer that knows control tokens only by their marked spelling, which no message can produce. */
 function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
   const settings = supportedSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
@@ -164,13 +152,10 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
   }
 }
 
-/** Far above what any text of a prompt takes. */
+/** Far above what any prompt needs. */
 const mostSeconds = 20;
 
-/**
- * The patterns of a tokenizer come from the model's directory, and one that backtracks never ends.
- * @throws UserError
- */
+/** Limits the time of a model's own patterns, which may backtrack for ever. @throws UserError */
 function bounded<T>(file: string, work: () => T): T {
   try {
     return withinTime(mostSeconds, work);
@@ -191,19 +176,17 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   return tokens;
 }
 
-/** The library makes tables as long as the largest id. A vocabulary is too long for a schema of its items. */
+/** The library's tables are as long as the largest id. A vocabulary is too long for a schema of its items. */
 function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
   if (value === undefined) return;
-  const message = `is no id of a token: whole numbers from 0 to ${largestTokenId} are`;
+  const message = `is not a token id: these are whole numbers from 0 to ${largestTokenId}`;
   throw new UserError({ file, field: 'model.vocab', value, message });
 }
 
-/** The file that a model's tokenizer lies in. */
 const tokenizerFile = (model: string) => (isGguf(model) ? model : path.join(model, 'tokenizer.json'));
 
-/** @param model its directory, or a GGUF file */
 export function readTokenizerJson(model: string): TokenizerJson {
   const file = tokenizerFile(model);
   if (isGguf(model)) return checkedValue(tokenizerSchema, ggufTokenizerJson(openGguf(model)), file);
@@ -231,7 +214,6 @@ export function readTokenizerJson(model: string): TokenizerJson {
   return json;
 }
 
-/** @param directory of a model, or a GGUF file */
 export function readTokenizerConfig(directory: string): TokenizerConfig {
   if (isGguf(directory))
     return checkedValue(tokenizerConfigSchema, ggufTokenizerConfig(openGguf(directory)), directory);

@@ -1,9 +1,10 @@
 /** Reads PEFT's `adapter_config.json`: which modules a LoRA adapter changes, and by how much. */
+
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
+import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
 import { checkedValue } from '../../../storage/files.js';
 import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from './config-keys.js';
-import { fullMatches, PatternError } from './python-pattern.js';
 
 export interface LoraScaling {
   readonly rank: number;
@@ -52,11 +53,7 @@ type Fields = z.output<typeof schema>;
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
-/**
- * @param file named in errors
- * @param ignoredKeys keys to treat as absent
- * @throws UserError naming every key that is set and unknown, or asks for something unsupported
- */
+/** Parses `adapter_config.json` without `ignoredKeys`. @throws UserError naming unknown or unsupported keys */
 export function parseAdapterConfig(
   raw: unknown,
   file: string,
@@ -78,11 +75,7 @@ export function parseAdapterConfig(
       field: 'target_modules',
       message: 'is missing: nothing says what is changed',
     });
-  const scaling = {
-    rank: fields.r,
-    alpha: fields.lora_alpha,
-    rankStabilized: fields.use_rslora ?? false,
-  };
+  const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {
     ...scaling,
     base: fields.base_model_name_or_path ?? undefined,
@@ -94,11 +87,7 @@ export function parseAdapterConfig(
       return new Map(
         targets.map((module) => [
           module,
-          {
-            ...scaling,
-            rank: ranks.get(module) ?? scaling.rank,
-            alpha: alphas.get(module) ?? scaling.alpha,
-          },
+          { ...scaling, rank: ranks.get(module) ?? scaling.rank, alpha: alphas.get(module) ?? scaling.alpha },
         ]),
       );
     },
@@ -108,10 +97,7 @@ export function parseAdapterConfig(
 /** Initialisations of the factors that leave the base unchanged; after training, they no longer matter. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/**
- * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that
- * on loading.
- */
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -194,23 +180,42 @@ function byPattern(
   return found;
 }
 
+/** Limits of a pattern, which is untrusted. */
+const most = { characters: 2000, seconds: 0.5 } as const;
+
+/** Syntax of Python's `re` that JavaScript lacks or reads differently. */
+const pythonOnly =
+  /\(\?(?![:=!]|<[=!]|P<[A-Za-z_])|\\(?![dDwWsSbBfnrtv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])[\s\S]?|\{,|\[\^?\]/;
+
+/** The modules whose whole path matches a pattern in the syntax of Python's `re` (`re.fullmatch`). */
 function matching(
   pattern: string,
   modules: readonly string[],
   field: string,
   file: string,
 ): readonly string[] {
-  try {
-    const fits = fullMatches(pattern, modules);
-    return modules.filter((_, i) => fits[i]);
-  } catch (error) {
-    if (!(error instanceof PatternError)) throw error;
+  const refuse = (reason: string): never => {
     throw new UserError({
       file,
       field,
       value: pattern,
-      message: `this regular expression can't be used: ${error.message}`,
+      message: `this regular expression can't be used: ${reason}`,
       remedy: 'write it plainer, or list the modules by their names',
     });
+  };
+  if (pattern.length > most.characters) refuse(`it is longer than ${most.characters} characters`);
+  // Paths are a single line of ASCII, so the flags a, m, s and u have no effect.
+  const [start = '', flags = ''] = /^\(\?([aimsu]+)\)/.exec(pattern) ?? [];
+  const source = pattern.slice(start.length);
+  const [unknown] = pythonOnly.exec(source) ?? [];
+  if (unknown === '(?') refuse('it has a group of a kind that only Python knows');
+  if (unknown !== undefined) refuse(`${unknown} means something else in Python`);
+  try {
+    const whole = new RegExp(`^(?:${source.replaceAll('(?P<', '(?<')})$`, flags.includes('i') ? 'i' : '');
+    return withinTime(most.seconds, () => modules.filter((module) => whole.test(module)));
+  } catch (error) {
+    if (error instanceof TimeLimitError) return refuse('it takes too long to be matched');
+    if (error instanceof SyntaxError) return refuse('this pattern can’t be read here');
+    throw error;
   }
 }

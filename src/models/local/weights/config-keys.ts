@@ -1,12 +1,8 @@
-/**
- * Checks the keys of JSON files published with models and adapters. A key that is set, unknown, and could
- * change a result is rejected by name, so that no file is silently misinterpreted.
- */
+/** Checks the keys of published JSON files: a set, unknown key that could change a result is refused by name. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
 /** What is known about the keys of one kind of file. */
 export interface KnownKeys {
-  /** Keys whose values are read. */
   readonly read: readonly string[];
   /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
@@ -14,11 +10,7 @@ export interface KnownKeys {
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * @param content without the keys that the user has declared irrelevant, see `withoutKeys`
- * @param section of the file that contains it, e.g. `rope_scaling`
- * @throws UserError naming every key that is set and unknown
- */
+/** `content`: after `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming set, unknown keys */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))

@@ -29,7 +29,6 @@ export type Recurrence =
       readonly order: 'grouped' | 'tiled';
     };
 
-/** The layers with keys and values. */
 export const attentionLayers = ({ layers }: Pick<DecoderConfig, 'layers'>): readonly LayerConfig[] =>
   layers.filter(({ recurrence }) => recurrence === undefined);
 
@@ -53,7 +52,6 @@ export interface ModulePaths {
   readonly embedding: string;
   /** Embedding of positions, added to that of the tokens. */
   readonly positions?: string;
-  /** The prefix before a layer's number. */
   readonly layers: string;
   readonly finalNorm: string;
   readonly head: string;
@@ -75,11 +73,9 @@ export interface ModulePaths {
 }
 
 export interface DecoderConfig {
-  /** The `model_type` of config.json. */
   readonly architecture: string;
   readonly modules: ModulePaths;
   readonly layers: readonly LayerConfig[];
-  /** Width of the residual stream. */
   readonly hidden: number;
   readonly heads: number;
   /** Heads of keys and values; each serves heads / kvHeads query heads (grouped-query attention). */
@@ -87,7 +83,6 @@ export interface DecoderConfig {
   readonly headDim: number;
   /** This many leading dimensions of a head are rotated. */
   readonly rotaryWidth: number;
-  /** Width of the feed-forward part. */
   readonly intermediate: number;
   readonly vocabulary: number;
   /** `layer` subtracts the mean and adds a bias; `rms` does neither and scales by `offset` + weight. */
@@ -97,7 +92,6 @@ export interface DecoderConfig {
   /** Whether the activation of one projection multiplies another. */
   readonly gated: boolean;
   readonly bias: { readonly qkv: boolean; readonly output: boolean; readonly mlp: boolean };
-  /** Whether queries and keys are normalised. */
   readonly qkNorm: boolean;
   readonly qkNormOver: 'head' | 'all heads';
   /** Whether the query projection also gives a gate for attention's output: per head [query; gate]. */
@@ -115,7 +109,6 @@ export interface DecoderConfig {
   readonly queryGrowth: { readonly beta: number; readonly context: number } | undefined;
   /** Whether the output layer is the embedding. */
   readonly tied: boolean;
-  /** Maximum context in tokens. */
   readonly contextTokens: number;
   /** Dtype stated in the config, e.g. `bfloat16`; the tensors' own dtypes are what counts. */
   readonly dtype: string | undefined;

@@ -2,9 +2,8 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import { plainSampling, type Sampling, type SamplingChoice } from '../../language-model.js';
-import { isGguf, openGguf } from './gguf.js';
-import { ggufEndTokens } from './gguf-end-tokens.js';
+import { plainSampling, type Sampling, type SamplingChoice, samplingKeys } from '../../language-model.js';
+import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
 /** Ten times the size of the largest vocabularies. Tables are as long as the largest id. */
 export const largestTokenId = 4_194_303;
@@ -13,7 +12,6 @@ const tokenId = z.int().max(largestTokenId);
 /** A token id or a list of them; configs have both. */
 export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
-/** The publisher's recommended sampling settings, and the tokens that end an answer. */
 export interface GenerationDefaults extends Partial<Sampling> {
   readonly eosTokens: readonly number[];
 }
@@ -43,22 +41,16 @@ export function readGenerationDefaults(directory: string): GenerationDefaults {
   };
 }
 
-/** Sampling settings and their source: `the config`, `generation_config.json`. */
 export interface SamplingLayer {
   readonly from: string;
   readonly sampling: SamplingChoice;
 }
 
-/** How a local model samples, with the source of each setting. */
 export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/**
- * Determines how a local model samples.
- * @param published the publisher's recommendation
- * @param chosen requested settings; earlier layers take precedence over later ones, and all over the publisher's
- */
+/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -72,22 +64,11 @@ export function samplingOf(
     const { from, sampling } = layers.find((layer) => layer.sampling[key] !== undefined)!;
     return { value: sampling[key]!, from };
   };
-  return {
-    temperature: of('temperature'),
-    topP: of('topP'),
-    topK: of('topK'),
-    minP: of('minP'),
-    repetitionPenalty: of('repetitionPenalty'),
-  };
+  return Object.fromEntries(samplingKeys.map((key) => [key, of(key)])) as SourcedSampling;
 }
 
-export const valuesOf = (sourced: SourcedSampling): Sampling => ({
-  temperature: sourced.temperature.value,
-  topP: sourced.topP.value,
-  topK: sourced.topK.value,
-  minP: sourced.minP.value,
-  repetitionPenalty: sourced.repetitionPenalty.value,
-});
+export const valuesOf = (sourced: SourcedSampling): Sampling =>
+  Object.fromEntries(samplingKeys.map((key) => [key, sourced[key].value])) as unknown as Sampling;
 
 const samplingNames: Readonly<Record<keyof Sampling, string>> = {
   temperature: 'temperature',
@@ -97,19 +78,37 @@ const samplingNames: Readonly<Record<keyof Sampling, string>> = {
   repetitionPenalty: 'repetition penalty',
 };
 
-/**
- * Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0, repetition penalty 1
- * (policyloop's default)`.
- */
+/** Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0 (policyloop's default)`. */
 export function samplingText(sourced: SourcedSampling): string {
   const bySource = new Map<string, string[]>();
-  for (const [key, name] of Object.entries(samplingNames)) {
-    const { from, value } = sourced[key as keyof Sampling];
-    bySource.set(from, [...(bySource.get(from) ?? []), `${name} ${value}`]);
+  for (const key of samplingKeys) {
+    const { from, value } = sourced[key];
+    bySource.set(from, [...(bySource.get(from) ?? []), `${samplingNames[key]} ${value}`]);
   }
   return [...bySource].map(([from, settings]) => `${settings.join(', ')} (${from})`).join('; ');
 }
 
 export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
+}
+
+/** Spellings of tokens that end an answer; the file names only one of them. */
+const endSpellings = new Set(
+  (
+    '<|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <end_of_turn> ' +
+    '<turn|> <|endoftext|> <|end_of_text|> <eos> </s>'
+  ).split(' '),
+);
+
+const normal = 1;
+
+/** Ids of tokens that end an answer: those named in the file, and those with known spellings. */
+export function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
+  const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
+  const tokens = metadata.get('tokenizer.ggml.tokens');
+  const kinds = metadata.get('tokenizer.ggml.token_type');
+  const spelled = (Array.isArray(tokens) ? tokens : []).flatMap((token, id) =>
+    endSpellings.has(String(token)) && (!Array.isArray(kinds) || kinds[id] !== normal) ? [id] : [],
+  );
+  return [...new Set([...named.filter((id) => typeof id === 'number'), ...spelled])];
 }

@@ -1,21 +1,15 @@
-/**
- * The blocks of GGUF's quantised tensors and how to decode them: value = scale·(code − middle) + offset.
- * Layouts from ggml-quants.c of llama.cpp; d, m and dmin are float16.
- */
+/** GGUF's quantised blocks: scale·(code − middle) + offset (llama.cpp's ggml-quants.c; d, m, dmin are float16). */
 import { type Bits, halfToFloat } from './quantization.js';
 
 /** How the values of a type are packed for the runtime's quantised products. */
 export interface Packing {
   readonly bits: Bits;
-  /** Number of weights that share a scale. */
   readonly block: 16 | 32 | 128;
-  /** Whether a block also has an offset. */
   readonly offset: boolean;
 }
 
 export interface BlockType {
   readonly dtype: string;
-  /** Number of the type in the format. */
   readonly number: number;
   /** Number of values in a block, and its size in bytes. */
   readonly elements: number;
@@ -36,74 +30,42 @@ export interface Unpacked {
   readonly offsets: Float32Array;
 }
 
-const four = { bits: 4, block: 32, offset: false } as const;
-const eight = { bits: 8, block: 32, offset: false } as const;
+const packed = (bits: Bits, block: 16 | 32, offset = false): Packing => ({ bits, block, offset });
 
-export const blockTypes: readonly BlockType[] = [
-  { dtype: 'F32', number: 0, elements: 1, bytes: 4 },
-  { dtype: 'F16', number: 1, elements: 1, bytes: 2 },
-  { dtype: 'BF16', number: 30, elements: 1, bytes: 2 },
-  { dtype: 'Q4_0', number: 2, elements: 32, bytes: 18, packing: four, unpack: q4_0 },
-  { dtype: 'Q4_1', number: 3, elements: 32, bytes: 20, packing: { ...four, offset: true }, unpack: q4_1 },
-  { dtype: 'Q5_0', number: 6, elements: 32, bytes: 22, packing: eight, unpack: q5_0 },
-  { dtype: 'Q5_1', number: 7, elements: 32, bytes: 24, packing: { ...eight, offset: true }, unpack: q5_1 },
-  { dtype: 'Q8_0', number: 8, elements: 32, bytes: 34, packing: eight, unpack: q8_0 },
-  { dtype: 'IQ4_NL', number: 20, elements: 32, bytes: 18, packing: eight, unpack: iq4nl },
-  {
-    dtype: 'Q2_K',
-    number: 10,
-    elements: 256,
-    bytes: 84,
-    packing: { bits: 4, block: 16, offset: true },
-    unpack: q2K,
-  },
-  {
-    dtype: 'Q3_K',
-    number: 11,
-    elements: 256,
-    bytes: 110,
-    packing: { bits: 4, block: 16, offset: false },
-    unpack: q3K,
-  },
-  { dtype: 'Q4_K', number: 12, elements: 256, bytes: 144, packing: { ...four, offset: true }, unpack: q4K },
-  { dtype: 'Q5_K', number: 13, elements: 256, bytes: 176, packing: { ...eight, offset: true }, unpack: q5K },
-  {
-    dtype: 'Q6_K',
-    number: 14,
-    elements: 256,
-    bytes: 210,
-    packing: { bits: 8, block: 16, offset: false },
-    unpack: q6K,
-  },
-  { dtype: 'IQ4_XS', number: 23, elements: 256, bytes: 136, packing: eight, unpack: iq4xs },
-  { dtype: 'MXFP4', number: 39, elements: 32, bytes: 17, packing: eight, unpack: mxfp4 },
+/** dtype, number, values per block, bytes per block, packing and reader. */
+const types: readonly (readonly [string, number, number, number, Packing?, Unpack?])[] = [
+  ['F32', 0, 1, 4],
+  ['F16', 1, 1, 2],
+  ['BF16', 30, 1, 2],
+  ['Q4_0', 2, 32, 18, packed(4, 32), q4_0],
+  ['Q4_1', 3, 32, 20, packed(4, 32, true), q4_1],
+  ['Q5_0', 6, 32, 22, packed(8, 32), q5_0],
+  ['Q5_1', 7, 32, 24, packed(8, 32, true), q5_1],
+  ['Q8_0', 8, 32, 34, packed(8, 32), q8_0],
+  ['IQ4_NL', 20, 32, 18, packed(8, 32), iq4nl],
+  ['Q2_K', 10, 256, 84, packed(4, 16, true), q2K],
+  ['Q3_K', 11, 256, 110, packed(4, 16), q3K],
+  ['Q4_K', 12, 256, 144, packed(4, 32, true), q4K],
+  ['Q5_K', 13, 256, 176, packed(8, 32, true), q5K],
+  ['Q6_K', 14, 256, 210, packed(8, 16), q6K],
+  ['IQ4_XS', 23, 256, 136, packed(8, 32), iq4xs],
+  ['MXFP4', 39, 32, 17, packed(8, 32), mxfp4],
 ];
+export const blockTypes: readonly BlockType[] = types.map(
+  ([dtype, number, elements, bytes, packing, unpack]) => {
+    return { dtype, number, elements, bytes, ...(packing && { packing }), ...(unpack && { unpack }) };
+  },
+);
 
 /** Types that are rejected by name. */
-export const foreignTypes: Readonly<Record<number, string>> = {
-  4: 'Q4_2',
-  5: 'Q4_3',
-  9: 'Q8_1',
-  15: 'Q8_K',
-  16: 'IQ2_XXS',
-  17: 'IQ2_XS',
-  18: 'IQ3_XXS',
-  19: 'IQ1_S',
-  21: 'IQ3_S',
-  22: 'IQ2_S',
-  24: 'I8',
-  25: 'I16',
-  26: 'I32',
-  27: 'I64',
-  28: 'F64',
-  29: 'IQ1_M',
-  31: 'Q4_0_4_4',
-  32: 'Q4_0_4_8',
-  33: 'Q4_0_8_8',
-  34: 'TQ1_0',
-  35: 'TQ2_0',
-  40: 'NVFP4',
-};
+export const foreignTypes: Readonly<Record<number, string>> = Object.fromEntries(
+  (
+    '4 Q4_2, 5 Q4_3, 9 Q8_1, 15 Q8_K, 16 IQ2_XXS, 17 IQ2_XS, 18 IQ3_XXS, 19 IQ1_S, 21 IQ3_S, 22 IQ2_S, 24 I8, ' +
+    '25 I16, 26 I32, 27 I64, 28 F64, 29 IQ1_M, 31 Q4_0_4_4, 32 Q4_0_4_8, 33 Q4_0_8_8, 34 TQ1_0, 35 TQ2_0, 40 NVFP4'
+  )
+    .split(', ')
+    .map((type) => type.split(' ')),
+);
 
 const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 

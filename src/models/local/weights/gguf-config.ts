@@ -1,14 +1,8 @@
-/**
- * Converts the metadata of a GGUF file to the keys of Hugging Face's `config.json`, so that one reader
- * understands both. Keys and their meaning: gguf-py/gguf/constants.py and src/llama-model.cpp of llama.cpp.
- */
+/** Converts GGUF metadata to the keys of `config.json` (llama.cpp: constants.py, src/llama-model.cpp). */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
-import { ggufFamilies } from './gguf-families.js';
-import { toFloat32 } from './quantization.js';
-import { readTensorBytes } from './safetensors.js';
+import { ggufFamilies, storedNumbers } from './gguf-families.js';
 
-/** @throws UserError naming an unsupported architecture */
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
   const stated = metadata.get('general.architecture');
   if (typeof stated === 'string' && Object.hasOwn(ggufFamilies, stated)) return stated;
@@ -22,36 +16,18 @@ export function ggufArchitecture({ metadata, file }: GgufFile): string {
   });
 }
 
-/** Keys below the architecture's name that are understood or don't affect results. */
-const understood = new Set([
-  'block_count',
-  'context_length',
-  'embedding_length',
-  'feed_forward_length',
-  'vocab_size',
-  'attention.head_count',
-  'attention.head_count_kv',
-  'attention.key_length',
-  'attention.value_length',
-  'attention.layer_norm_rms_epsilon',
-  'attention.causal',
-  'rope.dimension_count',
-  'rope.freq_base',
-  'rope.scaling.type',
-  'rope.scaling.factor',
-  'rope.scale_linear',
-  'rope.scaling.original_context_length',
-  'rope.scaling.finetuned',
-  'rope.scaling.yarn_log_multiplier',
-  'rope.scaling.yarn_beta_fast',
-  'rope.scaling.yarn_beta_slow',
-  'tensor_data_layout',
-]);
+const understood = new Set(
+  (
+    'block_count context_length embedding_length feed_forward_length vocab_size attention.head_count ' +
+    'attention.head_count_kv attention.key_length attention.value_length attention.layer_norm_rms_epsilon attention.causal ' +
+    'rope.dimension_count rope.freq_base rope.scaling.type rope.scaling.factor rope.scale_linear rope.scaling.original_context_length ' +
+    'rope.scaling.finetuned rope.scaling.yarn_log_multiplier rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow tensor_data_layout'
+  ).split(' '),
+);
 
 /** Keys of the vision part that some files also contain. */
 const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
-/** Keys that have no effect at this value. */
 const neutral: Readonly<Record<string, GgufValue>> = {
   expert_count: 0,
   expert_used_count: 0,
@@ -63,11 +39,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/**
- * @param ignoredKeys keys of the metadata to treat as absent
- * @returns an object as in `config.json`
- * @throws UserError naming a key that is missing, or that is set and unknown
- */
+/** An object as in `config.json`. @throws UserError naming a key that is missing, or set and unknown */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
@@ -102,7 +74,6 @@ export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []):
   };
 }
 
-/** Width of an attention head. */
 export function ggufHeadDim(gguf: GgufFile): number {
   const architecture = ggufArchitecture(gguf);
   const number = numberReader(gguf, architecture);
@@ -121,7 +92,6 @@ function valueReader({ metadata }: GgufFile, architecture: string) {
   };
 }
 
-/** Reads numeric keys below the architecture's name. */
 function numberReader(gguf: GgufFile, architecture: string): (key: string) => number {
   const { file } = gguf;
   const value = valueReader(gguf, architecture);
@@ -140,7 +110,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
       message:
-        given === undefined ? 'is missing' : 'is no single number, and layers that differ can’t be run',
+        given === undefined ? 'is missing' : 'is not a single number, and layers that differ can’t be run',
       remedy: 'take another file of this model',
     });
   };
@@ -179,11 +149,9 @@ const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   return of(1) / (log === undefined ? 1 : of(Number(log)));
 };
 
-/** Divisors of the rotary frequencies, headDim / 2 of them, if the file stores them (Llama 3.1 and later). */
-export function ropeDivisors({ tensors }: GgufFile): readonly number[] | undefined {
-  const stored = tensors.get('rope_freqs.weight');
-  return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
-}
+/** Divisors of the rotary frequencies, headDim / 2 of them, if stored (Llama 3.1 and later). */
+export const ropeDivisors = (gguf: GgufFile): readonly number[] | undefined =>
+  storedNumbers(gguf, 'rope_freqs.weight');
 
 function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignored: readonly string[]): void {
   for (const [key, value] of metadata) {

@@ -1,13 +1,9 @@
-/**
- * Maps llama.cpp's architectures to Hugging Face: module names, and keys of `config.json` beyond the common
- * ones (gguf-py/gguf/constants.py and tensor_mapping.py of llama.cpp).
- */
+/** llama.cpp's architectures: module names and keys of `config.json` (gguf-py's constants.py, tensor_mapping.py). */
 import type { GgufFile } from './gguf.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
 export interface GgufFamily {
-  /** Whether rows of queries and keys are interleaved. */
   readonly interleaved: boolean;
   /** Whether norms include the 1 that Hugging Face's files omit. */
   readonly wholeNorms?: boolean;
@@ -53,16 +49,13 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/**
- * The score scale is not stored: for the largest model it depends on the width of the model, for the others
- * on that of a head.
- */
+/** The score scale isn't stored: it depends on the width of the model for the largest one, else on that of a head. */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
     : headWidth(value);
 
-const factors = ({ tensors }: GgufFile, name: string): readonly number[] | undefined => {
+export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly number[] | undefined => {
   const stored = tensors.get(name);
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
@@ -147,18 +140,10 @@ const qwen35: GgufFamily = {
     ssm_out: 'linear_attn.out_proj',
   },
   tensors: { ssm_a: 'linear_attn.A_log', 'ssm_dt.bias': 'linear_attn.dt_bias' },
-  keys: [
-    'full_attention_interval',
-    'nextn_predict_layers',
-    'rope.dimension_sections',
-    'rope.mrope_interleaved',
-    'ssm.conv_kernel',
-    'ssm.group_count',
-    'ssm.inner_size',
-    'ssm.state_size',
-    'ssm.time_step_rank',
-    'ssm.v_head_reordered',
-  ],
+  keys: (
+    'full_attention_interval nextn_predict_layers rope.dimension_sections rope.mrope_interleaved ' +
+    'ssm.conv_kernel ssm.group_count ssm.inner_size ssm.state_size ssm.time_step_rank ssm.v_head_reordered'
+  ).split(' '),
   config: (value) => ({
     model_type: 'qwen3_5_text',
     // Layers for multi-token prediction come last and are not run.
@@ -202,10 +187,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   gemma3: {
     ...gemma,
     keys: [...capKeys, 'attention.sliding_window_pattern', 'rope.freq_base_swa'],
-    aliases: {
-      'rope.global.freq_base': 'rope.freq_base',
-      'rope.local.freq_base': 'rope.freq_base_swa',
-    },
+    aliases: { 'rope.global.freq_base': 'rope.freq_base', 'rope.local.freq_base': 'rope.freq_base_swa' },
     defaults: { 'attention.layer_norm_rms_epsilon': 1e-6 },
     config: (value) => ({
       model_type: 'gemma3_text',
@@ -217,9 +199,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
       // Ollama's own files omit the scaling of models with a long context.
       ...(value('rope.global.freq_base') !== undefined &&
         value('rope.scaling.type') === undefined &&
-        Number(value('context_length')) >= 131_072 && {
-          rope_scaling: { rope_type: 'linear', factor: 8 },
-        }),
+        Number(value('context_length')) >= 131_072 && { rope_scaling: { rope_type: 'linear', factor: 8 } }),
       rope_theta: value('rope.freq_base') ?? 1e6,
       rope_local_base_freq: value('rope.freq_base_swa') ?? 1e4,
     }),
@@ -230,7 +210,9 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     modules: { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj', ffn_gate: '' },
     keys: ['attention.sliding_window', 'rope.scaling.attn_factor'],
     config: (value, gguf) => {
-      const [short, long] = ['short', 'long'].map((kind) => factors(gguf, `rope_factors_${kind}.weight`));
+      const [short, long] = ['short', 'long'].map((kind) =>
+        storedNumbers(gguf, `rope_factors_${kind}.weight`),
+      );
       const window = value('attention.sliding_window');
       const attention = value('rope.scaling.attn_factor');
       return {

@@ -1,11 +1,10 @@
 /** Tensors of a GGUF file by the Hugging Face names that the decoder uses. */
 import { UserError } from '../../../base/errors.js';
-import type { GgufFile } from './gguf.js';
+import { type GgufFile, isGguf, openGguf } from './gguf.js';
 import { ggufArchitecture, ggufHeadDim } from './gguf-config.js';
 import { ggufFamilies } from './gguf-families.js';
-import type { StoredTensor, StoredTensors } from './safetensors.js';
+import { directoryWeights, type StoredTensor, type StoredTensors } from './safetensors.js';
 
-/** Modules of a layer: llama.cpp's names mapped to Hugging Face's. */
 const layerModules: Readonly<Record<string, string>> = {
   attn_norm: 'input_layernorm',
   attn_q: 'self_attn.q_proj',
@@ -48,7 +47,6 @@ function namesOf(architecture: string): Names {
   };
 }
 
-/** @throws UserError naming a tensor that the decoder doesn't use */
 export function ggufTensors(gguf: GgufFile): StoredTensors {
   const architecture = ggufArchitecture(gguf);
   const names = namesOf(architecture);
@@ -96,10 +94,7 @@ function hfName(name: string, { modules, tensors, others, layers }: Names): stri
   return module && `${prefix}.${module}.${part}`;
 }
 
-/**
- * llama.cpp's name for a tensor.
- * @throws Error if it has none
- */
+/** llama.cpp's name for a tensor. @throws Error if it has none */
 export function ggufName(architecture: string, name: string): string {
   const { modules, tensors, others, layers } = namesOf(architecture);
   const find = (names: Readonly<Record<string, string>>, wanted: string) =>
@@ -117,4 +112,10 @@ export function ggufName(architecture: string, name: string): string {
     if (known !== undefined) return `blk.${layer}.${known}.${part}`;
   }
   throw new Error(`llama.cpp has no name for ${name}`);
+}
+
+/** Every tensor of a model directory or GGUF file by its Hugging Face name. @throws UserError for unusable weights */
+export function openWeights(model: string): StoredTensors {
+  if (!isGguf(model)) return directoryWeights(model);
+  return ggufTensors(openGguf(model));
 }

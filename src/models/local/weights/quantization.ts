@@ -1,12 +1,8 @@
-/**
- * Weights in 4 or 8 bits: every block of 32 or 128 weights in a row shares one float32 scale. A weight is (q
- * − 2^(bits−1))·scale with an unsigned q, the format of the runtime's MatMulNBits.
- */
+/** Weights in 4 or 8 bits (MatMulNBits): (q − 2^(bits−1))·scale, with a float32 scale per 32 or 128 of a row. */
 import type { StoredTensor } from './safetensors.js';
 
 export type Bits = 4 | 8;
 
-/** Bits per weight, and the number of weights that share a scale. */
 interface Rounding {
   readonly bits: Bits;
   readonly block: number;
@@ -20,10 +16,7 @@ export const roundings = {
 } as const satisfies Record<string, Rounding>;
 export type RoundedTo = keyof typeof roundings;
 
-/**
- * What to do with stored weights: `none` keeps them, including blocks of codes; `float32` unpacks those;
- * `float16` is the format in which GPUs multiply.
- */
+/** `none` keeps stored weights, including blocks of codes; `float32` unpacks those; `float16` is for GPUs. */
 export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32', 'float16'] as const;
 export type Quantization = (typeof quantizations)[number];
 
@@ -32,15 +25,13 @@ export interface QuantizedRows {
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
-  /** Sums of squares of the errors and of the weights. */
   readonly squaredError: number;
   readonly squaredWeight: number;
 }
 
 /**
- * The weight with the largest magnitude in a block gets code 0, because the range extends one step further on
- * that side; then the scale is fitted to the codes by least squares.
- * @param weights [rows, columns]; a shorter last block is padded with zeros
+ * The weight with the largest magnitude in a block gets code 0, because the range extends one step further there; then
+ * the scale is fitted by least squares. `weights`: [rows, columns], padded with zeros.
  */
 export function quantizeRows(
   weights: Float32Array,
@@ -60,10 +51,7 @@ export function quantizeRows(
   return { codes: bits === 8 ? levels : pairs(levels), scales, ...sums };
 }
 
-/**
- * Quantises one block in a single pass, given its extreme: a model has hundreds of millions of weights.
- * @returns its scale
- */
+/** Quantises one block in a single pass (a model has hundreds of millions of weights); returns its scale. */
 function quantizeBlock(
   weights: Float32Array,
   start: number,
@@ -119,7 +107,6 @@ function pairs(codes: Uint8Array): Uint8Array {
   return packed;
 }
 
-/** Converts stored numbers to float32. */
 export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32Array {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : Buffer.from(bytes);
   if (dtype === 'F32') return new Float32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);

@@ -32,10 +32,7 @@ export type Rope = { readonly theta: number } & (
       /** Factor of cosines and sines. */
       readonly attentionFactor: number;
     }
-  /**
-   * LongRoPE: frequency i is divided by one of two lists, depending on whether a sequence is longer than the
-   * original context.
-   */
+  /** LongRoPE: frequency i is divided by one of two lists, depending on the original context. */
   | {
       readonly scaling: 'longrope';
       readonly shortFactors: readonly number[];
@@ -71,7 +68,6 @@ const sectionSchema = z.looseObject({
 });
 type Section = z.output<typeof sectionSchema>;
 
-/** The relevant keys of config.json. */
 export const ropeShape = {
   rope_theta: z.number().positive().nullish(),
   rope_scaling: z.record(z.string(), z.unknown()).nullish(),
@@ -85,17 +81,11 @@ type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
   readonly original_max_position_embeddings?: number | null | undefined;
 };
 
-/** How a model family interprets these keys. */
 interface RopeFamily {
-  /** Dimensions of a head. */
   readonly headDim: number;
-  /** Default if the config has no `rope_theta`. */
   readonly theta: number;
-  /** Whether `partial_rotary_factor` applies. */
   readonly partial: boolean;
-  /** The scalings that the family supports. */
   readonly kinds: readonly Kind[];
-  /** Other names of these. */
   readonly aliases?: Readonly<Record<string, Kind>>;
   /** Keys of the section that are read elsewhere. */
   readonly keys?: readonly string[];
@@ -122,11 +112,7 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   longrope: ['factor', 'original_max_position_embeddings', 'attention_factor', 'short_factor', 'long_factor'],
 };
 
-/**
- * @param layerType `full_attention` or `sliding_attention`
- * @param file named in errors
- * @throws UserError naming what is missing, unknown or unsupported
- */
+/** Reads the rotation of a layer type. @throws UserError naming what is missing, unknown or unsupported */
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
   const { given, field } = sectionOf(config, layerType, file);
   const section = checkedValue(sectionSchema, given, file, { section: field.split('.') });
@@ -205,7 +191,6 @@ function yarn(section: Section, originalContext: number, factor: number) {
   } as const;
 }
 
-/** Number of dimensions of a head that are rotated. */
 export function rotaryWidth(config: RopeConfig, headDim: number, layerType: string, file: string): number {
   const { given, field } = sectionOf(config, layerType, file);
   const share = given.partial_rotary_factor ?? config.partial_rotary_factor ?? 1;
@@ -216,9 +201,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   ]);
 }
 
-/**
- * The fields of a layer: `rope_scaling`, or `rope_parameters`, which is either flat or has a section per layer type.
- */
+/** The fields of a layer: `rope_scaling`, or `rope_parameters`, flat or with a section per layer type. */
 function sectionOf(
   { rope_scaling: old, rope_parameters: parameters }: RopeConfig,
   layerType: string,
@@ -249,6 +232,5 @@ function missing(file: string, field: string, kind: string): never {
   throw new UserError({ file, field, message: `is missing, and rope_type ${kind} needs it` });
 }
 
-/** Error for a value that the decoder doesn't support. */
 export const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>
   new UserError({ file, field, value, message: 'is not supported', alternatives });

@@ -3,10 +3,7 @@ import { blockType, type Unpacked } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
-/**
- * @param from first row or, for a vector, first value
- * @returns [count, columns] in Hugging Face's order
- */
+/** [count, columns] in Hugging Face's order, from row `from` (of a vector: value `from`). */
 export function readRows(
   tensor: StoredTensor,
   from = 0,

@@ -1,17 +1,12 @@
-/**
- * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian
- * data. The data is not read here; the runtime memory-maps it from the file.
- */
+/** Reads safetensors headers: u64 little-endian length, JSON, then raw data, which the runtime memory-maps. */
 import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readJson } from '../../../storage/files.js';
 import { parseJson } from '../../../storage/json-depth.js';
-import { requireFileName } from '../../../storage/names.js';
-import { openRegularFile, readBytes } from '../../../storage/regular-file.js';
+import { openRegularFile, readBytes, requireFileName } from '../../../storage/regular-file.js';
 
-/** Location of a tensor on disk. */
 export interface StoredTensor {
   readonly name: string;
   /** As spelled in the file: `F32`, `BF16`, `U8`, … */
@@ -19,14 +14,9 @@ export interface StoredTensor {
   readonly shape: readonly number[];
   /** Absolute path with symbolic links resolved. */
   readonly file: string;
-  /** Byte offset from the start of the file. */
   readonly offset: number;
-  /** Length in bytes. */
   readonly length: number;
-  /**
-   * Width of a head if its rows are interleaved: row i of the first half is at index 2i, row i of the second
-   * half at 2i + 1 (as llama.cpp stores queries and keys of llama).
-   */
+  /** Width of a head if its rows are interleaved (llama.cpp's llama): first half at 2i, second half at 2i + 1. */
   readonly interleaved?: number;
   /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
   readonly transposed?: true;
@@ -55,10 +45,7 @@ const bytesPerElement: Readonly<Record<string, number>> = {
 /** The format's own limit for a header. */
 const maxHeaderBytes = 100_000_000;
 
-/**
- * @returns the tensors of one file, in header order
- * @throws UserError if it isn't a safetensors file or is truncated
- */
+/** The tensors of one file, in header order. @throws UserError if it isn't a safetensors file or is truncated */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
   const { descriptor, size } = openRegularFile(real);
@@ -97,7 +84,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   }
   if (typeof header === 'object' && header !== null && !Array.isArray(header))
     return header as Record<string, unknown>;
-  throw broken(file, 'its header is no table of tensors');
+  throw broken(file, 'its header is not a table of tensors');
 }
 
 /** Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights. */
@@ -131,11 +118,7 @@ function storedTensor(
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
 
-/**
- * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards named in
- * `model.safetensors.index.json`. Follows symbolic links, as in the Hugging Face cache.
- * @throws UserError if there are no safetensors weights, or a shard or tensor is missing
- */
+/** Every tensor of `model.safetensors` or its shards. @throws UserError if weights are missing */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
   if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
@@ -170,7 +153,6 @@ export const textName = (name: string): string =>
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
     .replace(/^language_model\.lm_head\./, 'lm_head.');
 
-/** Names of GPT-2's transposed matrices. */
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
 /** GPT-2's tensors; some files omit the prefix. */
@@ -208,10 +190,7 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
   }
 }
 
-/**
- * The parts of a tensor (start and length) used to distinguish it from others of the same shape: 4 KiB each
- * at its beginning, middle and end.
- */
+/** Parts (start, length) that distinguish a tensor from others of its shape: 4 KiB at its beginning, middle and end. */
 export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
@@ -232,7 +211,7 @@ export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is no complete safetensors file: ${what}`,
+    message: `this is not a complete safetensors file: ${what}`,
     remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
   });
 }

@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { plannedAdapter } from '../../../../finetune/rl/adapt/adapter-start.js';
-import { rewardedGroups } from '../../../../finetune/rl/adapt/groups.js';
+import { plannedAdapter } from '../../../../finetune/rl/adapt/learning.js';
+import { rewardedGroups } from '../../../../finetune/rl/adapt/run-learner.js';
 import type { Environment } from '../../../../src/environments/environment.js';
-import { type AdaptingConfig, adaptingConfig } from '../../../../src/experiment/learning/learner.js';
-import { type ObservedAnswer, observedIteration } from '../../../../src/experiment/learning/observed.js';
+import {
+  type AdaptingConfig,
+  adaptingConfig,
+  type ObservedAnswer,
+  observedIteration,
+} from '../../../../src/experiment/learner.js';
 import { type ConfigInput, parseConfig, run } from '../../../../src/index.js';
 import type { CallRecord } from '../../../../src/runs/calls.js';
 import { readRun } from '../../../../src/runs/reader.js';

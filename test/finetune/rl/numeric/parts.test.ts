@@ -6,7 +6,7 @@ import {
   emptyMoments,
   normalised,
   rowOf,
-} from '../../../../finetune/rl/numeric/algorithms/observation-filter.js';
+} from '../../../../finetune/rl/numeric/algorithms/episodes.js';
 import { openLearner } from '../../../../finetune/rl/numeric/learner.js';
 import { createHead } from '../../../../finetune/rl/numeric/network/policy.js';
 import { loadNumericConfig } from '../../../../finetune/rl/numeric/numeric-config.js';

@@ -7,9 +7,9 @@ import {
   policyGradient,
   trpoUpdate,
 } from '../../../../finetune/rl/numeric/algorithms/trpo.js';
-import type { Layers } from '../../../../finetune/rl/numeric/network/mlp.js';
-import { mlpDefinition } from '../../../../finetune/rl/numeric/network/mlp.js';
+import type { Layers } from '../../../../finetune/rl/numeric/network/network.js';
 import {
+  mlpDefinition,
   type NumericNetwork,
   openNetwork,
   type Row,

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import {
   type Candidate,
   type CandidateGroup,
+  openReward,
   rewardsOf,
-} from '../../../../finetune/rl/proposer/candidates.js';
-import { openReward } from '../../../../finetune/rl/proposer/open-reward.js';
+} from '../../../../finetune/rl/proposer/reward.js';
 import { rewardSchema } from '../../../../src/config/learning/reward.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 
@@ -115,7 +115,7 @@ describe('a module of the user’s', () => {
 
   it('is named where it throws, or gives something else than numbers', async () => {
     await expect(given('candidates.nope()')).rejects.toThrow(/the reward function threw/);
-    await expect(given('[1]')).rejects.toThrow(/3 candidates a finite number each/);
-    await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 candidates a finite number each/);
+    await expect(given('[1]')).rejects.toThrow(/3 finite numbers/);
+    await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 finite numbers/);
   });
 });

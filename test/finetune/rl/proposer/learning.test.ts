@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type OpenedLearning, openLearning, planLearning } from '../../../../finetune/rl/assemble.js';
 import type { RlEvent } from '../../../../finetune/rl/events.js';
-import { loadLearningConfig } from '../../../../finetune/rl/learning-config.js';
 import { learnOnline, type OnlineHooks } from '../../../../finetune/rl/online.js';
+import { loadLearningConfig } from '../../../../finetune/rl/rl-config.js';
 import { UserError } from '../../../../src/base/errors.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 

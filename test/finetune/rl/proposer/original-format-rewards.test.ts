@@ -3,7 +3,7 @@
  * answers of the forms that its prompts ask for.
  */
 import { describe, expect, it } from 'vitest';
-import { type Candidate, rewardsOf } from '../../../../finetune/rl/proposer/candidates.js';
+import { type Candidate, rewardsOf } from '../../../../finetune/rl/proposer/reward.js';
 import { rewardSchema, termsOf } from '../../../../src/config/learning/reward.js';
 import { parseParameters } from '../../../../src/prompting/answer/parse.js';
 

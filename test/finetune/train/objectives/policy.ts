@@ -7,7 +7,7 @@ import {
   openTrainingSession,
   type Parameter,
 } from '../../../../finetune/engine/training-session.js';
-import { policyObjective } from '../../../../finetune/train/objectives/policy-objective.js';
+import { policyObjective } from '../../../../finetune/train/objectives/policy.js';
 import type { PolicyContext, Sampled } from '../../../../finetune/train/objectives/sampled.js';
 import { alone, type Part } from '../../../../finetune/train/packing.js';
 import { readParts } from '../../../../finetune/train/training-step.js';

@@ -5,7 +5,7 @@ import type { Trainable } from '../../../../finetune/engine/trainable.js';
 import type { Parameter } from '../../../../finetune/engine/training-session.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { adapterPrefix } from '../../../../src/models/local/graph/adapter.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readSafetensors, readTensorBytes } from '../../../../src/models/local/weights/safetensors.js';
 import { familyDirectory } from '../../../models/local/reference-families.js';
 

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../../src/config/config.js';
 import { parseConfig } from '../../../../src/config/load.js';
-import { createModel } from '../../../../src/experiment/proposer/create-model.js';
+import { createModel } from '../../../../src/experiment/proposer.js';
 import type { ModelError } from '../../../../src/models/language-model.js';
 import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
 import { readManifest, readRun } from '../../../../src/runs/reader.js';

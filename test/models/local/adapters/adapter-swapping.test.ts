@@ -15,7 +15,7 @@ import type { GenerateJob } from '../../../../src/models/local/generation/protoc
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { createLocalModel, openLocalModels } from '../../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../../src/models/local/settings.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { answerGrammar } from '../../../../src/prompting/notation/grammar.js';
 import { ask } from '../../../support/ask.js';

@@ -4,12 +4,17 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { argmax } from '../../../../src/models/local/constraint/sampling.js';
-import { chooseDevice, findDevicesHere, requireFloat16 } from '../../../../src/models/local/engine/device.js';
-import { cudaLack, unusable } from '../../../../src/models/local/engine/device-failure.js';
+import {
+  chooseDevice,
+  cudaLack,
+  findDevicesHere,
+  requireFloat16,
+  unusable,
+} from '../../../../src/models/local/engine/device.js';
 import { openSession } from '../../../../src/models/local/engine/runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { buildGraph } from '../../../../src/models/local/generation/engine.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory } from '../fixture.js';

@@ -15,7 +15,7 @@ import { buildGraph, loadEngine } from '../../../../src/models/local/generation/
 import type { GenerateJob } from '../../../../src/models/local/generation/protocol.js';
 import { GraphBuilder } from '../../../../src/models/local/graph/graph.js';
 import type { Device } from '../../../../src/models/local/settings.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../../../../src/models/local/weights/quantization.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { readReference, referenceDirectory, referenceModels } from '../fixture.js';

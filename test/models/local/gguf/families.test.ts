@@ -7,7 +7,7 @@ import { readDecoderConfig } from '../../../../src/models/local/families/hf-conf
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../../../src/models/local/weights/decoder-config.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readRows } from '../../../../src/models/local/weights/rows.js';
 import type { StoredTensor } from '../../../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';

@@ -2,8 +2,7 @@
 import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { GgufTensorType } from '../../../../finetune/export/gguf/format.js';
-import { ggufValue } from '../../../../finetune/export/gguf/format.js';
+import { type GgufTensorType, ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { writeGguf } from '../../../../finetune/export/gguf/gguf.js';
 import { formatProblem, problemsOf } from '../../../../src/base/errors.js';
 import { checkModel, inspectModel } from '../../../../src/models/local/engine/inspect.js';
@@ -14,7 +13,7 @@ import { localSchema } from '../../../../src/models/local/settings.js';
 import { openTokenizer } from '../../../../src/models/local/tokens/tokenizer.js';
 import { openGguf } from '../../../../src/models/local/weights/gguf.js';
 import { blockTypes } from '../../../../src/models/local/weights/gguf-blocks.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readRows } from '../../../../src/models/local/weights/rows.js';
 import { largestDifference } from '../../../finetune/reference-training.js';
 import { lastLogits } from '../../../support/last-logits.js';
@@ -91,7 +90,7 @@ describe('models of blocks', () => {
       { ...architectureMetadata(), ...tokenizerMetadata() },
       decoderTensors('F16'),
     );
-    await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(/this is a GGUF file already/);
+    await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(/this is already a GGUF file/);
   });
 
   it('are opened with a key that is to be ignored, and with no other', () => {

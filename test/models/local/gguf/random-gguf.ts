@@ -5,7 +5,7 @@ import { tensorOf, writeSafetensors } from '../../../../finetune/engine/safetens
 import { ggufValue } from '../../../../finetune/export/gguf/format.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { blockType } from '../../../../src/models/local/weights/gguf-blocks.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readRows } from '../../../../src/models/local/weights/rows.js';
 import { createGenerator } from '../../../../src/random/generator.js';
 import type { TestTensor } from './gguf-writer.js';

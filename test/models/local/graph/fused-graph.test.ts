@@ -8,7 +8,7 @@ import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.
 import type { BuiltGraph } from '../../../../src/models/local/graph/graph.js';
 import { packedParameters, packedWeights } from '../../../../src/models/local/graph/packed-parameters.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { referenceDirectory } from '../fixture.js';
 

@@ -8,7 +8,7 @@ import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/lo
 import { createLocalModel } from '../../../../src/models/local/process/local-model.js';
 import { localSchema } from '../../../../src/models/local/settings.js';
 import { withoutKeys } from '../../../../src/models/local/weights/config-keys.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes, type StoredTensor } from '../../../../src/models/local/weights/safetensors.js';
 import { recordingContext } from '../../../support/experiments.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';

@@ -6,7 +6,7 @@ import { modulesOf } from '../../../../finetune/engine/trainable.js';
 import { checkModel } from '../../../../src/models/local/engine/inspect.js';
 import { parseDecoderConfig, readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { ropeFrequencies } from '../../../../src/models/local/graph/rotation.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { readTensorBytes } from '../../../../src/models/local/weights/safetensors.js';
 import { temporaryDirectory } from '../../../support/temporary-directory.js';
 import { familyDirectory } from '../reference-families.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { familySampling } from '../../../../src/models/local/weights/family-sampling.js';
+import { familySampling } from '../../../../src/models/local/default-sampling.js';
 
 test.each([
   ['Qwen2.5-Coder', 'Qwen2.5 Coder 0.5B Instruct AWQ', { temperature: 0.7, topP: 0.8, topK: 20 }],

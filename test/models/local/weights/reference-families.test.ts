@@ -1,14 +1,17 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cacheShape, KeyValueCache } from '../../../../src/models/local/engine/key-value-cache.js';
+import {
+  cacheShape,
+  KeyValueCache,
+  type States,
+} from '../../../../src/models/local/engine/key-value-cache.js';
 import { type DecoderSession, openSession } from '../../../../src/models/local/engine/runtime.js';
-import type { States } from '../../../../src/models/local/engine/states.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
 import { openAdapter } from '../../../../src/models/local/graph/adapter.js';
 import { buildInferenceGraph } from '../../../../src/models/local/graph/decoder.js';
 import { adapterParameters } from '../../../../src/models/local/graph/lora.js';
 import { storedParameters } from '../../../../src/models/local/graph/parameters.js';
-import { openWeights } from '../../../../src/models/local/weights/open-weights.js';
+import { openWeights } from '../../../../src/models/local/weights/gguf-tensors.js';
 import { familyDirectory, readFamily, recurrentFamilies, referenceFamilies } from '../reference-families.js';
 
 async function load(directory: string, adapted = false) {

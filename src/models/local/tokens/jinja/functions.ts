@@ -1,4 +1,4 @@
-/** Methods, filters and tests that templates may use. What is missing here is refused by name. */
+/** Methods, filters and tests that templates may use; others are refused by name. */
 import {
   type Arguments,
   areEqual,
@@ -18,7 +18,7 @@ import {
   type Value,
 } from './values.js';
 
-/** What Python's `str.isspace` takes for white space. */
+/** What Python's `str.isspace` accepts. */
 const space = String.raw`(?!\uFEFF)[\s\x1c-\x1f\x85]`;
 const spaces = new RegExp(`(?:${space})+`, 'u');
 const isSpace = new RegExp(`^${space}$`, 'u');
@@ -99,7 +99,7 @@ const mapMethods = methodsOf<Dictionary>({
   values: ['', (map) => [...map.values()]],
 });
 
-/** Further methods of Python's strings and dictionaries, which are neither undefined nor items. */
+/** Other methods of Python's strings and dictionaries: neither undefined nor items. */
 const otherMethods = new Set(
   words(
     'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
@@ -120,7 +120,7 @@ function methodOf(value: Value, name: string): Callable | undefined {
   return method && bound(value as Dictionary, method);
 }
 
-/** `value.key` if `dotted`, where methods come first; otherwise `value[key]`. */
+/** `value.key` if `dotted`, where methods take precedence; otherwise `value[key]`. */
 export function itemOf(value: Value, key: Value, dotted: boolean): Value {
   if (value === undefined) throw new Error(`undefined has no attribute \`${textOf(key)}\``);
   if (typeof key === 'number' && (typeof value === 'string' || Array.isArray(value)))
@@ -169,9 +169,7 @@ const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
 const isSequence = (value: Value) =>
   value === undefined || typeof value === 'string' || Array.isArray(value) || value instanceof Map;
 
-export function testOf(name: string): Test {
-  return tests.get(name) ?? unsupported(`the test \`${name}\``);
-}
+export const testOf = (name: string): Test => tests.get(name) ?? unsupported(`the test \`${name}\``);
 
 type Filter = (value: Value, given: Arguments) => Value;
 const simple =
@@ -236,11 +234,9 @@ const table: Record<string, Filter> = {
 };
 const filters = new Map(Object.entries(table));
 
-export function filterOf(name: string): Filter {
-  return filters.get(name) ?? unsupported(`the filter \`${name}\``);
-}
+export const filterOf = (name: string): Filter => filters.get(name) ?? unsupported(`the filter \`${name}\``);
 
-/** Numbers in one range. */
+/** Maximum length of a range. */
 const longestRange = 100_000;
 
 /** The variable `loop`. */
@@ -260,7 +256,6 @@ export function loopState(items: readonly Value[], i: number): Namespace {
   return new Namespace(new Map(Object.entries(state)), true);
 }
 
-/** The functions that templates find besides their variables. */
 export const functions: ReadonlyMap<string, Value> = new Map([
   [
     'namespace',

@@ -1,4 +1,4 @@
-/** Renders chat templates to the text that Transformers renders, or refuses them; within bounds of time and memory. */
+/** Renders chat templates as Transformers does, or refuses them; within bounds of time and memory. */
 import { filterOf, itemOf, loopState, testOf } from './functions.js';
 import type { Name, Node } from './syntax.js';
 import {
@@ -17,10 +17,7 @@ import {
   whole,
 } from './values.js';
 
-/**
- * Work that rendering may take, counted in characters made; steps and list items count for more. Published templates stay
- * below a tenth of it with prompts of a million characters; all of it takes seconds.
- */
+/** Most work of a rendering, in characters; steps and items count for more. Published templates need a tenth. */
 const mostWork = 50_000_000;
 const workOfStep = 200;
 
@@ -30,7 +27,7 @@ class Scope {
     readonly variables = new Map<string, Value>(),
   ) {}
 
-  /** The scope that a name is found in. */
+  /** The scope that holds a name. */
   ownerOf(name: string): Scope | undefined {
     return this.variables.has(name) ? this : this.parent?.ownerOf(name);
   }
@@ -40,29 +37,15 @@ class LoopExit {
   constructor(readonly kind: 'Break' | 'Continue') {}
 }
 
-/** Text that grows; what an iteration wrote before `break` or `continue` stays. */
+/** Growing text; what an iteration wrote before `break` or `continue` stays. */
 interface Output {
   text: string;
 }
 
-/** Names that Jinja gives a meaning where the template gives them none. */
-const reserved = new Set([
-  'caller',
-  'cycler',
-  'dict',
-  'joiner',
-  'kwargs',
-  'lipsum',
-  'self',
-  'super',
-  'varargs',
-]);
+/** Names with a meaning in Jinja unless the template defines them. */
+const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
-/**
- * @param variables what the template finds, functions included
- * @throws UnsupportedError for a construct that is not supported
- * @throws Error when the template fails
- */
+/** Renders a template. @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {
   let work = 0;
   const spend = (more: number) => {

@@ -1,4 +1,4 @@
-/** Chat templates in the syntax tree of `@huggingface/jinja`, divided into text and tags as Jinja2 divides them. */
+/** Parses chat templates with `@huggingface/jinja`, split into text and tags as in Jinja2. */
 import { parse, tokenize } from '@huggingface/jinja';
 import { unsupported } from './values.js';
 
@@ -10,7 +10,7 @@ interface Token {
 type Nodes = readonly Node[];
 type Kind<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
 
-/** The library's nodes, as far as templates may use them. */
+/** The library's nodes that templates may use. */
 export type Node =
   | Kind<'Program', { body: Nodes }>
   | Kind<'If', { test: Node; body: Nodes; alternate: Nodes }>
@@ -36,14 +36,11 @@ export type Node =
   | Name;
 export type Name = Kind<'Identifier', { value: string }>;
 
-/**
- * @throws UnsupportedError for what the library would read otherwise than Jinja2
- * @throws Error for what it can't read
- */
+/** Parses a template. @throws UnsupportedError for what the library reads differently from Jinja2; Error if it can't */
 export function parseTemplate(source: string): Node {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes these for white space
   if (/[\x1c-\x1f\x85\uFEFF]/.test(source))
-    unsupported('a control character or a byte order mark beside its tags');
+    unsupported('a control character or a byte order mark next to its tags');
   const text = source
     .replaceAll(/\r\n?/g, '\n')
     // Transformers' environment has `lstrip_blocks` and `trim_blocks`.
@@ -74,7 +71,6 @@ function refuseChains(tokens: readonly Token[]): void {
   }
 }
 
-/** All nodes of a template. */
 export function nodesOf(node: Node): Node[] {
   const nodes: Node[] = [];
   const visit = (value: unknown): void => {

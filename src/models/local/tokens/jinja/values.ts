@@ -1,6 +1,6 @@
-/** Values of chat templates, with the rules that Python has for them. */
+/** Values of chat templates, with Python's rules. */
 
-/** What a template may hold. Python's lists and tuples are arrays, `None` is null, and undefined is Jinja's undefined. */
+/** Python's lists and tuples are arrays, `None` is null, Jinja's undefined is undefined. */
 export type Value =
   | undefined
   | null
@@ -24,16 +24,16 @@ export class Callable {
   constructor(readonly call: (given: Arguments) => Value) {}
 }
 
-/** Attributes that `set` may change, and the variable `loop`. */
+/** Attributes that `set` may change, or the variable `loop`. */
 export class Namespace {
   constructor(
     readonly attributes: Map<string, Value>,
-    /** True if other attributes exist in Jinja, which are not supported. */
+    /** True if Jinja has other attributes, which are not supported. */
     readonly isPartial = false,
   ) {}
 }
 
-/** What `map` and `select` return: always true, without a length, and empty after its first use. */
+/** The result of `map` and `select`: true, without a length, and empty after its first use. */
 export class Generator {
   #items: readonly Value[];
   constructor(items: readonly Value[]) {
@@ -46,7 +46,7 @@ export class Generator {
   }
 }
 
-/** A construct of Jinja that is not rendered here, because the text could differ from Transformers'. */
+/** An unsupported construct: the text could differ from Transformers'. */
 export class UnsupportedError extends Error {
   override readonly name = 'UnsupportedError';
 }
@@ -89,7 +89,7 @@ export function textOf(value: Value): string {
 
 export function whole(value: number): number {
   if (Number.isSafeInteger(value)) return value + 0;
-  return unsupported(`the number ${value}, which is no whole number below 2^53`);
+  return unsupported(`the number ${value}, which is not a whole number below 2^53`);
 }
 
 const isNumeric = (value: Value): value is number | boolean =>
@@ -161,10 +161,7 @@ export function toJson(value: Value): string {
   return `{${[...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${toJson(item)}`).join(', ')}}`;
 }
 
-/**
- * A value of JavaScript as a template sees it.
- * @throws UnsupportedError for numbers with a fraction, when the template reads them
- */
+/** Converts a JavaScript value. */
 export function toValue(raw: unknown): Value {
   if (Array.isArray(raw)) return raw.map(toValue);
   if (typeof raw === 'object' && raw !== null)
@@ -172,7 +169,7 @@ export function toValue(raw: unknown): Value {
   return raw as Value;
 }
 
-/** `a operator b`, with the operators that are no words but `in`. */
+/** `a operator b`, for operators other than `and` and `or`. */
 export function calculate(operator: string, a: Value, b: Value): Value {
   if (operator === '==' || operator === '!=') return areEqual(a, b) === (operator === '==');
   if (operator === 'in' || operator === 'not in') return contains(b, a) === (operator === 'in');
@@ -187,23 +184,19 @@ export function calculate(operator: string, a: Value, b: Value): Value {
   }
   if (!isNumeric(a) || !isNumeric(b))
     unsupported(`\`${operator}\` between ${typeName(a)} and ${typeName(b)}`);
-  return whole(arithmetic(operator, Number(a), Number(b)));
+  const run = arithmetic[operator] ?? unsupported(`the operator \`${operator}\``);
+  return whole(run(Number(a), Number(b)));
 }
 
-function arithmetic(operator: string, a: number, b: number): number {
-  if ((operator === '//' || operator === '%') && b === 0) throw new Error('division by zero');
-  switch (operator) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '//':
-      return Math.floor(a / b);
-    case '%':
-      return a - b * Math.floor(a / b);
-    default:
-      return unsupported(`the operator \`${operator}\``);
-  }
+function nonZero(divisor: number): number {
+  if (divisor === 0) throw new Error('division by zero');
+  return divisor;
 }
+
+const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '//': (a, b) => Math.floor(a / nonZero(b)),
+  '%': (a, b) => a - b * Math.floor(a / nonZero(b)),
+};

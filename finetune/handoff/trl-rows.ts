@@ -1,0 +1,130 @@
+/** Creates the rows that TRL reads, and checks whether TRL tokenizes them like serving does. */
+import { readFileSync } from 'node:fs';
+import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import {
+  type ChatTokenizer,
+  openTokenizer,
+  readTokenizerJson,
+} from '../../src/models/local/tokens/tokenizer.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
+import { completionsOf } from '../dataset/example.js';
+import { trlDpoRow, trlSftRow } from '../dataset/export-rows.js';
+import {
+  endOfAnswer,
+  renderExample,
+  type StoredAnswer,
+  type StoredExample,
+} from '../dataset/read-dataset.js';
+
+/** Rows contain messages, which TRL renders and tokenizes itself, or the token ids used in serving. */
+export type RowKind = 'messages' | 'tokens';
+
+/** Number of answers by how TRL's tokens compare with those of serving. */
+export interface TokenCheck {
+  readonly same: number;
+  /** The same tokens, followed by some that the template adds after an answer, often a line break. */
+  readonly longer: number;
+  readonly different: number;
+  /** Tokens of the longest example. */
+  readonly longest: number;
+  /** Context of the model, in tokens. */
+  readonly contextTokens: number;
+}
+
+/** The base model's tokenizer and chat template, as in serving. */
+export interface BaseTexts {
+  readonly config: DecoderConfig;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly tokenizer: ChatTokenizer;
+  /** The same without the assistant prefix, because TRL renders prompt and answer together. */
+  readonly whole: ChatTokenizer;
+  readonly end: number;
+  readonly control: readonly string[];
+  /** True if the template inserts the current date, for which serving uses a fixed one. */
+  readonly dated: boolean;
+}
+
+/** @throws UserError if a file is missing or unsupported */
+export function openBaseTexts(
+  directory: string,
+  variables: Readonly<Record<string, unknown>>,
+  ignoredKeys: readonly string[] = [],
+): BaseTexts {
+  const config = readDecoderConfig(directory, ignoredKeys);
+  const tokenizer = openTokenizer(directory, variables);
+  const whole = openTokenizer(directory, { ...variables, add_generation_prompt: false });
+  const { added_tokens: added } = readTokenizerJson(directory);
+  return {
+    config,
+    variables,
+    tokenizer,
+    whole,
+    end: endOfAnswer(directory, config, tokenizer),
+    control: added.filter(({ special }) => special).map(({ content }) => content),
+    dated:
+      !('date_string' in variables) && readFileSync(tokenizer.template.file, 'utf8').includes('strftime_now'),
+  };
+}
+
+/** `{prompt, completion}` or `{prompt, chosen, rejected}`, plus `chat_template_kwargs` if there are any. */
+export function messageRows(
+  examples: readonly StoredExample[],
+  variables: Readonly<Record<string, unknown>>,
+): readonly object[] {
+  const extra = Object.keys(variables).length > 0 && { chat_template_kwargs: variables };
+  return examples.map((example) => ({
+    ...(example.kind === 'imitation' ? trlSftRow(example) : trlDpoRow(example)),
+    ...extra,
+  }));
+}
+
+/** Rows with tokens: `{input_ids, completion_mask}`, the same that `finetune train` reads. */
+export function tokenRows(examples: readonly StoredAnswer[], base: BaseTexts): readonly object[] {
+  return examples.map((example) => {
+    const { promptIds, completionIds } = served(base, example.prompt, example.completion);
+    return {
+      input_ids: [...promptIds, ...completionIds],
+      completion_mask: [...promptIds.map(() => 0), ...completionIds.map(() => 1)],
+    };
+  });
+}
+
+function served({ tokenizer, end }: BaseTexts, messages: StoredAnswer['prompt'], completion: string) {
+  return renderExample(tokenizer, end, { messages, completion, weight: 1 });
+}
+
+/** Compares the tokens of every answer; of pairs, both. */
+export function checkTokens(examples: readonly StoredExample[], base: BaseTexts, rows: RowKind): TokenCheck {
+  const count = { same: 0, longer: 0, different: 0 };
+  let longest = 0;
+  for (const example of examples) {
+    for (const answer of completionsOf(example)) {
+      const { promptIds, completionIds } = served(base, example.prompt, answer);
+      const ours = [...promptIds, ...completionIds];
+      if (rows === 'tokens') {
+        count.same++;
+        longest = Math.max(longest, ours.length);
+        continue;
+      }
+      const theirs = base.whole.encodePrompt([...example.prompt, { role: 'assistant', content: answer }]);
+      longest = Math.max(longest, ours.length, theirs.length);
+      count[comparison(base, example.prompt, answer, ours, theirs)]++;
+    }
+  }
+  return { ...count, longest, contextTokens: base.config.contextTokens };
+}
+
+function comparison(
+  { control, dated }: BaseTexts,
+  messages: StoredAnswer['prompt'],
+  answer: string,
+  ours: readonly number[],
+  theirs: readonly number[],
+): 'same' | 'longer' | 'different' {
+  // Serving keeps a control token spelled out in a message as text; Transformers turns it into the token.
+  const spelled = [...messages.map(({ content }) => content), answer].some((text) =>
+    control.some((token) => text.includes(token)),
+  );
+  if (dated || spelled || !ours.every((id, i) => theirs[i] === id)) return 'different';
+  return theirs.length === ours.length ? 'same' : 'longer';
+}

@@ -1,0 +1,129 @@
+/** Computes advantages and value targets for a batch of episodes. */
+import { minimise } from '../../../../src/search/lbfgs.js';
+import { dot } from '../../../../src/search/linear-algebra.js';
+import { generalisedAdvantages } from '../../advantages.js';
+import { joined, type NumericNetwork, type Row } from '../network/network.js';
+import type { NumericEpisode } from './episodes.js';
+
+export interface Batch {
+  /** Normalized observations, for the value function. */
+  readonly observations: readonly Row[];
+  readonly inputs: readonly Row[];
+  /** [N × width] */
+  readonly actions: Float64Array;
+  /** Standardized over the batch to mean 0 and standard deviation 1. */
+  readonly advantages: Float64Array;
+  /** V(s) before the update. */
+  readonly values: Float64Array;
+  readonly targets: Float64Array;
+}
+
+interface Discounts {
+  /** γ */
+  readonly discount: number;
+  /** λ of GAE; called τ in the public TRPO implementation. */
+  readonly lambda: number;
+}
+
+export async function makeBatch(
+  episodes: readonly NumericEpisode[],
+  width: number,
+  value: { readonly network: NumericNetwork; readonly theta: Float64Array },
+  discounts: Discounts,
+): Promise<Batch> {
+  const observations = episodes.flatMap((episode) => episode.observations);
+  const values = await value.network.forward(value.theta, observations);
+  const lastValues = await value.network.forward(
+    value.theta,
+    episodes.map(({ last }) => last),
+  );
+  const advantages = new Float64Array(values.length);
+  let from = 0;
+  for (const [i, { rewards, terminated }] of episodes.entries()) {
+    const own = [...values.subarray(from, from + rewards.length)];
+    // Truncation by a limit doesn't end the rewards that would have followed.
+    const lastValue = terminated ? 0 : lastValues[i]!;
+    advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts).advantages, from);
+    from += rewards.length;
+  }
+  return {
+    observations,
+    inputs: episodes.flatMap(({ inputs }) => inputs),
+    actions: joined(
+      episodes.flatMap(({ actions }) => actions),
+      width,
+    ),
+    advantages: standardised(advantages),
+    values,
+    targets: advantages.map((advantage, i) => advantage + values[i]!),
+  };
+}
+
+function standardised(values: Float64Array): Float64Array {
+  const centre = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - centre) ** 2, 0);
+  const deviation = Math.sqrt(squares / Math.max(1, values.length - 1));
+  return values.map((value) => (value - centre) / (deviation + 1e-8));
+}
+
+interface LbfgsFit {
+  readonly iterations: number;
+  /** Coefficient of Σ θ². */
+  readonly l2: number;
+}
+
+/** Minimizes mean (V(s) − target)² + l2·Σ θ², as the public TRPO implementation does. */
+export async function fitByLbfgs(
+  network: NumericNetwork,
+  theta: Float64Array,
+  { observations, targets }: Batch,
+  { iterations, l2 }: LbfgsFit,
+): Promise<{ readonly theta: Float64Array; readonly loss: number }> {
+  const { x, value } = await minimise(
+    async (tried) => {
+      const errors = (await network.forward(tried, observations)).map((v, i) => v - targets[i]!);
+      const slope = await network.vectorJacobian(
+        tried,
+        observations,
+        errors.map((error) => (2 * error) / errors.length),
+      );
+      return {
+        value: dot(errors, errors) / errors.length + l2 * dot(tried, tried),
+        slope: slope.map((part, i) => part + 2 * l2 * tried[i]!),
+      };
+    },
+    theta,
+    iterations,
+  );
+  return { theta: x, loss: value };
+}
+
+interface ValueTargets {
+  readonly observations: readonly Row[];
+  readonly targets: Float64Array;
+  readonly values: Float64Array;
+}
+
+/**
+ * Computes ½·mean squared error and its gradient. With a clip, each step counts the larger of its squared
+ * error and that of the value clipped to ± clip around the previous one (as in OpenAI Baselines).
+ */
+export async function valueLoss(
+  network: NumericNetwork,
+  theta: Float64Array,
+  { observations, targets, values }: ValueTargets,
+  clip: number | undefined,
+): Promise<{ readonly loss: number; readonly gradient: Float64Array }> {
+  const now = await network.forward(theta, observations);
+  let sum = 0;
+  const slope = now.map((value, i) => {
+    const error = value - targets[i]!;
+    const before = values[i]!;
+    const change = clip === undefined ? value - before : Math.min(clip, Math.max(-clip, value - before));
+    const clipped = before + change - targets[i]!;
+    const isClipped = clip !== undefined && clipped * clipped > error * error;
+    sum += isClipped ? clipped * clipped : error * error;
+    return isClipped && change !== value - before ? 0 : error / now.length;
+  });
+  return { loss: sum / (2 * now.length), gradient: await network.vectorJacobian(theta, observations, slope) };
+}

@@ -1,0 +1,172 @@
+/** A run in flight while a model learns: its prompts, evaluations and memory. */
+import type { Config } from '../../../src/config/config.js';
+import { assemble, closeEnvironment } from '../../../src/experiment/assemble.js';
+import { randomPolicies } from '../../../src/experiment/evaluate.js';
+import { Prompter } from '../../../src/experiment/prompter.js';
+import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
+import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
+import { remembered } from '../../../src/prompting/context/history.js';
+import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
+import { parseTold, tellingOf } from '../../../src/prompting/notation/telling.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
+import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
+import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/rollout/replay-buffer.js';
+import { nothingRecorded } from '../../../src/runs/reader.js';
+import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
+import { largest } from '../../../src/statistics/descriptive.js';
+import type { SampledReply } from '../learning/episode.js';
+import type { Candidate, CandidateGroup } from './reward.js';
+
+export interface RunState {
+  /** Number of completed iterations. */
+  readonly iteration: number;
+  readonly entries: readonly BufferEntry[];
+}
+
+export interface RunUnderway {
+  readonly parameters: ParameterSpec;
+  readonly state: RunState;
+  prompt(): readonly ChatMessage[];
+  readonly grammar: AnswerGrammar;
+  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't played again. */
+  judge(
+    replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
+    constrained: boolean,
+  ): Promise<CandidateGroup>;
+  /** Evaluates parameters without a reply. */
+  evaluate(
+    parameters: ParameterVector,
+  ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
+  /** Completes the iteration: remembers the group's best new evaluations (`memory.ofGroup`; default: all). */
+  advance(group: CandidateGroup): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Stands in for a run's model, because the sampler supplies the answers. */
+const noModel: LanguageModel = {
+  id: 'learning',
+  generate: () => Promise.reject(new Error('the sampler answers')),
+};
+
+/** @throws UserError for an unknown environment, or policies or prompts that don't fit it */
+export async function openRun(
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  from?: RunState,
+): Promise<RunUnderway> {
+  const assembly = await assemble(config, env, undefined, { model: noModel });
+  const { environment, family } = assembly;
+  const { evaluation, memory, seed } = config;
+  const shown = memory.trajectories !== 'none';
+  const setting: EvaluationSetting = {
+    ...{ environment, family, maxSteps: evaluation.maxSteps, record: shown ? 'first' : 'none' },
+    workers: assembly.workers,
+  };
+  const seeds = evaluationSeeds(seed, evaluation.episodes);
+  const buffer = createReplayBuffer(from?.entries);
+  const prompter = new Prompter({ ...assembly, buffer, recorded: nothingRecorded });
+  let completed = from?.iteration ?? 0;
+  const known = new Map(buffer.entries.map((entry) => [vectorKey(entry.parameters), entry]));
+  const evaluated = async (parameters: ParameterVector, iteration: number, candidate: number) => {
+    const source = iteration === 0 ? 'warm-up' : 'proposal';
+    const place = { iteration, group: iteration, candidate, source } as const;
+    const before = known.get(vectorKey(parameters));
+    if (before !== undefined) return { ...before, ...place };
+    const { entry } = await measure(setting, parameters, seeds, place);
+    known.set(vectorKey(parameters), entry);
+    return entry;
+  };
+  const showFirstEpisode = async (entry: BufferEntry) => {
+    if (shown)
+      prompter.remember((await measure(setting, entry.parameters, seeds.slice(0, 1), entry)).episodes);
+  };
+  const remember = async (entry: BufferEntry) => {
+    buffer.append([entry]);
+    await showFirstEpisode(entry);
+  };
+  if (from === undefined)
+    for (const [i, parameters] of randomPolicies({ config, imported: [], seed, setting }).entries())
+      await remember(await evaluated(parameters, 0, i));
+  else for (const entry of buffer.entries) await showFirstEpisode(entry);
+  const telling = tellingOf(family.parameters, config.prompts.set);
+  return {
+    parameters: family.parameters,
+    get state() {
+      return { iteration: completed, entries: [...buffer.entries] };
+    },
+    prompt: () => prompter.messages(completed + 1),
+    grammar: answerGrammar(telling.spec),
+    async judge(replies, constrained) {
+      const candidates: Candidate[] = [];
+      for (const { text, ended } of replies) {
+        const finishReason = ended ? 'stop' : 'length';
+        const context = { finishReason, ...(constrained && { constrained }) } as const;
+        const read = parseTold(text, telling, context);
+        if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });
+        else {
+          const { parameters, returns, score } = await evaluated(
+            read.value,
+            completed + 1,
+            candidates.length,
+          );
+          candidates.push({ kind: 'evaluated', text, parameters, returns, score });
+        }
+      }
+      return { history: [...buffer.entries], candidates, environment: environment.id };
+    },
+    evaluate: (parameters) => evaluated(parameters, completed + 1, 0),
+    async advance({ candidates }) {
+      completed++;
+      const entries: BufferEntry[] = [];
+      for (const [i, one] of candidates.entries())
+        if (one.kind === 'evaluated' && buffer.find(one.parameters) === undefined)
+          entries.push(await evaluated(one.parameters, completed, i));
+      const ofGroup = memory.ofGroup ?? candidates.length;
+      for (const entry of remembered(entries, { ofGroup })) await remember(entry);
+    },
+    close: () => closeEnvironment(assembly),
+  };
+}
+
+export interface PlayedBaseline {
+  readonly label: string;
+  readonly returns: readonly number[];
+  /** Mean number of episodes per run. */
+  readonly episodes: number;
+}
+
+/** Gives each search as many evaluations as the model, on the same episodes, from the same random policies. */
+export function playBaselines(
+  names: readonly BaselineName[],
+  configs: readonly Config[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly PlayedBaseline[]> {
+  return Promise.all(names.map((name) => playBaseline(name, configs, env)));
+}
+
+async function playBaseline(
+  name: BaselineName,
+  configs: readonly Config[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<PlayedBaseline> {
+  const record = findBaseline(name)!;
+  const returns: number[] = [];
+  let episodes = 0;
+  for (const config of configs) {
+    const control = record.create(record.schema.parse({ provider: name }) as { provider: string });
+    const run = await openRun(config, env);
+    const warmup = run.state.entries.length;
+    const history: { parameters: readonly number[]; score: number }[] = [...run.state.entries];
+    for (let iteration = 1; iteration <= config.iterations; iteration++) {
+      const random = createGenerator(callSeed(config.seed, iteration, 0, 0));
+      const parameters = await control.propose({ parameters: run.parameters, history, warmup }, random);
+      const { score } = await run.evaluate(parameters);
+      history.push({ parameters, score });
+    }
+    returns.push(largest(history.map(({ score }) => score)));
+    episodes += history.length * config.evaluation.episodes;
+    await run.close();
+  }
+  return { label: record.label, returns, episodes: episodes / configs.length };
+}

@@ -1,0 +1,156 @@
+/** Objectives of policy updates, side by side. */
+import type {
+  CommonSettings,
+  GrpoSettings,
+  ObjectiveSettings,
+  ReinforceSettings,
+  RlooSettings,
+} from '../../../src/config/learning/objective.js';
+import type { Value } from '../../../src/models/local/graph/graph.js';
+import { type TokenSequence, trainedLength } from '../../engine/batch.js';
+import type { TokenValues } from '../../engine/objective.js';
+import { ppo } from './ppo.js';
+import {
+  type PolicyContext,
+  type PolicyObjective,
+  policyInputs,
+  required,
+  type Sampled,
+  sequenceMean,
+  tokenMean,
+} from './sampled.js';
+import {
+  arithmetic,
+  clippedSurrogate,
+  klToReference,
+  likelihood,
+  oldLogp,
+  policyLoss,
+  ratioTo,
+} from './terms.js';
+
+export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
+  const { objective, reading, inputs } = unconstrained(settings, context);
+  const { constrained } = context;
+  return { objective: { ...objective, constrained }, reading: { ...reading, constrained }, inputs };
+}
+
+function unconstrained(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
+  switch (settings.kind) {
+    case 'grpo':
+      return grpo(settings, context);
+    case 'rloo':
+      return rloo(settings, context);
+    case 'ppo':
+      return ppo(settings, context);
+    case 'reinforce':
+      return reinforce(settings, context);
+  }
+}
+
+/** An objective that raises a gain per token, corrected by importance weights. */
+function policyGradient(
+  settings: CommonSettings,
+  { temperature, reused }: PolicyContext,
+  loss: (tokens: TokenValues, old: Value) => ReturnType<typeof policyLoss>,
+  weightsOf: (update: readonly Sampled[]) => (example: TokenSequence) => number,
+): PolicyObjective {
+  return {
+    objective: { temperature, build: (tokens) => loss(tokens, oldLogp(tokens, reused)) },
+    reading: likelihood(temperature),
+    inputs: (update, progress) => policyInputs(update, weightsOf(update), settings, reused, progress),
+  };
+}
+
+/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions, for the policy that sampled them. */
+const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyObjective =>
+  policyGradient(
+    settings,
+    { ...context, reused: false },
+    (tokens, old) =>
+      policyLoss(tokens, old, arithmetic(tokens).mul(tokens.input('advantages'), tokens.logp), settings),
+    (update) => () => 1 / update.length,
+  );
+
+/** RLOO (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios per completion, KL in the rewards. */
+const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =>
+  policyGradient(
+    settings,
+    context,
+    (tokens, old) => {
+      const ratio = ratioTo(tokens, old, 'product');
+      const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
+      return policyLoss(tokens, old, gain, settings);
+    },
+    sequenceMean,
+  );
+
+/**
+ * Group-relative policy optimization (DeepSeekMath, arXiv 2402.03300) and its variants as in TRL 1.13: DAPO
+ * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585) and sequence ratios (GSPO, 2507.18071). The loss is
+ * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL). The variants differ in the weights. CISPO also replaces
+ * min(ρ·A, clip(ρ)·A) by min(ρ, cap)·A·log π, where min(ρ, cap) is a constant.
+ */
+function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
+  const { kl } = settings;
+  const objective = policyGradient(
+    settings,
+    context,
+    (tokens, old) => {
+      const { number, mul, sub } = arithmetic(tokens);
+      const ratio = ratioTo(tokens, old, settings.ratio === 'token' ? 'token' : 'mean');
+      const penalized = (gain: Value) =>
+        kl.coefficient === 0
+          ? gain
+          : sub(gain, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
+      return policyLoss(tokens, old, gainOf(tokens, ratio, settings), settings, penalized);
+    },
+    (update) => grpoWeights(update, settings, context),
+  );
+  if (kl.coefficient === 0) return objective;
+  return {
+    ...objective,
+    inputs(update, progress) {
+      const common = objective.inputs(update, progress);
+      return (example) => ({ ...common(example), reference_logp: required(example, 'referenceLogp') });
+    },
+  };
+}
+
+function gainOf(tokens: TokenValues, ratio: Value, { variant, clip, cap }: GrpoSettings): Value {
+  const advantages = tokens.input('advantages');
+  if (variant !== 'cispo') return clippedSurrogate(tokens, ratio, advantages, clip);
+  const { number, mul, min } = arithmetic(tokens);
+  return mul(mul(tokens.detached(min(ratio, number(cap))), advantages), tokens.logp);
+}
+
+/** Weight of each token of a completion. */
+function grpoWeights(
+  update: readonly TokenSequence[],
+  { variant, localBatch }: Pick<GrpoSettings, 'variant' | 'localBatch'>,
+  { maxCompletionTokens }: Pick<PolicyContext, 'maxCompletionTokens'>,
+): (example: TokenSequence) => number {
+  switch (variant) {
+    case 'dapo':
+    case 'cispo':
+      return tokenMean(update);
+    case 'grpo':
+      return sequenceMean(update);
+    case 'dr_grpo':
+      return () => 1 / (update.length * maxCompletionTokens);
+    case 'bnpo':
+      return localMeans(update, localBatch ?? update.length);
+  }
+}
+
+/** Mean over the tokens of each local batch, then over the batches. */
+function localMeans(update: readonly TokenSequence[], size: number): (example: TokenSequence) => number {
+  const batches = Math.ceil(update.length / size);
+  const weights = new Map<TokenSequence, number>();
+  for (let from = 0; from < update.length; from += size) {
+    const batch = update.slice(from, from + size);
+    const tokens = batch.reduce((sum, example) => sum + trainedLength(example), 0);
+    for (const example of batch) weights.set(example, 1 / (batches * Math.max(1, tokens)));
+  }
+  return (example) => weights.get(example)!;
+}

@@ -1,0 +1,140 @@
+/** The record of a training run, next to its result: metrics, TensorBoard event files and a page. */
+import { join } from 'node:path';
+import { type Page, page } from '../../src/report/page/page.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
+import { replaceFile } from '../../src/storage/files.js';
+import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
+import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
+import type { TrainingStatus } from './page-frame.js';
+
+export type Timed<Event> = Event & {
+  /** ISO 8601. */
+  readonly time: string;
+  /** Seconds since the previous event: the duration of the step, validation or checkpoint. */
+  readonly seconds: number;
+  /** Resident memory of the process. */
+  readonly rssBytes: number;
+  /** Speed of a step; missing for other events. */
+  readonly tokensPerSecond?: number;
+};
+
+/** An event and the number of steps completed at that point. */
+export interface LoggedEvent {
+  readonly kind: string;
+  readonly step: number;
+  readonly tokens?: number;
+  readonly totalSteps?: number;
+}
+
+/** A request from another process that took effect, with the step it followed. */
+export interface ControlledTraining {
+  readonly kind: 'controlled';
+  readonly step: number;
+  readonly request: number;
+  readonly action: 'pause' | 'resume' | 'stop' | 'set';
+}
+
+/** Turns events into metrics, as they happen; `memory` is in bytes. */
+export function createMeter(meters: {
+  now(): Date;
+  milliseconds(): number;
+  memory(): number;
+}): <Event extends LoggedEvent>(event: Event) => Timed<Event> {
+  let last = meters.milliseconds();
+  return (event) => {
+    const present = meters.milliseconds();
+    const seconds = Number(((present - last) / 1000).toPrecision(6));
+    last = present;
+    return {
+      ...event,
+      time: meters.now().toISOString(),
+      seconds,
+      rssBytes: meters.memory(),
+      ...(event.tokens !== undefined &&
+        seconds > 0 && { tokensPerSecond: Number((event.tokens / seconds).toPrecision(6)) }),
+    };
+  };
+}
+
+/** Window for speed and remaining time, in steps. */
+export const recentSteps = 20;
+
+/** Estimate from the latest steps, without evaluations; undefined before the first. */
+export function secondsLeftOf(metrics: readonly Timed<LoggedEvent>[]): number | undefined {
+  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
+  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
+  if (total === undefined || steps.length === 0) return undefined;
+  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
+  return each * (total - steps.at(-1)!.step);
+}
+
+/** How the metrics of a kind of training are shown. */
+export interface Recording<M> {
+  page(metrics: readonly M[], status: TrainingStatus): Page;
+  secondsLeft(metrics: readonly M[]): number | undefined;
+  /** Values for TensorBoard by tag; if undefined, no event files are written. */
+  readonly scalars?: ((metric: M) => Scalars) | undefined;
+}
+
+/** Minimum seconds between rewrites of the page while only step metrics arrive. */
+const pageEvery = 5;
+
+/**
+ * Writes metrics and the page. No file is modified until training starts; then the metrics after the starting
+ * step are cut off, because those steps are repeated. `metrics.jsonl` thus has each step once, in order.
+ */
+export class TrainingRecord<M extends Timed<LoggedEvent>> {
+  readonly #output: string;
+  readonly #recording: Recording<M>;
+  readonly #file: JsonLinesFile<M>;
+  readonly #events: EventFile<M> | undefined;
+  #metrics: M[] = [];
+  #unwritten = 0;
+
+  constructor(output: string, recording: Recording<M>) {
+    const { scalars } = recording;
+    this.#output = output;
+    this.#recording = recording;
+    this.#file = new JsonLinesFile(join(output, trainingFiles.metrics));
+    this.#events = scalars && new EventFile(join(output, trainingFiles.eventFiles), scalars);
+  }
+
+  /** Metrics of the whole training run, including earlier sessions. */
+  get metrics(): readonly M[] {
+    return this.#metrics;
+  }
+
+  /** @throws UserError if the metrics of an earlier session are damaged */
+  add(metric: M): void {
+    if (metric.kind === 'start') this.#keepUntil(metric.step);
+    this.#metrics.push(metric);
+    this.#file.append([metric]);
+    this.#events?.add(metric);
+    this.#unwritten += metric.seconds;
+    if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
+    this.#writePage({ kind: 'running', secondsLeft: this.#recording.secondsLeft(this.#metrics) });
+  }
+
+  /** Writes the final page and closes the files. A run that never started gets no page. */
+  async end(status: TrainingStatus): Promise<void> {
+    this.#writePage(status);
+    this.#events?.close();
+    await this.#file.flush();
+    this.#file.close();
+  }
+
+  /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
+  #keepUntil(step: number): void {
+    const path = join(this.#output, trainingFiles.metrics);
+    const logged = readJsonLines<M>(path, { repair: true }) ?? [];
+    const repeated = step === 0 ? 0 : logged.findIndex((metric) => metric.step > step);
+    this.#metrics = repeated < 0 ? logged : logged.slice(0, repeated);
+    if (this.#metrics.length < logged.length) keepFirstLines(path, this.#metrics.length);
+  }
+
+  #writePage(status: TrainingStatus): void {
+    if (this.#metrics.length === 0) return;
+    this.#unwritten = 0;
+    replaceFile(join(this.#output, trainingFiles.page), page(this.#recording.page(this.#metrics, status)));
+  }
+}

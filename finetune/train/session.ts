@@ -1,0 +1,235 @@
+/** Runs any kind of training in its output directory: lock, record, progress, requests, lineage and result. */
+
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { styleText } from 'node:util';
+import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { openPage } from '../../src/base/open-page.js';
+import { RunCommands } from '../../src/experiment/run-commands.js';
+import { formatDuration } from '../../src/format/numbers.js';
+import { shellWord } from '../../src/format/one-line.js';
+import { createProgress, type Progress } from '../../src/format/progress.js';
+import type { Figure } from '../../src/format/progress-line.js';
+import type { Page } from '../../src/report/page/page.js';
+import { trainingFiles } from '../../src/runs/training-files.js';
+import { lockRun } from '../../src/storage/lock.js';
+import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
+import type { StepLoss } from '../engine/checkpoint.js';
+import { failed, failedOutcome, type TrainingStatus } from './page-frame.js';
+import {
+  type ControlledTraining,
+  createMeter,
+  type LoggedEvent,
+  type Recording,
+  type Timed,
+  TrainingRecord,
+} from './record.js';
+
+export interface TrainingArguments {
+  readonly config: string;
+  readonly overrides: readonly string[];
+  readonly quiet: boolean;
+  /** Open the run's page in a browser when training starts. */
+  readonly open?: boolean | undefined;
+  readonly json: boolean;
+}
+
+export interface Trained {
+  readonly ended: 'complete' | 'early' | 'interrupted';
+  /** Completed steps or updates. */
+  readonly step: number;
+  /** The best evaluation; returns count as negative losses. */
+  readonly lowest: StepLoss | undefined;
+  /** Directory of the adapter, model or policy; undefined if training was interrupted. */
+  readonly result: string | undefined;
+}
+
+export interface SessionHooks<E> {
+  onEvent(event: E): void;
+  /** Checked after every step; if true, the run writes a checkpoint and ends. */
+  stop(): boolean;
+  /** Waits while the run is paused. Called between steps. */
+  rest(): Promise<void>;
+}
+
+export interface TrainingJob<E extends LoggedEvent, T extends Trained>
+  extends Omit<Recording<Timed<E>>, 'page'> {
+  readonly command: 'train' | 'rl';
+  readonly output: string;
+  readonly unit: 'step' | 'update';
+  readonly about: Omit<Training, 'outcome'>;
+  /** @param command resumes the run */
+  page(command: string, metrics: readonly Timed<E>[], status: TrainingStatus): Page;
+  show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
+  /** @param metrics returns those of the whole run */
+  train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
+  /** The dataset, if it is only known at the end. */
+  dataset?(trained: T): DatasetLineage;
+  /** Fields of the last line of `--json` output that other kinds of training don't have. */
+  summary(trained: T): object;
+  /** Figures for the terminal, after the number of steps and the time. */
+  figures(trained: T): readonly string[];
+  more?(trained: T): readonly string[];
+  /** Settings that use the result, as shown on the command line. */
+  use?(result: string): string;
+}
+
+/** Fields of every summary, the last line of `--json` output. */
+export interface SessionSummary {
+  readonly ended: Trained['ended'];
+  /** Completed steps or updates. */
+  readonly step: number;
+  /** Directory of the adapter, model or policy. */
+  readonly result: string | null;
+  readonly report: string;
+  readonly output: string;
+}
+
+/** Starts or resumes training. Returns the exit code. E must include `ControlledTraining`. */
+export async function runTraining<E extends LoggedEvent, T extends Trained>(
+  job: TrainingJob<E, T>,
+  args: TrainingArguments,
+  context: CommandContext,
+): Promise<number> {
+  mkdirSync(job.output, { recursive: true });
+  const release = lockRun(join(job.output, trainingFiles.lock));
+  try {
+    return await lockedTraining(job, args, context);
+  } finally {
+    release();
+  }
+}
+
+async function lockedTraining<E extends LoggedEvent, T extends Trained>(
+  job: TrainingJob<E, T>,
+  args: TrainingArguments,
+  context: CommandContext,
+): Promise<number> {
+  const { cwd } = context;
+  const file = shownPath(resolve(cwd, args.config), cwd);
+  const command = [`policyloop finetune ${job.command}`, ...[file, ...args.overrides].map(shellWord)].join(
+    ' ',
+  );
+  const record = new TrainingRecord(job.output, {
+    page: (metrics, status) => job.page(command, metrics, status),
+    secondsLeft: job.secondsLeft,
+    scalars: job.scalars,
+  });
+  const state = trainingState(job.output, job.about, { command, folder: cwd });
+  const outcome = await recorded(job, record, () => state.begin(), args, context).catch(
+    async (error: unknown) => {
+      await record.end(failed(error));
+      state.fail(failedOutcome(error, record.metrics));
+      throw error;
+    },
+  );
+  const { ended, step, lowest } = outcome;
+  const lineage = state.end({ ended, step, best: lowest }, job.dataset?.(outcome));
+  if (outcome.result !== undefined) writeLineage(outcome.result, lineage);
+  const result = outcome.result === undefined ? null : shownPath(outcome.result, cwd);
+  await record.end(
+    result === null || ended === 'interrupted' ? { kind: 'interrupted' } : { kind: ended, result },
+  );
+  const report = shownPath(join(job.output, trainingFiles.page), cwd);
+  const summary = {
+    ended,
+    step,
+    ...job.summary(outcome),
+    result,
+    report,
+    output: shownPath(job.output, cwd),
+  };
+  const time = formatDuration(1000 * record.metrics.reduce((sum, { seconds }) => sum + seconds, 0));
+  const figures = [`after ${step} ${job.unit}s and ${time}`, ...job.figures(outcome)].join(', ');
+  const lines = [
+    `${styleText('bold', ended)} ${figures}`,
+    ...(job.more?.(outcome) ?? []),
+    result === null ? `resume     ${command}` : `result     ${result}`,
+    ...(result === null || job.use === undefined ? [] : [`run it     ${job.use(result)}`]),
+    `report     ${report}`,
+  ];
+  context.print(args.json ? JSON.stringify(summary satisfies SessionSummary) : lines.join('\n'));
+  return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
+}
+
+async function recorded<E extends LoggedEvent, T extends Trained>(
+  job: TrainingJob<E, T>,
+  record: TrainingRecord<Timed<E>>,
+  onStart: () => void,
+  args: TrainingArguments,
+  context: CommandContext,
+): Promise<T> {
+  const { cwd, milliseconds, note, now } = context;
+  const pagePath = join(job.output, trainingFiles.page);
+  const progress = createProgress(args, context);
+  const measured = createMeter({ now, milliseconds, memory: () => process.memoryUsage.rss() });
+  const control = new RunCommands(job.output, context.stop, milliseconds);
+  const add = (metric: Timed<E>) => {
+    record.add(metric);
+    if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
+    if (metric.kind === 'start' && !args.json && !args.quiet)
+      note(`follow it in ${shownPath(pagePath, cwd)}`);
+    if (args.json) progress.emit(metric);
+    else job.show(progress, metric, record.metrics);
+  };
+  const begin = () =>
+    control.begin({
+      get completed() {
+        return record.metrics.at(-1)?.step ?? 0;
+      },
+      commit: async () => undefined,
+      emit(event) {
+        if (event.kind === 'warning') note(`warning: ${event.message}`);
+        if (event.kind !== 'controlled') return;
+        const { action, iteration: step, request } = event;
+        const controlled: ControlledTraining = { kind: 'controlled', step, request, action };
+        const metric = measured(controlled as LoggedEvent as E);
+        // The time of a pause doesn't count as training time.
+        add({ ...metric, ...(action === 'resume' && { seconds: 0 }) });
+      },
+    });
+  try {
+    return await job.train(
+      {
+        onEvent(event) {
+          const metric = measured(event);
+          if (metric.kind === 'start') {
+            onStart();
+            begin();
+          }
+          add(metric);
+        },
+        stop: () => control.stop.finish.aborted,
+        rest: () => control.poll(),
+      },
+      () => record.metrics,
+    );
+  } finally {
+    control.close();
+    progress.close();
+  }
+}
+
+export function beginProgress(
+  progress: Progress,
+  { step, totalSteps }: { readonly step: number; readonly totalSteps: number },
+  label: 'step' | 'update',
+): void {
+  if (step > 0) progress.say(`resumes from the checkpoint of ${label} ${step}`);
+  progress.begin({ label, total: totalSteps, value: step, timed: false });
+}
+
+/** Shows an alarm, even in quiet mode. */
+export function showAlarm(
+  progress: Progress,
+  alarm: { readonly message: string; readonly remedy: string },
+): void {
+  progress.alert(`${styleText('yellow', 'alarm')} ${alarm.message}\n  remedy: ${alarm.remedy}`);
+}
+
+/** The remaining time on a progress line; none in the last half second. */
+export const timeLeft = (seconds: number | undefined): readonly Figure[] =>
+  seconds === undefined || seconds < 0.5
+    ? []
+    : [{ text: `${formatDuration(1000 * Math.round(seconds))} left` }];

@@ -1,0 +1,201 @@
+/** Environments that Python processes play in parallel. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../base/errors.js';
+import { packageRoot } from '../../base/package.js';
+import { recordedSpace } from '../environment.js';
+import { BridgeProcess, lastLines } from './bridge-process.js';
+import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './remote-environment.js';
+
+export interface PythonSettings {
+  readonly python: string;
+  /** Folder of modules that an id may name, in addition to the working directory. */
+  readonly modules?: string | undefined;
+  /** Longest wait for a reset or a step; starting may always take a minute. */
+  readonly timeoutMs: number;
+  /** Episodes per process. */
+  readonly parallel: number;
+  readonly processes: number;
+}
+
+const failed = z.object({
+  failure: z.object({
+    kind: z.enum(['import', 'java', 'make', 'space', 'raised', 'invalid']),
+    message: z.string(),
+    details: z.string(),
+  }),
+});
+
+/** Why an environment was not made: the message and the remedy, by kind of failure. */
+export type Refusals = (failure: z.output<typeof failed>['failure']) => {
+  readonly message: string;
+  readonly remedy?: string;
+};
+
+/** Importing large packages takes a while, however short the steps are. */
+const shortestStartMs = 60_000;
+
+/** What a script in this folder plays. */
+interface Played<Description> {
+  readonly id: string;
+  readonly script: string;
+  readonly make: object;
+  readonly described: z.ZodType<Description>;
+  readonly refusals: Refusals;
+  readonly needs: string;
+}
+
+/** Python processes that play one environment in parallel. Each starts with its first episodes. */
+export class PythonPlayers<Description> {
+  readonly #played: Played<Description>;
+  readonly #settings: PythonSettings;
+  readonly #children = new Map<number, Promise<BridgeProcess>>();
+  #description: Description | undefined;
+
+  constructor(played: Played<Description>, settings: PythonSettings) {
+    this.#played = played;
+    this.#settings = settings;
+  }
+
+  /** How the first process describes the environment. @throws UserError if it can't be made */
+  async description(): Promise<Description> {
+    await this.#child(0);
+    return this.#description!;
+  }
+
+  /** @throws EnvironmentError if the environment fails */
+  async ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
+    const { id } = this.#played;
+    const answer = await (await this.#child(index)).request(request);
+    const failure = failed.safeParse(answer).data?.failure;
+    if (failure === undefined) return parsed(id, schema, answer);
+    const kind = failure.kind === 'invalid' ? 'invalid' : 'raised';
+    throw new EnvironmentError(kind, `${id}: ${failure.message}${lastLines(failure.details)}`);
+  }
+
+  async close(): Promise<void> {
+    const opened = await Promise.allSettled(this.#children.values());
+    await Promise.all(opened.map((each) => each.status === 'fulfilled' && each.value.close()));
+  }
+
+  #child(index: number): Promise<BridgeProcess> {
+    const running = this.#children.get(index) ?? this.#start();
+    this.#children.set(index, running);
+    return running;
+  }
+
+  async #start(): Promise<BridgeProcess> {
+    const { id, script, make, described, refusals, needs } = this.#played;
+    const { python, timeoutMs } = this.#settings;
+    const path = join(packageRoot(), 'src', 'environments', 'remote', script);
+    const child = new BridgeProcess(id, python, ['-u', '-X', 'utf8', path], timeoutMs);
+    try {
+      const answer = await child.request({ make }, Math.max(timeoutMs, shortestStartMs));
+      const failure = failed.safeParse(answer).data?.failure;
+      if (failure !== undefined)
+        throw new UserError({ field: 'environment', value: id, ...refusals(failure) });
+      this.#description ??= parsed(id, described, answer);
+      return child;
+    } catch (error) {
+      await child.close();
+      if (!(error instanceof EnvironmentError)) throw error;
+      throw new UserError({
+        field: 'environment',
+        message: `the process that plays it can't be started\n  ${error.message.slice(id.length + 2)}`,
+        value: id,
+        remedy: `environment.python or POLICYLOOP_PYTHON names an interpreter (now ${python}) with ${needs}`,
+      });
+    }
+  }
+}
+
+function parsed<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  throw new EnvironmentError('protocol', `${id}: not an answer: ${JSON.stringify(answer).slice(0, 200)}`);
+}
+
+const observation = z.union([z.number(), z.array(z.number())]);
+const described = z.object({
+  observation: recordedSpace,
+  action: recordedSpace,
+  maxSteps: z.int().nullable(),
+});
+const started = z.object({ observations: z.array(observation) });
+const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
+
+/**
+ * Any environment of Gymnasium, played by child processes (`bridge.py`). Arrays are flattened in C order, dictionaries in
+ * their own order; discrete values among real numbers become numbers.
+ * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
+ * @param options keyword arguments of `gymnasium.make`
+ * @throws UserError if Python or a package is missing, or Gymnasium can't make it
+ */
+export async function openPythonEnvironment(
+  id: string,
+  options: Readonly<Record<string, unknown>>,
+  settings: PythonSettings,
+): Promise<RemoteEnvironment> {
+  const { python, modules, parallel, processes } = settings;
+  const name = id.slice('gymnasium:'.length);
+  const refusals: Refusals = ({ kind, message, details }) => {
+    if (kind === 'import') {
+      const remedy = `${python} -m pip install ${packageOf(details)}`;
+      return { message: `Python lacks a module: ${message}`, remedy };
+    }
+    if (kind === 'space') {
+      const remedy =
+        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of them';
+      return { message, remedy };
+    }
+    const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
+    const remedy = `name the module that registers it: gymnasium:module:${name}`;
+    return {
+      message: `Gymnasium can't make it${given}: ${message}`,
+      ...(message.startsWith('NameNotFound') && { remedy }),
+    };
+  };
+  const players = new PythonPlayers(
+    {
+      ...{ id, script: 'bridge.py', make: { id: name, options, modules }, described, refusals },
+      needs: 'gymnasium: pip install "gymnasium[mujoco]"',
+    },
+    settings,
+  );
+  const batch = (index: number): EpisodeBatch => ({
+    slots: parallel,
+    reset: async (seeds) => (await players.ask(index, started, { reset: seeds })).observations,
+    step: async (moves) => {
+      const request = { step: moves.map(({ slot, action }) => [slot, action]) };
+      const { steps } = await players.ask(index, stepped, request);
+      return steps.map(([observation, reward, terminated, truncated]) => {
+        return { observation, reward, terminated, truncated };
+      });
+    },
+  });
+  const { observation: observationSpace, action: actionSpace, maxSteps } = await players.description();
+  return {
+    id,
+    observationSpace,
+    actionSpace,
+    ...(maxSteps !== null && { maxSteps }),
+    batches: Array.from({ length: processes }, (_, index) => batch(index)),
+    close: () => players.close(),
+  };
+}
+
+/** The argument of `pip install` for a module. */
+const packages: Readonly<Record<string, string>> = {
+  gymnasium: 'gymnasium',
+  numpy: 'gymnasium',
+  mujoco: '"gymnasium[mujoco]"',
+  imageio: '"gymnasium[mujoco]"',
+  Box2D: 'swig "gymnasium[box2d]"',
+  pygame: '"gymnasium[classic-control]"',
+  ale_py: '"gymnasium[atari]"',
+};
+
+function packageOf(module: string): string {
+  const unknown = `the package that has ${module}, or name the folder of ${module}.py with environment.modules`;
+  return packages[module.split('.')[0]!] ?? unknown;
+}

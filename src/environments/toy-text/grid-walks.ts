@@ -1,0 +1,138 @@
+/** Walks over a grid of tiles: the frozen lake and the cliff. */
+import { z } from 'zod';
+import { UserError } from '../../base/errors.js';
+import { Grid } from '../grid.js';
+import { type Outcome, startAt, TabularTask } from './tabular-task.js';
+
+const cliffGrid = new Grid(4, 12);
+const [cliffStart, cliffGoal] = [36, 47];
+
+/**
+ * A walk along a cliff (Sutton and Barto, example 6.6): stepping off it costs 100 and leads back to the
+ * start. Observation: row · 12 + column. Action: 0 up, 1 right, 2 down, 3 left. On slippery ground, the
+ * chosen direction and the two perpendicular ones each have probability 1/3.
+ */
+export function cliffWalking(options: { readonly is_slippery: boolean }): TabularTask {
+  const cliff = Array.from({ length: cliffGoal - cliffStart - 1 }, (_, i) => cliffStart + 1 + i);
+  const move = (state: number, direction: number, probability: number): Outcome => {
+    const next = cliffGrid.move(state, direction);
+    return cliff.includes(next)
+      ? { probability, state: cliffStart, reward: -100, terminated: false }
+      : { probability, state: next, reward: -1, terminated: next === cliffGoal };
+  };
+  return new TabularTask({
+    states: cliffGrid.size,
+    actions: 4,
+    initial: startAt(cliffStart, cliffGrid.size),
+    outcomes: (state, action) =>
+      options.is_slippery
+        ? [3, 0, 1].map((turn) => move(state, action + turn, 1 / 3))
+        : [move(state, action, 1)],
+    draw: (state) => ({
+      view: cliffGrid.view,
+      shapes: [
+        ...cliff.map((place) => cliffGrid.tile(place, 'danger')),
+        cliffGrid.tile(cliffGoal, 'goal', 0.08),
+        ...cliffGrid.lines,
+        cliffGrid.text(cliffStart, 'S', 'guide'),
+        cliffGrid.token(state, 'agent'),
+      ],
+    }),
+  });
+}
+
+/** The two maps that come with Gymnasium. S: start, F: frozen, H: hole, G: goal. */
+export const frozenLakeMaps = {
+  '4x4': ['SFFF', 'FHFH', 'FFFH', 'HFFG'],
+  '8x8': ['SFFFFFFF', 'FFFFFFFF', 'FFFHFFFF', 'FFFFFHFF', 'FFFHFFFF', 'FHHFFFHF', 'FHFFHFHF', 'FFFHFFFG'],
+} as const;
+
+const rate = z.number().min(0).max(1);
+
+export const frozenLakeOptions = z.strictObject({
+  /** Rows of a custom map, instead of `map_name`. */
+  desc: z.array(z.string()).nullish(),
+  map_name: z.enum(['4x4', '8x8']).nullable().default('4x4'),
+  is_slippery: z.boolean().default(true),
+  /** Probability of moving in the chosen direction on slippery ice; the two perpendicular directions share the rest. */
+  success_rate: rate.default(1 / 3),
+  /** Rewards for reaching the goal, a hole, and any other tile. */
+  reward_schedule: z.tuple([z.number(), z.number(), z.number()]).default([1, 0, 0]),
+});
+type FrozenLakeOptions = z.output<typeof frozenLakeOptions>;
+
+/**
+ * A walk across a frozen lake to the goal, past holes that end the episode. Observation: row · columns + column.
+ * Action: 0 left, 1 down, 2 right, 3 up.
+ * @throws UserError for a map that is empty, isn't a rectangle, has no start, or contains letters other than S, F, H, G
+ */
+export function frozenLake(options: FrozenLakeOptions): TabularTask {
+  const map = chooseMap(options);
+  const grid = new Grid(map.length, map[0]!.length);
+  const [goalReward, holeReward, frozenReward] = options.reward_schedule;
+  const tiles = [...map.join('')];
+  const starts = tiles.filter((tile) => tile === 'S').length;
+  const failRate = (1 - options.success_rate) / 2;
+  const move = (state: number, action: number, probability: number): Outcome => {
+    // Actions are counted anticlockwise from left.
+    const next = grid.move(state, 3 + 3 * action);
+    const tile = tiles[next];
+    const reward = tile === 'G' ? goalReward : tile === 'H' ? holeReward : frozenReward;
+    return { probability, state: next, reward, terminated: tile === 'G' || tile === 'H' };
+  };
+  return new TabularTask({
+    states: grid.size,
+    actions: 4,
+    initial: tiles.map((tile) => (tile === 'S' ? 1 / starts : 0)),
+    outcomes: (state, action) =>
+      options.is_slippery
+        ? [
+            move(state, action + 3, failRate),
+            move(state, action, options.success_rate),
+            move(state, action + 1, failRate),
+          ]
+        : [move(state, action, 1)],
+    draw: (state) => ({
+      view: grid.view,
+      shapes: [
+        ...grid.lines,
+        ...tiles.flatMap((letter, place) => {
+          if (letter === 'S') return [grid.text(place, 'S', 'guide')];
+          if (letter === 'H') return [grid.token(place, 'danger', 0.4)];
+          return letter === 'G' ? [grid.tile(place, 'goal', 0.08)] : [];
+        }),
+        grid.token(state, 'agent', 0.22),
+      ],
+    }),
+  });
+}
+
+function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
+  if (desc !== undefined && desc !== null) {
+    checkMap(desc);
+    return desc;
+  }
+  if (map_name !== null) return frozenLakeMaps[map_name];
+  throw new UserError({
+    field: 'map_name',
+    message: 'random maps are not supported, because runs must be repeatable',
+    value: map_name,
+    alternatives: Object.keys(frozenLakeMaps),
+    remedy: 'draw a map once and pass its rows as `desc`',
+  });
+}
+
+function checkMap(desc: readonly string[]): void {
+  const problem = (message: string, remedy: string) =>
+    new UserError({ field: 'desc', message, value: desc, remedy });
+  const columns = desc[0]?.length ?? 0;
+  if (columns === 0) throw problem('the map is empty', 'give one string per row, e.g. ["SF", "HG"]');
+  if (desc.some((row) => row.length !== columns)) {
+    throw problem('the rows of the map differ in length', `make each row ${columns} letters long`);
+  }
+  const strange = /[^SFHG]/.exec(desc.join(''));
+  if (strange !== null) {
+    throw problem(`the map has a tile ${strange[0]}`, 'use S (start), F (frozen), H (hole) and G (goal)');
+  }
+  if (!desc.some((row) => row.includes('S'))) throw problem('the map has no start', 'make one tile an S');
+}

@@ -1,0 +1,308 @@
+/**
+ * Asks a model until its answers can be used: request → read → correct. An unusable answer is sent back with the reason,
+ * up to a maximum number of corrections. Stays within the run's limits and never pays for a call twice.
+ */
+import { isByBaseline } from '../config/model.js';
+import {
+  type ChatMessage,
+  type Completion,
+  ModelError,
+  type ModelErrorKind,
+  type SamplingChoice,
+} from '../models/language-model.js';
+import type { ParameterVector } from '../policies/policy.js';
+import type { ParseFailure } from '../prompting/answer/parse.js';
+import { callSeed } from '../random/seeds.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import {
+  type CallRecord,
+  currentFailure,
+  type EndedCall,
+  faultsOf,
+  type LimitName,
+  stageOf,
+} from '../runs/calls.js';
+import { callKey } from '../runs/underway.js';
+import { type AskingRequest, askRound, finalError, type Round } from './budget/ask-round.js';
+import type { Experiment, StopRequests } from './parts.js';
+import { callsUnderway, deadlineOf, RunStopped } from './stopping.js';
+
+/** One candidate's calls, in order; the last one decides. */
+export type Proposal =
+  | {
+      readonly kind: 'accepted';
+      readonly candidate: number;
+      readonly parameters: ParameterVector;
+      readonly calls: readonly CallRecord[];
+    }
+  | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
+
+/** The proposals of all candidates. `limit`: a cap refused a call, so some may be missing. */
+export interface ProposalGroup {
+  readonly proposals: readonly Proposal[];
+  readonly limit?: LimitName;
+}
+
+export interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  readonly formatCorrection: (failure: ParseFailure) => string;
+}
+
+export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isBaseline'>;
+
+/** What is asked of whom, and how answers are read. */
+export interface Question
+  extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
+  readonly candidates: number;
+  readonly first?: number;
+  /** The model that answers for a candidate. */
+  readonly by: (candidate: number) => Answerer;
+  readonly promptOf: (candidate: number) => Prompt;
+  /** @param accepted proposals of this iteration so far, by their keys */
+  readonly outcomeOf: (
+    call: EndedCall & { readonly completion: Completion },
+    accepted: ReadonlyMap<string, ParameterVector>,
+  ) => CallRecord['outcome'];
+  /** Stops correcting once this many are accepted; if omitted, every candidate is corrected. */
+  readonly enough?: number | undefined;
+  /** If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if omitted. */
+  readonly mostRejected?: number | undefined;
+  /** Sampling settings after the model has repeated known parameters; unchanged if omitted. */
+  readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
+  /** True for a person: costs nothing, counts towards no time limit, and starts over if interrupted. */
+  readonly isPerson?: boolean;
+}
+
+export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer> {
+  readonly corrections: number;
+  /** Receives every call as soon as its outcome is known. */
+  readonly onCall: (call: CallRecord) => void;
+  /** Receives each answer of an interrupted round; it is read when the iteration resumes. */
+  readonly onLeft?: (call: EndedCall) => void;
+}
+
+/**
+ * Asks a question of one iteration. If a wall-time limit ends the calls in flight, the group is empty.
+ * @param isPaid whether requests are recorded before they are sent, so that none is paid for twice
+ * @param emitCall receives each call, in order
+ * @throws ModelError if retrying can't help, or if aborted; RunStopped if the user stopped the run before all answers came
+ */
+export async function ask(
+  experiment: Experiment,
+  iteration: number,
+  { abort, finish }: StopRequests,
+  { isPaid, ...question }: Question & { readonly isPaid: boolean },
+  emitCall: (call: CallRecord) => void,
+): Promise<ProposalGroup> {
+  const { config, ledger, now, onFault, seed } = experiment;
+  const deadline = question.isPerson ? undefined : deadlineOf(experiment);
+  const onCall = (call: CallRecord) => recordCall(experiment, call, emitCall);
+  const earlier = earlierCalls(experiment, iteration, question, onCall);
+  const underway = isPaid ? callsUnderway(experiment, finish, deadline?.leftMs) : undefined;
+  try {
+    return await askUntilUsable({
+      ...question,
+      ...earlier,
+      ...{ finish, iteration, ledger, now, onCall, onFault },
+      corrections: config.corrections,
+      seed: (candidate, attempt) => callSeed(seed, iteration, candidate, attempt),
+      signal: deadline === undefined ? abort : AbortSignal.any([abort, deadline.signal]),
+      onWait: (ms) => experiment.emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
+      ...(underway && { ask: underway.ask, onLeft: (call) => ledger.record(call) }),
+    });
+  } catch (error) {
+    if (abort.aborted || !deadline?.signal.aborted || !(error instanceof ModelError)) throw error;
+    return { proposals: [], limit: deadline.limit };
+  } finally {
+    underway?.close();
+  }
+}
+
+function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: CallRecord) => void): void {
+  const { arrived, asked, ledger, warn } = experiment;
+  // Answers received by an earlier process have already been counted.
+  if (!arrived.some((answer) => callKey(answer) === callKey(call))) ledger.record(call);
+  if (!isByBaseline(call) && stageOf(call) === 'proposal') {
+    asked.isAnswered ||= call.completion !== undefined;
+    asked.isReached ||= asked.isAnswered || faultsOf(call).some((fault) => fault !== 'network');
+    if (call.outcome.kind === 'error') asked.lastError = call.outcome.message;
+  }
+  emitCall(call);
+  for (const message of call.completion?.warnings ?? []) warn(message);
+}
+
+/**
+ * Finds the calls that an earlier process made for this iteration. Answers to a different prompt (the run now has more
+ * iterations, for example) are recorded as unused.
+ */
+function earlierCalls(
+  experiment: Experiment,
+  iteration: number,
+  { promptOf, purpose = 'proposal' }: Pick<Question, 'promptOf' | 'purpose'>,
+  onCall: (call: CallRecord) => void,
+) {
+  const of = <Call extends EndedCall>(calls: readonly Call[]) =>
+    calls.filter((call) => call.iteration === iteration && stageOf(call) === purpose);
+  const recorded = of(experiment.unfinishedCalls);
+  const answers = of(experiment.arrived);
+  const areSame = (a: CallRecord['messages'], b: CallRecord['messages']) =>
+    JSON.stringify(a) === JSON.stringify(b);
+  for (const answer of answers) {
+    const { messages } = promptOf(answer.candidate);
+    if (areSame(answer.messages.slice(0, messages.length), messages)) continue;
+    const message = 'the prompt was changed before anything was made of this answer';
+    onCall({ ...answer, outcome: { kind: 'error', error: 'aborted', message, retries: 0, latencyMs: 0 } });
+  }
+  const isFollowed = ({ candidate, attempt }: CallRecord) =>
+    [...recorded, ...answers].some((later) => later.candidate === candidate && later.attempt > attempt);
+  const isFor = (candidate: number, attempt: number, messages: CallRecord['messages']) => (call: EndedCall) =>
+    call.candidate === candidate && call.attempt === attempt && areSame(call.messages, messages);
+  return {
+    recorded: (...place: Parameters<typeof isFor>) =>
+      recorded.findLast(
+        (call) =>
+          isFor(...place)(call) &&
+          // Retry a failed call unless another call already followed it.
+          (call.outcome.kind !== 'error' || isFollowed(call)),
+      ),
+    arrived: (...place: Parameters<typeof isFor>) => answers.findLast(isFor(...place)),
+  };
+}
+
+interface Pending {
+  readonly candidate: number;
+  readonly prompt: Prompt;
+  messages: readonly ChatMessage[];
+  sampling?: SamplingChoice | undefined;
+  readonly calls: CallRecord[];
+}
+
+/**
+ * Requests, reads and corrects the answers of all candidates. Replies of a round arrive concurrently but are read in
+ * candidate order, so which of two equal proposals counts as the repeat doesn't depend on the network.
+ * @throws see `ask`
+ */
+export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup> {
+  const { candidates, corrections, first = 0, mostRejected = Number.POSITIVE_INFINITY } = request;
+  const accepted = new Map<string, ParameterVector>();
+  const done: Proposal[] = [];
+  let pending = Array.from({ length: candidates }, (_, i): Pending => {
+    const prompt = request.promptOf(first + i);
+    return { candidate: first + i, prompt, messages: prompt.messages, calls: [] };
+  });
+  let rejected = 0;
+  let reached: LimitName | undefined;
+  const isEnough = () => accepted.size >= (request.enough ?? candidates);
+  for (let attempt = 0; attempt <= corrections && pending.length > 0 && !isEnough(); attempt++) {
+    const { isCut, limit, release, replies } = await askEach(request, pending, attempt);
+    if (isCut) {
+      release();
+      return abandon(request, replies);
+    }
+    let final: ModelError | undefined;
+    const again: Pending[] = [];
+    for (const [i, item] of pending.entries()) {
+      const reply = replies[i];
+      if (reply === undefined) {
+        again.push(item);
+        continue;
+      }
+      const call = reply.kind === 'recorded' ? reply.call : judged(request, reply.call, accepted);
+      item.calls.push(call);
+      if (reply.kind === 'ended') {
+        request.onCall(call);
+        final = finalError(call, request) ?? final;
+      }
+      const { outcome } = call;
+      if (outcome.kind === 'accepted') {
+        const { parameters } = outcome;
+        accepted.set(vectorKey(parameters), parameters);
+        done.push({ kind: 'accepted', candidate: item.candidate, parameters, calls: item.calls });
+        continue;
+      }
+      if (outcome.kind === 'rejected') {
+        if (!request.by(item.candidate).isBaseline) rejected++;
+        const { kind } = outcome.failure;
+        const isRepeat = kind === 'repeated' || kind === 'echo' || kind === 'too-close';
+        item.sampling = isRepeat ? request.afterRepeat?.(attempt + 1) : undefined;
+        item.messages = [
+          ...item.messages,
+          // Some servers reject a message without content.
+          { role: 'assistant', content: call.completion?.text.trim() ? call.completion.text : '(no text)' },
+          { role: 'user', content: item.prompt.formatCorrection(currentFailure(outcome.failure)) },
+        ];
+      }
+      // The same prompt would be refused again.
+      if (outcome.kind === 'error' && isRefusal(outcome.error)) done.push(reject(item));
+      else again.push(item);
+    }
+    release();
+    if (final !== undefined) throw final;
+    pending = again;
+    const isHopeless = accepted.size === 0 && rejected >= mostRejected && pending.length > 0;
+    reached = limit ?? (isHopeless ? 'rejections' : undefined);
+    if (reached !== undefined) break;
+  }
+  const proposals = [...done, ...pending.map(reject)].toSorted((a, b) => a.candidate - b.candidate);
+  return { proposals, ...(reached !== undefined && { limit: reached }) };
+}
+
+/** One round: asks all members for their candidates concurrently. */
+async function askEach(request: AskRequest, pending: readonly Pending[], attempt: number): Promise<Round> {
+  const members = new Map<string | undefined, { readonly answerer: Answerer; readonly items: Pending[] }>();
+  for (const item of pending) {
+    const answerer = request.by(item.candidate);
+    const own = members.get(answerer.member) ?? { answerer, items: [] };
+    members.set(answerer.member, own);
+    own.items.push(item);
+  }
+  const rounds = await Promise.all(
+    [...members.values()].map(async ({ answerer, items }) => ({
+      items,
+      round: await askRound({ ...request, ...answerer }, items, attempt),
+    })),
+  );
+  const replies = new Map(
+    rounds.flatMap(({ items, round }) => items.map((item, i) => [item, round.replies[i]] as const)),
+  );
+  const limit = rounds.map(({ round }) => round.limit).find((one) => one !== undefined);
+  return {
+    replies: pending.map((item) => replies.get(item)),
+    isCut: rounds.some(({ round }) => round.isCut),
+    ...(limit !== undefined && { limit }),
+    release() {
+      for (const { round } of rounds) round.release();
+    },
+  };
+}
+
+const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind === 'too-long';
+
+const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
+
+/** Abandons a round with missing replies. Those that came are kept unread, because a missing one may precede them. */
+function abandon(request: AskRequest, replies: Round['replies']): never {
+  const stopped = new RunStopped({ kind: 'interrupted' });
+  if (request.isPerson) throw stopped;
+  let final: ModelError | undefined;
+  for (const reply of replies) {
+    if (reply?.kind !== 'ended') continue;
+    const { outcome, ...call } = reply.call;
+    if (outcome === undefined) request.onLeft?.(call);
+    else request.onCall({ ...call, outcome });
+    final = finalError(reply.call, request) ?? final;
+  }
+  if (final !== undefined) throw final;
+  if (!request.signal.aborted) throw stopped;
+  throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
+}
+
+function judged(
+  request: AskRequest,
+  { completion, cost, outcome, ...base }: EndedCall,
+  accepted: ReadonlyMap<string, ParameterVector>,
+): CallRecord {
+  if (completion === undefined) return { ...base, outcome: outcome! };
+  const read = request.outcomeOf({ ...base, completion }, accepted);
+  return { ...base, outcome: read, completion, ...(cost !== undefined && { cost }) };
+}

@@ -1,0 +1,294 @@
+/**
+ * Sends the pending requests of a round. Each is recorded before it is sent, and again as soon as its answer arrives.
+ */
+import pLimit from 'p-limit';
+import {
+  type AnswerGrammar,
+  type ChatMessage,
+  type Completion,
+  type GenerateOptions,
+  isFatal,
+  type LanguageModel,
+  ModelError,
+  mayBePaid,
+  type SamplingChoice,
+  type Usage,
+} from '../../models/language-model.js';
+import {
+  type CallPurpose,
+  type CallRecord,
+  callId,
+  type EndedCall,
+  type LimitName,
+  purposeOf,
+} from '../../runs/calls.js';
+import { faultMeaning } from '../../runs/failure-text.js';
+import type { AskedRequest, SentRequest } from '../../runs/underway.js';
+import type { Ledger } from './ledger.js';
+
+type Lookup<Call> = (
+  candidate: number,
+  attempt: number,
+  messages: readonly ChatMessage[],
+) => Call | undefined;
+
+export interface AskingRequest {
+  readonly iteration: number;
+  readonly grammar?: AnswerGrammar;
+  readonly seed: (candidate: number, attempt: number) => number;
+  /** Finds a call of an interrupted iteration that is already paid for and has the same messages. */
+  readonly recorded: Lookup<CallRecord>;
+  /** Finds an answer of such an iteration that was never processed. */
+  readonly arrived?: Lookup<EndedCall>;
+  readonly model: LanguageModel;
+  /** Absent for proposals. */
+  readonly purpose?: CallPurpose;
+  readonly member?: string | undefined;
+  /** True if the calls cost nothing and the ledger ignores them. */
+  readonly isFree?: boolean;
+  /** True for a baseline, which reads no prompt. */
+  readonly isBaseline?: boolean;
+  /** See CallRecord. */
+  readonly behind?: number | undefined;
+  readonly concurrency: number;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+  /** Once this is aborted, no more requests are sent; calls in flight continue. */
+  readonly finish?: AbortSignal;
+  readonly now: () => Date;
+  /** Whether the model's server has ever been reached; true if omitted. */
+  readonly isReached?: () => boolean;
+  /** Called when a request has to wait for its turn, with the approximate time. */
+  readonly onWait?: (milliseconds: number) => void;
+  /** Called with each fault of a try, a call or a reply. */
+  readonly onFault?: GenerateOptions['onFault'];
+  readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
+}
+
+/** A candidate to request, with the messages of its next call. */
+export interface Asked {
+  readonly candidate: number;
+  readonly messages: readonly ChatMessage[];
+  /** Replaces the model's own sampling settings. */
+  readonly sampling?: SamplingChoice | undefined;
+  readonly choices?: readonly string[] | undefined;
+  /** Texts to score instead of generating an answer. */
+  readonly score?: readonly string[] | undefined;
+}
+
+/** `recorded`: a call that an earlier process already judged; `ended`: one still to be judged. */
+type Reply =
+  | { readonly kind: 'recorded'; readonly call: CallRecord }
+  | { readonly kind: 'ended'; readonly call: EndedCall };
+
+/** The error of a call after which retrying is pointless. */
+export function finalError(
+  { outcome }: EndedCall,
+  { isReached }: Pick<AskingRequest, 'isReached'>,
+): ModelError | undefined {
+  if (outcome?.kind !== 'error') return undefined;
+  const { error, message } = outcome;
+  const nobodyThere = error === 'network' && isReached?.() === false;
+  return isFatal(error) || error === 'aborted' || nobodyThere
+    ? new ModelError(error, message, outcome)
+    : undefined;
+}
+
+export interface Round {
+  /** undefined: not requested. */
+  readonly replies: readonly (Reply | undefined)[];
+  /** True if a stop request or a time limit prevented some requests. */
+  readonly isCut: boolean;
+  readonly limit?: LimitName;
+  /** Releases the budget reserved for these calls, once the ledger has recorded them. */
+  readonly release: () => void;
+}
+
+/**
+ * Requests every pending candidate that has no recorded reply: in one group call if the model supports it,
+ * otherwise one by one.
+ */
+export async function askRound(
+  request: AskingRequest,
+  pending: readonly Asked[],
+  attempt: number,
+): Promise<Round> {
+  const { arrived, finish, isBaseline, isFree, ledger, model, purpose, recorded, signal } = request;
+  const replies = pending.map((item): Reply | undefined => {
+    const place = [item.candidate, attempt, item.messages] as const;
+    const call = recorded(...place);
+    const answer = call ?? arrived?.(...place);
+    return answer && (call ? { kind: 'recorded', call } : { kind: 'ended', call: answer });
+  });
+  const rooms: Room[] = [];
+  const release = () => {
+    for (const room of rooms) room.release();
+  };
+  const open = () => pending.flatMap((item, i) => (replies[i] === undefined ? [{ item, i }] : []));
+  const isStopped = () => signal.aborted || finish?.aborted === true;
+  const isCut = () => isStopped() && replies.some((reply) => reply === undefined || isAborted(reply.call));
+  const reserve = async () => {
+    const prompts = open().map(({ item }) => item.messages);
+    const room = await ledger.exclusively(() => ledger.reserve(prompts, isFree, purpose));
+    if (room.kind === 'granted') rooms.push(room);
+    return room;
+  };
+  const askFor = async (asked: readonly ReturnType<typeof open>[number][], room: Room) => {
+    const calls = await ask(
+      request,
+      asked.map(({ item }) => item),
+      attempt,
+      room,
+    );
+    for (const [k, call] of calls.entries()) replies[asked[k]!.i] = { kind: 'ended', call };
+    return calls;
+  };
+  try {
+    const first = open();
+    const groups = isBaseline ? [first] : ofOnePrompt(first);
+    const together = groups.filter((group) => group.length > 1);
+    if (attempt === 0 && together.length > 0 && model.givesSeveral && !isStopped()) {
+      const room = await reserve();
+      if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
+      const limit = pLimit(request.concurrency);
+      const asked = together.map((group) =>
+        limit(async () => (isStopped() ? [] : await askFor(group, room))),
+      );
+      const calls = (await Promise.all(asked)).flat();
+      if (calls.some((call) => finalError(call, request))) return { replies, isCut: isCut(), release };
+      // Candidates without an answer are requested again, with a reservation of their own.
+      room.settle(calls);
+    }
+    const rest = open();
+    if (rest.length > 0 && !isStopped()) {
+      const room = await reserve();
+      if (room.kind === 'refused') return { replies, isCut: false, limit: room.limit, release };
+      const limit = pLimit(request.concurrency);
+      await Promise.all(
+        rest.map((one) => limit(async () => (isStopped() ? undefined : askFor([one], room)))),
+      );
+    }
+    return { replies, isCut: isCut(), release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Groups the candidates that answer the same prompt. */
+function ofOnePrompt<One extends { readonly item: Asked }>(
+  asked: readonly One[],
+): readonly (readonly One[])[] {
+  const groups = new Map<Asked['messages'], One[]>();
+  for (const one of asked) groups.set(one.item.messages, [...(groups.get(one.item.messages) ?? []), one]);
+  return [...groups.values()];
+}
+
+const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outcome.error === 'aborted';
+
+type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
+
+/**
+ * Waits for its turn, then sends one request for the candidates. The request is recorded before it is sent,
+ * and each answer when it arrives.
+ * @returns the calls of the first candidates, possibly not of all; an error belongs to the first. Empty if a
+ * stop request ends the wait
+ */
+async function ask(
+  request: AskingRequest,
+  items: readonly Asked[],
+  attempt: number,
+  { maxTokens, tryAgain }: Room,
+): Promise<readonly EndedCall[]> {
+  const { behind, finish, grammar, isFree, iteration, ledger, member, model, now, purpose, signal } = request;
+  const { onFault, onWait } = request;
+  if (!(await hasTurn(request))) return [];
+  const { choices, messages, sampling, score } = items[0]!;
+  const candidates = items.map(({ candidate }) => ({ candidate, seed: request.seed(candidate, attempt) }));
+  const sent = isFree
+    ? undefined
+    : await request.ask?.({
+        ...{ iteration, attempt, candidates, messages, purpose: purposeOf({ attempt, purpose }) },
+      });
+  const settled = await settle(() =>
+    model.generate(messages, {
+      seeds: candidates.map(({ seed }) => seed),
+      callId: callId({ iteration, candidate: candidates[0]!.candidate, attempt }),
+      ...(grammar && { grammar }),
+      ...(sampling && { sampling }),
+      ...(choices && { choices }),
+      ...(score && { score }),
+      signal,
+      hasTurn: true,
+      ...(finish && { finish }),
+      ...(onWait && { onWait }),
+      ...(onFault && { onFault }),
+      ...(maxTokens !== undefined && { maxTokens }),
+      mayTryAgain(kind) {
+        const noted = (may: boolean) => {
+          if (may && mayBePaid(kind)) sent?.lost(kind);
+          return may;
+        };
+        const may = tryAgain(kind, items.length);
+        return typeof may === 'boolean' ? noted(may) : may.then(noted);
+      },
+    }),
+  );
+  const costOf = (usage: Usage) => (isFree ? undefined : ledger.cost(usage, purpose));
+  const calls = endedCalls(settled, costOf, (k) => ({
+    ...{ iteration, candidate: candidates[k]!.candidate, attempt, messages: items[k]!.messages },
+    ...{ seed: candidates[k]!.seed, time: now().toISOString() },
+    purpose: purposeOf({ attempt, purpose }),
+    ...(member !== undefined && { member }),
+    ...(behind !== undefined && { behind }),
+    ...(k === 0 && items.length > 1 && { choices: items.length }),
+  }));
+  sent?.answered(calls);
+  for (const { completion, outcome } of calls) {
+    if (outcome?.kind === 'error') onFault?.(outcome.error, outcome.message);
+    for (const fault of completion?.faults ?? []) onFault?.(fault, faultMeaning[fault]);
+  }
+  return calls;
+}
+
+/** Waits for the rate limiter. Returns false if a stop request ends the wait. */
+async function hasTurn({ finish, model, onWait, signal }: AskingRequest): Promise<boolean> {
+  const ended = finish === undefined ? signal : AbortSignal.any([signal, finish]);
+  try {
+    await model.rate?.turn({ signal: ended, onWait });
+    return true;
+  } catch (error) {
+    if (ended.aborted) return false;
+    throw error;
+  }
+}
+
+type Settled =
+  | { readonly kind: 'completions'; readonly completions: readonly Completion[] }
+  | { readonly kind: 'error'; readonly error: ModelError };
+
+async function settle(call: () => Promise<readonly Completion[]>): Promise<Settled> {
+  try {
+    return { kind: 'completions', completions: await call() };
+  } catch (error) {
+    if (error instanceof ModelError) return { kind: 'error', error };
+    throw error;
+  }
+}
+
+/** @param base the k-th call without its outcome */
+function endedCalls(
+  settled: Settled,
+  costOf: (usage: Usage) => number | undefined,
+  base: (k: number) => EndedCall,
+): readonly EndedCall[] {
+  if (settled.kind === 'completions') {
+    return settled.completions.map((completion, k) => {
+      const cost = costOf(completion.usage);
+      return { ...base(k), completion, ...(cost !== undefined && { cost }) };
+    });
+  }
+  const { kind, message, retries, failedTries, latencyMs } = settled.error;
+  const tries = failedTries.length > 0 && { failedTries };
+  return [{ ...base(0), outcome: { kind: 'error', error: kind, message, retries, ...tries, latencyMs } }];
+}

@@ -1,0 +1,158 @@
+/** The critic's parts of a run: the model that revises, and its prompts. */
+import type { Config } from '../config/config.js';
+import type { CriticConfig } from '../config/critic.js';
+import { languageModelOf } from '../config/model.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import type { ChatMessage } from '../models/language-model.js';
+import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import type { ParseFailure } from '../prompting/answer/parse.js';
+import type { CriticContext } from '../prompting/context/critic-context.js';
+import { statisticsContext } from '../prompting/context/critic-context.js';
+import type { Demonstration } from '../prompting/context/demonstrations.js';
+import { percent } from '../prompting/context/failure-context.js';
+import type { TaskContext } from '../prompting/context/prompt-context.js';
+import { type ScoreText, scoreTexts } from '../prompting/context/scores.js';
+import { taskContext } from '../prompting/context/task-context.js';
+import { trajectoryRows } from '../prompting/context/trajectory.js';
+import { answerFormOf, formatParameters } from '../prompting/notation/grammar.js';
+import type { CriticPrompts, PromptSet } from '../prompting/templates/prompt-set.js';
+import { behaviourOf, medianEpisode } from '../rollout/behaviour.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
+import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { isTable } from '../search/moves.js';
+import { languageModelIn, type Proposer, type SingleProposer } from './proposer.js';
+
+export interface Critic {
+  readonly config: CriticConfig;
+  readonly proposer: SingleProposer;
+  readonly prompter: CriticPrompter;
+  readonly isPaid: boolean;
+  isReached: boolean;
+}
+
+export interface CriticAssembly {
+  readonly prompts: CriticPrompts;
+  /** Undefined if the run's own model revises. */
+  readonly model: SingleProposer | undefined;
+}
+
+/** @returns undefined if nothing is revised */
+export function openCritic(assembly: {
+  readonly config: Config;
+  /** In a replay, the model of the recorded run. */
+  readonly counted?: Config['model'];
+  readonly countedBeside?: Pick<Config, 'critic' | 'feedback'>;
+  readonly critic?: CriticAssembly | undefined;
+  readonly demonstrations: readonly Demonstration[];
+  readonly environment: EnvironmentSpec;
+  readonly family: PolicyFamily;
+  readonly model: Proposer;
+  readonly prompts: Pick<PromptSet, 'description'>;
+}): Critic | undefined {
+  const { config, critic, model } = assembly;
+  const proposer = critic && (critic.model ?? languageModelIn(model));
+  if (config.critic === undefined || proposer === undefined) return undefined;
+  return {
+    config: config.critic,
+    proposer,
+    prompter: criticPrompter({ ...assembly, critic: critic! }),
+    isPaid: config.model.provider !== 'replayed' && criticModelOf(config) !== undefined,
+    isReached: false,
+  };
+}
+
+/** The critic's prompter alone, which needs no model. */
+export function criticPrompter(
+  assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
+): CriticPrompter {
+  const { config, critic, environment, family } = assembly;
+  const { distance } = config.critic!;
+  // In a replay, the models of the recorded run.
+  const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
+  return createCriticPrompter({
+    ...{ config: config.critic!, digits: config.memory.digits, environment },
+    ...{ prompts: critic.prompts, spec: family.parameters },
+    task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
+    most: mostChange(distance, family.parameters),
+  });
+}
+
+/** Config of the language model that revises; undefined if a baseline does. */
+export const criticModelOf = ({ critic, model }: Pick<Config, 'critic' | 'model'>) =>
+  languageModelOf(critic?.model ?? model);
+
+/** The largest allowed distance of a revision, in [0, 1]. One entry of a table may always change. */
+export const mostChange = (share: number, spec: ParameterSpec): number =>
+  isTable(spec) ? Math.max(share, 1 / spec.count) : share;
+
+interface RevisionRequest {
+  readonly iteration: number;
+  readonly iterations: number;
+  readonly revised: BufferEntry;
+  /** All episodes of `revised`, in order. */
+  readonly episodes: readonly EpisodeRecord[];
+  readonly best: BufferEntry | undefined;
+}
+
+export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
+
+export function createCriticPrompter(parts: {
+  readonly config: Pick<CriticConfig, 'rows' | 'show'>;
+  readonly digits: number | undefined;
+  readonly environment: EnvironmentSpec;
+  readonly spec: ParameterSpec;
+  readonly prompts: CriticPrompts;
+  readonly task: TaskContext;
+  readonly most: number;
+}) {
+  const { digits, most, prompts, spec, task } = parts;
+  return {
+    prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
+      const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
+      const told = scoreTexts(digits, scores);
+      const context: CriticContext = {
+        ...{ ...task, iterations, iteration, remaining: Math.max(0, iterations - iteration) },
+        revised: {
+          ...textOf(revised, spec, told),
+          best: best === undefined || revised.score >= best.score,
+        },
+        best: best === undefined ? null : textOf(best, spec, told),
+        table: isTable(spec),
+        most: most >= 1 ? null : percent(most),
+        ...shown(parts, revised, episodes, digits === undefined ? undefined : told),
+      };
+      const messages: readonly ChatMessage[] = [
+        { role: 'system', content: prompts.system(context) },
+        { role: 'user', content: prompts.user(context) },
+      ];
+      return {
+        messages,
+        formatCorrection: (failure: ParseFailure) => prompts.formatCorrection(context, failure, told),
+      };
+    },
+  };
+}
+
+const textOf = ({ parameters, score }: BufferEntry, spec: ParameterSpec, told: ScoreText) => ({
+  parameters: formatParameters(parameters, spec),
+  score: told(score),
+});
+
+function shown(
+  { config: { rows, show }, environment }: Parameters<typeof createCriticPrompter>[0],
+  { returns }: BufferEntry,
+  episodes: readonly EpisodeRecord[],
+  returnText: ScoreText | undefined,
+): Pick<CriticContext, 'episode' | 'statistics'> {
+  const median = medianEpisode(returns);
+  return {
+    statistics: show === 'median-episode' ? null : statisticsContext(behaviourOf(episodes, environment)),
+    episode:
+      show === 'statistics'
+        ? null
+        : {
+            ...{ number: median + 1, of: returns.length },
+            text: trajectoryRows(episodes[median]!, rows, returnText).join('\n'),
+          },
+  };
+}

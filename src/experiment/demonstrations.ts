@@ -1,0 +1,279 @@
+/** Loads the episodes that `demonstrations` names, from a file, a folder or a run. */
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf, type Problem, UserError } from '../base/errors.js';
+import {
+  type Action,
+  type DiscreteSpace,
+  dimensionsOf,
+  type EnvironmentSpec,
+  type NumericSpace,
+  type Space,
+} from '../environments/environment.js';
+import { plural } from '../format/numbers.js';
+import { numericSpace } from '../policies/policy.js';
+import {
+  type DemonstratedStep,
+  type Demonstration,
+  recordedDemonstrations,
+  sampled,
+} from '../prompting/context/demonstrations.js';
+import type { DemonstrationsConfig } from '../prompting/settings.js';
+import type { EpisodeRecord } from '../rollout/episode.js';
+import { groupFile, openLogs, readManifest, runFiles } from '../runs/reader.js';
+import { isMapping } from '../settings/schema.js';
+import { parseJson } from '../storage/json-depth.js';
+import { readRegularFile } from '../storage/regular-file.js';
+
+/** In bytes; a thousand steps of a humanoid take about a third of it. */
+const largestFile = 2 ** 24;
+
+const form = 'a JSON list of {"state": …, "action": …}, one for each step';
+
+/**
+ * Reads a file that holds either one episode or the demonstrations recorded in a run.
+ * @throws UserError that names the file, the step and the problem
+ */
+export function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
+  const content = contentOf(file);
+  const isOfRun = Array.isArray(content) && isMapping(content[0]) && 'steps' in content[0];
+  return isOfRun ? shownEpisodes(content, file, environment) : [episodeOf(content, file, environment)];
+}
+
+export const readEpisode = (file: string, environment: EnvironmentSpec): Demonstration =>
+  episodeOf(contentOf(file), file, environment);
+
+function episodeOf(content: unknown, file: string, environment: EnvironmentSpec): Demonstration {
+  if (!Array.isArray(content) || content.length === 0) {
+    const message = Array.isArray(content) ? 'holds no step' : 'holds no list of steps';
+    throw new UserError({ file, message, alternatives: [form] });
+  }
+  const steps = content.map((step: unknown, t) => {
+    const place = { file, step: `step ${t} (counted from 0)` };
+    return fittingStep(columnsOf(step, place), environment, place);
+  });
+  return { length: steps.length, steps };
+}
+
+function shownEpisodes(
+  content: readonly unknown[],
+  file: string,
+  environment: EnvironmentSpec,
+): readonly Demonstration[] {
+  const { data, error } = recordedDemonstrations.safeParse(content);
+  if (data === undefined) {
+    const { message, path } = error.issues[0]!;
+    const found = `is damaged: ${path.join('.')}: ${message}`;
+    throw new UserError({ file, message: found, remedy: 'restore it from a copy' });
+  }
+  for (const [i, { steps }] of data.entries())
+    for (const [t, step] of steps.entries())
+      fittingStep(step, environment, { file, step: `episode ${i}, step ${t} (counted from 0)` });
+  return data;
+}
+
+function contentOf(file: string): unknown {
+  try {
+    return parseJson(readRegularFile(file, largestFile).toString('utf8'));
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    if (!(error instanceof SyntaxError))
+      throw new UserError({ file, message: `can't be read: ${messageOf(error)}` });
+    throw new UserError({
+      file,
+      message: `is not valid JSON: ${messageOf(error)}`,
+      alternatives: [form],
+      remedy: 'write numbers out (JSON has no NaN and no Infinity); of a run, name its directory',
+    });
+  }
+}
+
+interface StepPlace {
+  readonly file: string;
+  readonly step: string;
+}
+
+const known = ['state', 'observation', 'action'];
+
+/** Reads a step's action and observation; `state` is an alias for `observation`. */
+function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof DemonstratedStep, unknown> {
+  const wrong = (more: Pick<Problem, 'message' | 'value'>) =>
+    new UserError({ file, ...more, alternatives: ['{"state": …, "action": …}'] });
+  if (!isMapping(step)) throw wrong({ message: `${name} is no object`, value: step });
+  const unknown = Object.keys(step).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw wrong({ message: `${name} has an unknown key`, value: unknown });
+  const { action, observation, state } = step;
+  if (observation !== undefined && state !== undefined)
+    throw wrong({ message: `${name} has both state and observation, which are two names of one thing` });
+  return { observation: observation ?? state, action };
+}
+
+/** @throws UserError if the observation or the action isn't in its space */
+export function fittingStep(
+  { action, observation }: Readonly<Record<keyof DemonstratedStep, unknown>>,
+  { actionSpace, id, observationSpace }: EnvironmentSpec,
+  { file, step }: StepPlace,
+): DemonstratedStep {
+  const fitting = (name: string, value: unknown, any: Space) => {
+    const space = numericSpace(any, id);
+    const member = memberOf(space, value);
+    if (member !== undefined) return member;
+    throw new UserError({
+      file,
+      message: `${step}: this is no ${name} of ${id}`,
+      ...(value !== undefined && { value }),
+      alternatives: [membersOf(space)],
+      remedy: 'name demonstrations of this environment',
+    });
+  };
+  return {
+    observation: fitting('state', observation, observationSpace),
+    action: fitting('action', action, actionSpace),
+  };
+}
+
+/** A vector may exceed its bounds, as in an environment. A single integer may be wrapped in a list. */
+function memberOf(space: NumericSpace, value: unknown): Action | undefined {
+  if (space.kind === 'discrete') {
+    const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+    return isWithin(single, space) ? single : undefined;
+  }
+  if (!Array.isArray(value) || value.length !== dimensionsOf(space)) return undefined;
+  const isMember =
+    space.kind === 'box'
+      ? value.every(Number.isFinite)
+      : value.every((part, i) => isWithin(part, space.spaces[i]!));
+  return isMember ? (value as number[]) : undefined;
+}
+
+const isWithin = (value: unknown, { n, start = 0 }: DiscreteSpace): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= start && value < start + n;
+
+function membersOf(space: NumericSpace): string {
+  const range = ({ n, start = 0 }: DiscreteSpace) => `${start} to ${start + n - 1}`;
+  switch (space.kind) {
+    case 'discrete':
+      return `an integer from ${range(space)}`;
+    case 'tuple':
+      return `a list of integers from ${space.spaces.map(range).join(', ')}`;
+    case 'box':
+      return `a list of ${plural(space.low.length, 'number')}`;
+  }
+}
+
+const expected =
+  'name a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or the directory of a run';
+
+/** @throws UserError if there are too few episodes, or one doesn't belong to this environment */
+export function openDemonstrations(
+  config: DemonstrationsConfig,
+  environment: EnvironmentSpec,
+): readonly Demonstration[] {
+  return wholeEpisodes(config, environment).map((whole) => sampled(whole, config.steps));
+}
+
+function wholeEpisodes(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
+  const { episodes, from } = config;
+  const stats = statSync(from, { throwIfNoEntry: false });
+  if (stats === undefined) throw problem(config, { message: 'there is no such file or folder' });
+  if (!stats.isDirectory()) {
+    const all = readEpisodes(from, environment);
+    if (all.length < episodes) throw tooFew(config, all.length);
+    return all.slice(0, episodes);
+  }
+  const isRun = [runFiles.manifest, groupFile].some((file) => existsSync(join(from, file)));
+  return isRun ? bestOfRun(config, environment) : numbered(config, environment);
+}
+
+const problem = ({ from }: DemonstrationsConfig, more: Pick<Problem, 'message' | 'remedy'>): UserError =>
+  new UserError({ field: 'demonstrations.from', value: from, remedy: expected, ...more });
+
+const tooFew = ({ episodes }: DemonstrationsConfig, there: number): UserError =>
+  new UserError({
+    field: 'demonstrations.episodes',
+    value: episodes,
+    message: `demonstrations.from holds ${plural(there, 'episode')} only`,
+    remedy: `demonstrations.episodes=${there}`,
+  });
+
+/** Reads `episode_1.json`, `episode_2.json`, … from a folder. */
+function numbered(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
+  const files = Array.from({ length: config.episodes }, (_, i) => join(config.from, `episode_${i + 1}.json`));
+  const missing = files.findIndex((file) => !existsSync(file));
+  if (missing === 0) throw problem(config, { message: 'this folder holds neither episode_1.json nor a run' });
+  if (missing > 0) throw tooFew(config, missing);
+  return files.map((file) => readEpisode(file, environment));
+}
+
+interface Ranked {
+  readonly episode: EpisodeRecord;
+  readonly total: number;
+}
+
+/** The recorded episodes with the highest returns, best first; the earlier one wins ties. */
+function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
+  const { episodes: wanted, from } = config;
+  const manifest = runAt(config);
+  const another = 'name a run of the same environment, or a JSON file';
+  if (manifest.play !== undefined) {
+    const message = 'these are games of an agent, whose observations are texts';
+    throw problem(config, { message, remedy: another });
+  }
+  if (manifest.environment !== environment.id) {
+    const message = `that run is of ${manifest.environment}, this one of ${environment.id}`;
+    throw problem(config, { message, remedy: another });
+  }
+  let best: readonly Ranked[] = [];
+  for (const episode of openLogs(from).episodes) {
+    const total = returnOf(episode, from);
+    if (best.length < wanted || total > best.at(-1)!.total)
+      best = [...best, { episode, total }].toSorted((a, b) => b.total - a.total).slice(0, wanted);
+  }
+  if (best.length === 0) {
+    const remedy = 'play it with record: first or all, or name another';
+    throw problem(config, { message: 'that run has recorded no episode', remedy });
+  }
+  if (best.length < wanted) throw tooFew(config, best.length);
+  return best.map(({ episode, total }) => {
+    const { actions, observations } = episode;
+    const steps = actions.map((action, t) =>
+      fittingStep({ observation: observations[t], action }, environment, {
+        file: join(from, runFiles.episodes),
+        step: `${placeOf(episode)}, step ${t}`,
+      }),
+    );
+    return { return: total, length: steps.length, steps };
+  });
+}
+
+function runAt(config: DemonstrationsConfig) {
+  try {
+    return readManifest(config.from);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, remedy } = error.problems[0]!;
+    throw problem(config, { message, ...(remedy !== undefined && { remedy }) });
+  }
+}
+
+const placeOf = ({ candidate, episode, iteration }: EpisodeRecord) =>
+  `iteration ${iteration}, candidate ${candidate}, episode ${episode}`;
+
+/** Sum of the rewards. @throws UserError for a line that isn't a complete episode */
+function returnOf(episode: EpisodeRecord, run: string): number {
+  const { actions, observations, rewards }: { readonly [key in keyof EpisodeRecord]?: unknown } = episode;
+  const isWhole =
+    Array.isArray(actions) &&
+    Array.isArray(observations) &&
+    Array.isArray(rewards) &&
+    rewards.every(Number.isFinite) &&
+    actions.length > 0 &&
+    actions.length === rewards.length &&
+    actions.length < observations.length;
+  if (isWhole) return episode.rewards.reduce((sum, reward) => sum + reward, 0);
+  throw new UserError({
+    file: join(run, runFiles.episodes),
+    message: `${placeOf(episode)} is damaged: its observations, actions and rewards don’t match`,
+    remedy: 'name another run, or restore this file from a copy',
+  });
+}

@@ -1,0 +1,186 @@
+/**
+ * Interface of the component that trains a run's model during the search. It must be registered: this half of
+ * the package trains nothing.
+ */
+import { UserError } from '../base/errors.js';
+import type { Config } from '../config/config.js';
+import type { AdaptConfig } from '../config/learning/adapt.js';
+import { languageModelOf } from '../config/model.js';
+import type { ChatMessage, SampledTokens } from '../models/language-model.js';
+import type { LocalConfig } from '../models/local/settings.js';
+import type { ParseFailureKind } from '../prompting/answer/parse.js';
+import { remembered } from '../prompting/context/history.js';
+import type { MemoryConfig } from '../prompting/settings.js';
+import type { BufferEntry, Evaluated } from '../rollout/replay-buffer.js';
+import { type CallRecord, currentFailure } from '../runs/calls.js';
+import type { Adaptation } from '../runs/events.js';
+
+/** Config of a run that trains its model. */
+export interface AdaptingConfig extends Config {
+  readonly adapt: AdaptConfig;
+  readonly model: LocalConfig;
+}
+
+/**
+ * The config as the learner sees it, whose `model` is the trained one (possibly a portfolio member);
+ * undefined if nothing is trained.
+ */
+export function adaptingConfig(config: Config): AdaptingConfig | undefined {
+  const { adapt } = config;
+  const model = languageModelOf(config.model);
+  return adapt !== undefined && model?.provider === 'local' ? { ...config, adapt, model } : undefined;
+}
+
+/** Trains on the candidates of a run. Its state is a function of the run's seed and log alone. */
+export interface Learner {
+  /** The last iteration that it has observed. A resumed run passes it the later ones. */
+  readonly iteration: number;
+  /** Directory of the current adapter; undefined before the first update. */
+  readonly adapter: string | undefined;
+  /**
+   * Processes the next iteration, before that is recorded.
+   * @returns what an update did; undefined if none was due
+   * @throws UserError if training diverges or memory runs out
+   */
+  observe(observed: ObservedIteration): Promise<Adaptation | undefined>;
+  close(): Promise<void>;
+}
+
+export interface Learning {
+  /**
+   * The modules that the adapter will change, as suffixes of their paths.
+   * @throws UserError if the model can't be trained
+   */
+  modules(config: AdaptingConfig): readonly string[];
+  /**
+   * @param run directory of the run, where the learner stores the adapter and its state
+   * @param completed the last complete iteration of the run; state of any later one is discarded
+   */
+  open(config: AdaptingConfig, run: string, completed: number): Promise<Learner>;
+}
+
+let handedIn: (() => Promise<Learning>) | undefined;
+
+/** Registers the training half. Called once by each package entry point that includes it. */
+export function registerLearner(load: () => Promise<Learning>): void {
+  handedIn = load;
+}
+
+/** @throws UserError if the training half isn't part of the program */
+export function learningAtHand(): Promise<Learning> {
+  if (handedIn !== undefined) return handedIn();
+  throw new UserError({
+    field: 'adapt',
+    message: 'nothing that trains is at hand here',
+    remedy: 'play this run by `policyloop run`, or by `run()` of the package',
+  });
+}
+
+/** The parts of an experiment used here. */
+interface Adapting {
+  readonly learner: Learner | undefined;
+  readonly languageModel: { readonly adopt?: ((directory: string) => void) | undefined } | undefined;
+  readonly buffer: { readonly entries: readonly BufferEntry[] };
+  readonly config: { readonly memory: MemoryConfig };
+  readonly completed: number;
+}
+
+/**
+ * Shows the learner an iteration's evaluations before they are recorded.
+ * @returns what an update did; undefined if none was due or the model isn't trained
+ */
+export async function learn(
+  adapting: Adapting,
+  iteration: number,
+  calls: readonly CallRecord[],
+  entries: readonly BufferEntry[],
+): Promise<Adaptation | undefined> {
+  const { buffer, config, learner } = adapting;
+  if (learner === undefined) return undefined;
+  const history = buffer.entries.filter((entry) => entry.iteration < iteration);
+  const observed = observedIteration(iteration, calls, entries, remembered(history, config.memory));
+  const adapted = await learner.observe(observed);
+  if (adapted !== undefined) adopt(adapting);
+  return adapted;
+}
+
+/** Brings the learner and the model up to the run's last complete iteration. */
+export async function learnAgain(adapting: Adapting, recorded: Iterable<CallRecord>): Promise<void> {
+  const { buffer, completed, learner } = adapting;
+  if (learner === undefined) return;
+  adopt(adapting);
+  if (learner.iteration >= completed) return;
+  const missed = new Map<number, CallRecord[]>();
+  for (const call of recorded) {
+    if (call.iteration <= learner.iteration || call.iteration > completed) continue;
+    missed.set(call.iteration, [...(missed.get(call.iteration) ?? []), call]);
+  }
+  for (let iteration = learner.iteration + 1; iteration <= completed; iteration++) {
+    const entries = buffer.entries.filter((entry) => entry.iteration === iteration);
+    await learn(adapting, iteration, missed.get(iteration) ?? [], entries);
+  }
+}
+
+function adopt({ languageModel, learner }: Adapting): void {
+  if (learner?.adapter !== undefined) languageModel?.adopt?.(learner.adapter);
+}
+
+/** An answer to a prompt, with its outcome. */
+export type ObservedAnswer = { readonly text: string; readonly sampled: SampledTokens } & (
+  | (Evaluated & { readonly kind: 'evaluated'; readonly returns: readonly number[] })
+  | { readonly kind: 'unreadable'; readonly failure: ParseFailureKind }
+);
+
+/**
+ * The answers to one prompt. All candidates share the first prompt; a correction quotes one candidate's
+ * answer and so has a prompt of its own.
+ */
+interface ObservedPrompt {
+  readonly messages: readonly ChatMessage[];
+  readonly answers: readonly ObservedAnswer[];
+}
+
+export interface ObservedIteration {
+  readonly iteration: number;
+  /** The evaluations that the prompts could show, oldest first. */
+  readonly history: readonly Evaluated[];
+  readonly prompts: readonly ObservedPrompt[];
+}
+
+/**
+ * @param calls of the iteration
+ * @param entries of the iteration, one for each evaluated candidate
+ */
+export function observedIteration(
+  iteration: number,
+  calls: readonly CallRecord[],
+  entries: readonly BufferEntry[],
+  history: readonly Evaluated[],
+): ObservedIteration {
+  const prompts = new Map<string, { messages: readonly ChatMessage[]; answers: ObservedAnswer[] }>();
+  for (const call of calls) {
+    const answer = observedAnswer(call, entries);
+    if (answer === undefined) continue;
+    const key = JSON.stringify(call.messages);
+    const prompt = prompts.get(key) ?? { messages: call.messages, answers: [] };
+    prompts.set(key, prompt);
+    prompt.answers.push(answer);
+  }
+  return { iteration, history, prompts: [...prompts.values()] };
+}
+
+/** Undefined for a call without an answer or whose answer was not used. */
+function observedAnswer(
+  { candidate, completion, outcome }: CallRecord,
+  entries: readonly BufferEntry[],
+): ObservedAnswer | undefined {
+  if (completion?.sampled === undefined) return undefined;
+  const { sampled, text } = completion;
+  if (outcome.kind === 'rejected')
+    return { text, sampled, kind: 'unreadable', failure: currentFailure(outcome.failure).kind };
+  const entry = entries.find((one) => one.candidate === candidate);
+  // If a proposal was moved, the evaluated parameters are not the ones in the answer.
+  if (outcome.kind !== 'accepted' || outcome.moved !== undefined || entry === undefined) return undefined;
+  const { parameters, returns, score } = entry;
+  return { text, sampled, kind: 'evaluated', parameters, returns, score };
+}

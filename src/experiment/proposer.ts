@@ -1,0 +1,281 @@
+import { relative } from 'node:path';
+import type { z } from 'zod';
+import { type Problem, UserError } from '../base/errors.js';
+import type { Config } from '../config/config.js';
+import { languageModelOf, type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
+import { createOllama } from '../models/hosted/ollama.js';
+import { createOpenAI } from '../models/hosted/openai.js';
+import { type Wait, waitOnClock } from '../models/hosted/retry.js';
+import { type LanguageModel, type ModelContext, ModelError } from '../models/language-model.js';
+import { withDefaultSampling } from '../models/local/default-sampling.js';
+import { createLocalModel, localContext } from '../models/local/process/local-model.js';
+import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
+import { type Cassette, createReplayed } from '../models/replayed.js';
+import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
+import { historyTokens } from '../prompting/settings.js';
+import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import type { Baseline, Task } from '../search/baseline.js';
+import { findBaseline } from '../search/baselines.js';
+import { createSwitch, type Switch, type SwitchRule } from '../search/switching.js';
+
+/** Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of them. */
+export type Proposer = SingleProposer | Portfolio;
+
+export type SingleProposer = LanguageModel | BaselineProposer;
+
+/** Members that take turns over one buffer. */
+export interface Portfolio extends Absent<LanguageModel> {
+  readonly id: string;
+  readonly members: readonly { readonly name: string; readonly proposer: SingleProposer }[];
+  readonly choose: Switch;
+}
+
+/** The language model of a proposer; undefined if it has only baselines. */
+export function languageModelIn(proposer: Proposer): LanguageModel | undefined {
+  const singles = 'members' in proposer ? proposer.members.map((member) => member.proposer) : [proposer];
+  return singles.find((one) => one.generate !== undefined);
+}
+
+interface BaselineProposer extends Baseline, Absent<LanguageModel> {
+  readonly id: string;
+}
+
+type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
+
+/**
+ * Wraps a proposer as a language model for one task. A baseline answers in the answer format and draws from
+ * the call's seed alone.
+ */
+export function answering(proposer: SingleProposer, task: Task): LanguageModel {
+  if (proposer.generate !== undefined) return proposer;
+  const { id, proposeGroup } = proposer;
+  const proposeAll = async (randoms: readonly RandomGenerator[]) =>
+    proposeGroup === undefined ? [await proposer.propose(task, randoms[0]!)] : proposeGroup(task, randoms);
+  return {
+    id,
+    givesSeveral: proposeGroup !== undefined,
+    async generate(_messages, { seeds, signal }) {
+      const started = performance.now();
+      if (signal?.aborted) {
+        throw new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs: 0 });
+      }
+      const group = await proposeAll(seeds.map((seed) => createGenerator(seed)));
+      const latencyMs = performance.now() - started;
+      return group.map((parameters) => ({
+        text: formatParameters(parameters, task.parameters),
+        ...{ finishReason: 'stop', usage: {}, latencyMs, retries: 0 },
+      }));
+    },
+  };
+}
+
+interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly wait: Wait;
+  readonly cassette: Cassette | undefined;
+  readonly adaptable: readonly string[] | undefined;
+}
+
+/** Providers of language models. User modules load asynchronously, so `moduleModel` opens them. */
+const providers = [
+  provider(openaiSchema, (config, { environment, wait }) => createOpenAI(config, environment, wait)),
+  provider(ollamaSchema, (config, { environment, wait }) => createOllama(config, environment, wait)),
+  provider(localSchema, (config, { adaptable }) => createLocal(config, adaptable)),
+  provider(replayedSchema, (config, { cassette }) => {
+    if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
+    return createReplayed(config, cassette);
+  }),
+  provider(customModelSchema, ({ id }) => {
+    throw notAtHand(id);
+  }),
+];
+
+/** A `providers` record, named after its schema's `provider` literal. */
+function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>>(
+  schema: Schema,
+  create: (config: z.output<Schema>, surroundings: Surroundings) => LanguageModel,
+) {
+  return {
+    name: schema.shape.provider.value,
+    schema,
+    create: (config: unknown, surroundings: Surroundings) => create(schema.parse(config), surroundings),
+  };
+}
+
+/**
+ * Creates the language model that a config names.
+ * @param environment environment variables, for keys and server addresses
+ * @param wait how hosted models wait before they retry a failed call
+ * @param cassette recorded answers for a replay
+ * @param adaptable modules of a local model that are trained during the run
+ * @throws UserError if an API key is missing, an address is invalid, or a directory holds no model that can be run
+ */
+export function createModel(
+  config: ModelConfig,
+  environment: Surroundings['environment'],
+  wait: Wait = waitOnClock,
+  cassette?: Cassette,
+  adaptable?: readonly string[],
+): LanguageModel {
+  const record = providers.find(({ name }) => name === config.provider);
+  if (record === undefined) throw new Error(`${config.provider} is no language model`);
+  return record.create(config, { environment, wait, cassette, adaptable });
+}
+
+export function createProposer(...given: Parameters<typeof createModel>): SingleProposer {
+  const [config] = given;
+  const control = findBaseline(config.provider);
+  if (control === undefined) return createModel(...given);
+  return { id: `control/${control.name}`, ...control.create(config) };
+}
+
+/**
+ * Combines existing proposers into a portfolio.
+ * @param proposers one for each member of the config
+ */
+export function createPortfolio(config: PortfolioConfig, proposers: readonly SingleProposer[]): Portfolio {
+  const members = membersOf(config).map(({ name }, i) => ({ name, proposer: proposers[i]! }));
+  const ids = proposers.map(({ id }) => id.replace(/^control\//, ''));
+  return {
+    id: `portfolio/${config.switch}(${ids.join('+')})`,
+    members,
+    choose: createSwitch(switchRule(config), members.length),
+  };
+}
+
+function switchRule(config: PortfolioConfig): SwitchRule {
+  switch (config.switch) {
+    case 'shares':
+      return { kind: 'shares', weights: membersOf(config).map(({ weight }) => weight) };
+    case 'turns':
+      return { kind: 'turns' };
+    case 'plateau':
+      return { kind: 'plateau', patience: config.patience ?? 5 };
+    case 'bandit':
+      return { kind: 'bandit', discount: config.discount ?? 0.95 };
+  }
+}
+
+/** Error for a run whose model was an object passed in by the program that started it. */
+function notAtHand(id: string): UserError {
+  return new UserError({
+    field: 'model',
+    message: 'this model was an object of the program that started the run, and is not at hand here',
+    value: id,
+    remedy:
+      'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
+  });
+}
+
+/** Reports problems inside the model's directory under the field that names the directory. */
+function createLocal(config: LocalConfig, adaptable: readonly string[] | undefined): LanguageModel {
+  const path = modelDirectory(config.path);
+  try {
+    return createLocalModel(config, adaptable);
+  } catch (error) {
+    throw error instanceof UserError
+      ? new UserError(error.problems.map((problem) => atPath(problem, path)))
+      : error;
+  }
+}
+
+function atPath({ file, field, value, message, ...rest }: Problem, directory: string): Problem {
+  if (file === undefined)
+    return { ...rest, field: field ?? 'model.path', value: value ?? directory, message };
+  const inside = relative(directory, file);
+  const place = [inside.startsWith('..') ? file : inside, field].filter((part) => part !== undefined);
+  const given = value === undefined ? '' : ` (${JSON.stringify(value)})`;
+  return {
+    ...rest,
+    field: 'model.path',
+    value: directory,
+    message: `${place.join(', ')}${given}: ${message}`,
+  };
+}
+
+/** Defaults for a new run; a replay takes them from the recorded run. */
+export interface RunDefaults {
+  readonly limits: Pick<Config['limits'], 'rejections'>;
+  readonly memory: Pick<Config['memory'], 'digits' | 'tokens'>;
+}
+
+/** @param contextOf queries the context length of a model that isn't local */
+export async function defaultsOf(
+  { adapt, memory, model }: Config,
+  contextOf: () => Promise<ModelContext | undefined>,
+): Promise<RunDefaults> {
+  const reader = languageModelOf(model);
+  // A selection by `best` and `recent` is shown in full, so it needs no token limit.
+  const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
+  const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
+  const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
+  return {
+    limits: { rejections: adapt === undefined ? 10 : 0 },
+    memory: { digits: 3, tokens: context === undefined ? historyTokens : historyWithin(context) },
+  };
+}
+
+/** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
+export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
+
+/**
+ * The config of a new run with its local models' sampling settings filled in.
+ * @throws UserError if a model doesn't exist
+ */
+export function withSampling(config: Config): Config {
+  const { critic, model } = config;
+  return {
+    ...config,
+    model:
+      model.provider === 'portfolio'
+        ? { ...model, members: model.members.map((member) => sampled(member)) }
+        : sampled(model),
+    ...(critic?.model && { critic: { ...critic, model: sampled(critic.model) } }),
+  };
+}
+
+/** The config of a resumed run: settings it leaves open keep the values filled in when the run began. */
+export function withDefaultsOf(was: Config, wanted: Config): Config {
+  const { critic, limits, memory, model } = wanted;
+  return {
+    ...wanted,
+    limits: { ...stated(was.limits, ['rejections']), ...limits },
+    memory: { ...stated(was.memory, ['digits', 'tokens']), ...memory },
+    model:
+      model.provider === 'portfolio' && was.model.provider === 'portfolio'
+        ? { ...model, members: membersAs(was.model.members, model.members) }
+        : sampledAs(was.model, model),
+    ...(critic?.model && { critic: { ...critic, model: sampledAs(was.critic?.model, critic.model) } }),
+  };
+}
+
+type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
+
+const membersAs = (was: Members, wanted: Members): Members =>
+  wanted.map((member, i) => sampledAs(was[i], member));
+
+const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'heatAfterRepeat'] as const;
+
+function sampledAs<Model extends { readonly provider: string }>(
+  was: { readonly provider: string } | undefined,
+  model: Model,
+): Model {
+  if (was === undefined || !isLocal(was) || !isLocal(model)) return model;
+  return { ...stated(was, samplingKeys), ...model };
+}
+
+/** The keys of a section that have a value. */
+function stated<Section extends object, Key extends keyof Section>(
+  section: Section,
+  keys: readonly Key[],
+): Partial<Pick<Section, Key>> {
+  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
+  return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
+}
+
+function sampled<Model extends { readonly provider: string }>(model: Model): Model {
+  return isLocal(model) ? withDefaultSampling(model) : model;
+}
+
+const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';

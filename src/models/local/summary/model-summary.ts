@@ -1,0 +1,219 @@
+/** A summary of a model directory, printed by `policyloop models check`. */
+
+import { basename } from 'node:path';
+import { append } from '../../../base/append.js';
+import { type Problem, problemsOf } from '../../../base/errors.js';
+import { formatBytes, formatCount, plural } from '../../../format/numbers.js';
+import { defaultSampling } from '../default-sampling.js';
+import { type Devices, findDevices } from '../engine/find-devices.js';
+import {
+  attempt,
+  checkModel,
+  inspectModel,
+  type ModelReport,
+  type SystemMessages,
+  summariseWeights,
+} from '../engine/inspect.js';
+import { readDecoderConfig } from '../families/hf-config.js';
+import type { QuantizationLoss } from '../generation/quantization-loss.js';
+import { decoderTensors } from '../graph/parameters.js';
+import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
+import {
+  type GenerationDefaults,
+  readGenerationDefaults,
+  type SourcedSampling,
+  samplingText,
+} from '../weights/generation-config.js';
+import { blockType, type Packing } from '../weights/gguf-blocks.js';
+import { openWeights } from '../weights/gguf-tensors.js';
+import { type Quantization, type RoundedTo, roundings } from '../weights/quantization.js';
+import type { StoredTensors } from '../weights/safetensors.js';
+
+export interface ModelSummary extends ModelReport {
+  readonly memory?: MemoryNeed;
+  readonly generation?: GenerationDefaults;
+  /** How it samples unless a config overrides it. */
+  readonly sampling?: SourcedSampling;
+  readonly devices?: Devices;
+  /** Present if measuring it was requested. */
+  readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
+}
+
+export interface MemoryNeed {
+  /** Memory of the weights, for each available quantization. */
+  readonly weights: Readonly<Partial<Record<Quantization, number>>>;
+  readonly contextToken: number;
+}
+
+/** `quantization`: whose loss to measure (a minute per half a billion parameters); `reference`: the name in a store. */
+export async function modelSummary(
+  directory: string,
+  quantization: Exclude<Quantization, 'none'> | undefined,
+  ignoredKeys: readonly string[] = [],
+  reference = directory,
+): Promise<ModelSummary> {
+  const report = inspectModel(directory, ignoredKeys);
+  const problems: Problem[] = [...report.problems];
+  // Every prompt of an experiment has a system message.
+  if (report.tokenizer?.system === 'refused')
+    problems.push({
+      file: report.tokenizer.templateFile,
+      message: 'the chat template refuses system messages, which every prompt of an experiment has',
+      remedy:
+        "write a chat_template.jinja that puts the system message before the first user's, if the model was trained so",
+    });
+  const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
+  const devices = await findDevices().catch((error: unknown) => {
+    append(problems, problemsOf(error));
+  });
+  const measuring = quantization && problems.length === 0;
+  const { measureQuantizationLoss } = measuring ? await import('../generation/quantization-loss.js') : {};
+  const loss = measuring && (await measureQuantizationLoss!(directory, quantization, ignoredKeys));
+  return {
+    ...report,
+    problems,
+    ...(devices && { devices }),
+    ...(report.config && {
+      memory: memoryNeed(
+        report.config,
+        attempt(() => openWeights(directory), []),
+      ),
+    }),
+    ...(generation && { generation, sampling: defaultSampling({ path: reference, format: 'text' }) }),
+    ...(loss && quantization && { loss: { quantization, ...loss } }),
+  };
+}
+
+/** Memory of a model. An untied embedding stays on disk, since its rows are looked up; vectors are float32. */
+export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
+  let matrices = 0;
+  let vectors = 0;
+  let asStored = 0;
+  let isQuantized = false;
+  for (const { name, shape } of decoderTensors(config)) {
+    const size = shape.reduce((a, b) => a * b, 1);
+    if (shape.length === 1) vectors += size;
+    else if (config.tied || name !== `${config.modules.embedding}.weight`) {
+      const packing = blockType(stored?.get(name)?.dtype ?? '')?.packing;
+      matrices += size;
+      isQuantized ||= packing !== undefined;
+      asStored += packing === undefined ? 4 * size : (size * packedBits(packing)) / 8;
+    }
+  }
+  const ofBits = (bits: number) => Math.round((matrices * bits) / 8 + vectors * 4);
+  const rounded = (name: RoundedTo) => ofBits(packedBits({ ...roundings[name], offset: false }));
+  return {
+    weights: isQuantized
+      ? { none: Math.round(asStored + vectors * 4), float32: ofBits(32) }
+      : {
+          none: ofBits(32),
+          int8: rounded('int8'),
+          int4: rounded('int4'),
+          'int4-block128': rounded('int4-block128'),
+          float16: ofBits(16),
+        },
+    contextToken: 2 * 4 * attentionLayers(config).length * config.kvHeads * config.headDim,
+  };
+}
+
+/** Bits per weight, including its share of the block's scale and offset. */
+const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
+
+const systemTexts: Readonly<Record<SystemMessages, string>> = {
+  rendered: 'takes a system message',
+  'left-out': 'takes no system message: it is left out, and the model reads the others alone',
+  refused: 'takes no system message, and refuses one',
+};
+
+export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
+  const { config, weights, tokenizer, generation, memory, devices, loss, problems, sampling } = facts;
+  const rows: (readonly [string, string])[] = [];
+  if (config !== undefined) rows.push(['architecture', architectureText(config)]);
+  if (weights !== undefined) {
+    rows.push([
+      'parameters',
+      `${formatCount(weights.parameters)}, ${weights.dtypes.join(', ')}, ${formatBytes(weights.bytes)} in ${plural(weights.files, 'file')}`,
+    ]);
+  }
+  if (config !== undefined && memory !== undefined) {
+    const sizes = Object.entries(memory.weights).map(([name, bytes]) => `${formatBytes(bytes)} (${name})`);
+    rows.push(['memory', `${sizes.join(', ')} of weights, and about 200 MB for the program`]);
+    const full = formatBytes(memory.contextToken * config.contextTokens);
+    rows.push([
+      'context',
+      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when it is full`,
+    ]);
+  }
+  if (tokenizer !== undefined) {
+    rows.push(['template', `${basename(tokenizer.templateFile)}, ${systemTexts[tokenizer.system]}`]);
+    const stated = generation?.eosTokens.length ? generation.eosTokens : (config?.eosTokens ?? []);
+    const ends = [...new Set([...stated, ...tokenizer.eosTokens])];
+    rows.push([
+      'tokenizer',
+      `${basename(tokenizer.file)}, an answer ends at token ${ends.join(' or ') || '(none)'}`,
+    ]);
+  }
+  if (sampling !== undefined)
+    rows.push(
+      ['free text', samplingText(sampling)],
+      ['constrained', 'temperature 1, the whole distribution (model.format: auto or constrained)'],
+    );
+  if (devices !== undefined)
+    append(rows, [
+      ['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`],
+      ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
+    ]);
+  if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
+  rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
+  return rows;
+}
+
+function architectureText(config: DecoderConfig): string {
+  const { architecture, layers, hidden, heads, kvHeads, tied } = config;
+  return (
+    `${architecture}, ${layers.length} layers of width ${hidden}, ${heads} heads with ${kvHeads} for keys and values` +
+    (tied ? ', output layer shared with the embedding' : '')
+  );
+}
+
+function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLoss): string {
+  return (
+    `perplexity ${perplexity.exact.toPrecision(5)} → ${perplexity.quantized.toPrecision(5)}, ` +
+    `divergence ${divergence.toPrecision(2)} nats a token, ` +
+    `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} places`
+  );
+}
+
+export interface ModelOverview {
+  readonly parameters?: number;
+  readonly bytes?: number;
+  /** For example `Q4_K`; most frequent first. */
+  readonly dtypes?: readonly string[];
+  readonly contextTokens?: number;
+  /** The first reason why it can't be run, as far as config and weights show. */
+  readonly problem?: string;
+}
+
+/** @param model its directory, or a GGUF file; its tokenizer is not read, because that takes seconds */
+export function modelOverview(model: string): ModelOverview {
+  const summary: { -readonly [K in keyof ModelOverview]: ModelOverview[K] } = {};
+  try {
+    summary.contextTokens = readDecoderConfig(model).contextTokens;
+    const { parameters, bytes, dtypes } = summariseWeights(openWeights(model));
+    Object.assign(summary, { parameters, bytes, dtypes });
+    checkModel(model);
+    return summary;
+  } catch (error) {
+    const isRead = summary.parameters !== undefined;
+    return { ...(isRead && summary), problem: textOf(error) };
+  }
+}
+
+/** One line: the field, its value, and the problem. */
+function textOf(error: unknown): string {
+  const [problem] = problemsOf(error);
+  if (problem === undefined) return String(error);
+  const { field, value, message } = problem;
+  const stated = typeof value === 'string' ? ` ${value.slice(0, 40)}` : '';
+  return `no: ${field === undefined || field === 'model.path' ? '' : `${field}${stated}: `}${message}`;
+}

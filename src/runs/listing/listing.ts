@@ -1,0 +1,185 @@
+/** Lists the runs and trainings below a directory, with their labels. */
+import { existsSync, rmSync, statSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { common } from '../../base/command.js';
+import { UserError, unlessRefused } from '../../base/errors.js';
+import { formatReturn } from '../../format/numbers.js';
+import { type Cell, number, terminalTable, text } from '../../format/table.js';
+import { checkedValue, readOwnJson, replaceFile } from '../../storage/files.js';
+import { underLease } from '../../storage/lease.js';
+import { holderOf, runsBelow } from '../finder.js';
+import { type RunSummary, summaryOf } from '../summary.js';
+import { listTrainings, trainingsBelow } from '../training/trainings.js';
+import { trainingsElsewhere, trainingsFolder } from '../training-files.js';
+
+export interface ListedRun extends RunSummary {
+  /** Path below the runs directory. */
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+/** A run, or the runs of a study or collection, with its path below the runs directory. */
+export type Line = readonly [name: string, runs: readonly ListedRun[]];
+
+/** Where names are looked up: in the working directory, then below the runs directory. */
+export interface RunPlaces {
+  readonly cwd: string;
+  readonly runsDir: string;
+}
+
+/**
+ * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads manifests only,
+ * so logs don't slow it down.
+ * @throws UserError if `root` is a file
+ */
+export function listRuns(root: string): {
+  readonly runs: readonly ListedRun[];
+  readonly damaged: readonly string[];
+} {
+  if (statSync(root, { throwIfNoEntry: false })?.isDirectory() === false) {
+    throw new UserError({ field: '--runs-dir', message: 'this is a file, not a directory', value: root });
+  }
+  const read = runsBelow(root).map((path) => ({
+    name: relative(root, path) || basename(path),
+    summary: unlessRefused(() => summaryOf(path)),
+  }));
+  return {
+    runs: read
+      .flatMap(({ name, summary }) =>
+        summary === undefined ? [] : [{ name, ...summary, labels: readLabels(summary.path) }],
+      )
+      .toSorted((a, b) => (a.manifest.created < b.manifest.created ? -1 : 1)),
+    damaged: read.flatMap(({ name, summary }) => (summary === undefined ? [name] : [])),
+  };
+}
+
+/** Folders searched for trainings; if the runs directory was named, only that. */
+export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
+  const root = resolve(cwd, runsDir);
+  return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
+}
+
+/** Paths of the trainings there and, by default, of those started here with output elsewhere. */
+export function trainingPaths(places: RunPlaces): readonly string[] {
+  const isHere = places.runsDir === common.runsDir.default;
+  return [
+    ...new Set([
+      ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
+      ...(isHere ? trainingsElsewhere(places.cwd) : []),
+    ]),
+  ];
+}
+
+export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
+
+/** One line per run; the runs of a study or collection share the line of the first. */
+export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
+  const lines = new Map<string, ListedRun[]>();
+  for (const run of runs) {
+    const line = holderOf(run.name, root) ?? run.name;
+    const own = lines.get(line);
+    if (own === undefined) lines.set(line, [run]);
+    else own.push(run);
+  }
+  return [...lines];
+}
+
+/** Whether a line is a single run. */
+export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
+
+/** The figure by which a run is judged: its confirmed return, or the mean of its games. */
+export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
+  confirmed?.mean ?? play?.meanReturn;
+
+/** @param numberOf the number by which commands know a line */
+export function listTable(
+  lines: readonly Line[],
+  numberOf: (line: Line) => number | undefined,
+  width?: number,
+): string {
+  const either = (
+    runs: readonly ListedRun[],
+    of: (manifest: RunSummary['manifest']) => string,
+    plural: string,
+  ) => {
+    const different = new Set(runs.map(({ manifest }) => of(manifest)));
+    return different.size === 1 ? [...different][0] : `${different.size} ${plural}`;
+  };
+  const completed = (runs: readonly ListedRun[]) =>
+    runs.filter(({ status }) => status === 'completed').length;
+  const own = (line: Line, of: (run: ListedRun) => Cell) => (isRun(line) ? of(line[1][0]!) : null);
+  const hasTags = lines.some(([, runs]) => runs.some(({ labels }) => labels.tags.length > 0));
+  const columns = [
+    number('#', numberOf),
+    text('run', (line: Line) => (isRun(line) ? line[0] : `${line[0]}/`)),
+    text('status', (line: Line) =>
+      isRun(line) ? statusText(line[1][0]!) : `${completed(line[1])} of ${line[1].length} completed`,
+    ),
+    text('environment', ([, runs]: Line) => either(runs, ({ environment }) => environment, 'environments')),
+    text('model', ([, runs]: Line) => either(runs, ({ model }) => model, 'models')),
+    number('iterations', (line: Line) => own(line, ({ manifest: { iterations: i } }) => `${i.done}/${i.of}`)),
+    number('observed', (line: Line) => own(line, ({ observed }) => observed), { format: formatReturn }),
+    number('confirmed', (line: Line) => own(line, resultOfLine), { format: formatReturn }),
+    text('started (UTC)', ([, [first]]: Line) => started(first!.manifest)),
+    ...(hasTags ? [text('tags', (line: Line) => own(line, ({ labels }) => labels.tags.join(' ')))] : []),
+  ];
+  return terminalTable(lines, columns, width);
+}
+
+function statusText({ manifest: { reason }, status }: RunSummary): string {
+  return status === 'failed' && reason?.kind === 'no-proposals' ? `${status}: 0 proposals accepted` : status;
+}
+
+const started = ({ created }: RunSummary['manifest']) => created.slice(0, 16).replace('T', ' ');
+
+export interface Labels {
+  /** Sorted, without duplicates. */
+  readonly tags: readonly string[];
+  readonly note?: string | undefined;
+}
+
+export const labelsFile = 'labels.json';
+
+const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag has no space, comma or equals sign');
+
+const labelsShape = z.strictObject({
+  tags: z.array(tag).default([]),
+  note: z.string().min(1).optional(),
+});
+
+const none: Labels = { tags: [] };
+
+/** The labels of a run or training; empty if the file is damaged. */
+export const readLabels = (path: string): Labels => unlessRefused(() => soundLabels(path)) ?? none;
+
+/** @throws UserError if the file is damaged */
+function soundLabels(path: string): Labels {
+  const file = join(path, labelsFile);
+  return existsSync(file) ? checkedValue(labelsShape, readOwnJson(file), file) : none;
+}
+
+/**
+ * Changes the labels of a run or training under a lease.
+ * @returns the new labels
+ * @throws UserError for an invalid tag or a damaged file
+ */
+export function changeLabels(path: string, change: (labels: Labels) => Labels): Promise<Labels> {
+  const file = join(path, labelsFile);
+  return underLease(`${file}.lease`, () => {
+    const { note, tags } = change(soundLabels(path));
+    const labels = {
+      tags: [...new Set(tags.map(checkedTag))].toSorted(),
+      ...(note !== undefined && note !== '' && { note }),
+    };
+    if (labels.tags.length === 0 && labels.note === undefined) rmSync(file, { force: true });
+    else replaceFile(file, `${JSON.stringify(labels, null, 2)}\n`);
+    return labels;
+  });
+}
+
+function checkedTag(text: string): string {
+  const { error } = tag.safeParse(text);
+  if (error === undefined) return text;
+  throw new UserError({ field: 'tags', value: text, message: error.issues[0]!.message });
+}

@@ -1,0 +1,294 @@
+/**
+ * Resolves names given on a command line: a path, `latest`, a number of `policyloop list`, the beginning of a
+ * name, a directory of runs, or a pattern. Every command uses this.
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { nearest, UserError } from '../../base/errors.js';
+import { foldersMatching, isPattern } from '../../storage/files.js';
+import { holderOf, runsBelow } from '../finder.js';
+import { groupFile, noRun, runFiles } from '../reader.js';
+import { isTraining, trainingFiles } from '../training-files.js';
+import {
+  isRun,
+  linesOf,
+  listRuns,
+  type RunPlaces,
+  trainingFolders,
+  trainingLines,
+  trainingPaths,
+} from './listing.js';
+
+/** `folder`: a study, a collection, or any other directory of runs. */
+type Kind = 'run' | 'repeats' | 'folder' | 'training';
+
+export interface Named {
+  readonly kind: Kind;
+  readonly path: string;
+}
+
+/**
+ * Path of the one run or group of repeats with this name.
+ * @throws UserError with the candidates if there is none, or several
+ */
+export const findRun = (name: string, places: RunPlaces): string =>
+  findNamed(name, places, ['run', 'repeats']).path;
+
+/** Path of the training with this name; undefined if there is none or it is a run. */
+export function findTraining(name: string, places: RunPlaces): string | undefined {
+  const found = meant(name, places, isOneOf(['run', 'repeats', 'training']));
+  return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
+}
+
+/**
+ * The one item of these kinds with this name.
+ * @throws UserError with the candidates if there is none, or several
+ */
+export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
+  const found = meant(name, places, isOneOf(kinds));
+  if (found.length === 1) return found[0]!;
+  if (found.length > 1) throw ambiguous(name, found, places);
+  const [holder] = meant(name, places, isOneOf(['folder', 'repeats']));
+  if (holder !== undefined) {
+    const inside = runsBelow(holder.path).map((path): Named => ({ kind: 'run', path }));
+    throw holder.kind === 'folder' ? ambiguous(name, inside, places) : noRun(holder.path);
+  }
+  const there = pathsOf(name, places).find((path) => existsSync(path));
+  throw there === undefined ? unknown(name, places) : noRun(there);
+}
+
+const isOneOf =
+  (kinds: readonly Kind[]) =>
+  ({ kind }: Named): boolean =>
+    kinds.includes(kind);
+
+/**
+ * Paths of the runs with these names, without duplicates, in the given order.
+ * @throws UserError if a name matches no run or begins several names
+ */
+export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
+  findEach(names, places, ['run', 'repeats', 'folder']);
+
+/**
+ * The same, including trainings.
+ * @param isWhole whether a directory of runs stands for itself rather than for its runs
+ */
+export const findPlayed = (
+  names: readonly string[],
+  places: RunPlaces,
+  isWhole: (path: string) => boolean,
+): readonly string[] => findEach(names, places, ['run', 'repeats', 'folder', 'training'], isWhole);
+
+function findEach(
+  names: readonly string[],
+  places: RunPlaces,
+  kinds: readonly Kind[],
+  isWhole: (path: string) => boolean = () => false,
+): readonly string[] {
+  const found = names.flatMap((name) => runsMeant(name, places, kinds, isWhole));
+  return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
+}
+
+function runsMeant(
+  name: string,
+  places: RunPlaces,
+  kinds: readonly Kind[],
+  isWhole: (path: string) => boolean,
+): readonly string[] {
+  const found = meant(name, places, isOneOf(kinds));
+  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  const runs = found.flatMap(({ kind, path }) =>
+    kind === 'training' || isWhole(path) ? [path] : runsBelow(path),
+  );
+  if (runs.length > 0) return runs;
+  if (isPattern(name)) throw nothing(name, 'no run matches this pattern', places);
+  const isThere = pathsOf(name, places).some((path) => existsSync(path));
+  throw nothing(
+    name,
+    isThere ? 'this directory holds no run' : 'there is no such run or directory of runs',
+    places,
+  );
+}
+
+/**
+ * Paths of the runs, directories of runs and trainings that match a name or pattern.
+ * @throws UserError with the candidates if there is none, or a name begins several
+ */
+export function findAll(name: string, places: RunPlaces): readonly string[] {
+  const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
+  const holdsAll = (path: string) => whole.some((folder) => `${folder}/`.startsWith(`${path}/`));
+  const found = meant(name, places, ({ path }) => !holdsAll(path));
+  if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
+  if (found.length === 0) throw unknown(name, places);
+  return outermost(found).map(({ path }) => path);
+}
+
+/** Everything that a name can mean: several items for a pattern or an ambiguous beginning. */
+function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
+  const isWanted = (found: Named | undefined): found is Named => {
+    if (found === undefined || !wanted(found)) return false;
+    requireInside(found.path, places);
+    return true;
+  };
+  const paths = pathsOf(name, places);
+  if (isPattern(name)) {
+    return (
+      rootsOf(name, places)
+        .map((root) => foldersMatching(name, root).toSorted().map(namedAt).filter(isWanted))
+        .find((found) => found.length > 0) ?? []
+    );
+  }
+  const exact = paths.map(namedAt).find(isWanted);
+  if (exact !== undefined) return [exact];
+  // An existing path is meant even if it holds something else.
+  if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
+  if (existsSync(paths.at(-1)!)) return [];
+  if (name === 'latest') return newestRun(places).filter(isWanted);
+  if (/^[1-9]\d*$/.test(name)) return numbered(Number(name), places).filter(isWanted);
+  return beginningWith(name, allNamed(places).filter(isWanted), places);
+}
+
+/** @throws UserError for a link that leads out of a folder of runs */
+function requireInside(path: string, places: RunPlaces): void {
+  const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
+    isBelow(path, one),
+  );
+  if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
+  throw leadsOut(path, folder, `name where it leads: ${realpathSync(path)}`);
+}
+
+/**
+ * For names given by a client: they must lie below the working directory or a folder of runs.
+ * @throws UserError for a link out of these
+ */
+export function requireWithin(name: string, places: RunPlaces): void {
+  const roots = [places.cwd, resolve(places.cwd, places.runsDir), ...trainingFolders(places)]
+    .filter((folder) => existsSync(folder))
+    .map((folder) => realpathSync(folder));
+  const paths = isPattern(name)
+    ? rootsOf(name, places).flatMap((root) => foldersMatching(name, root))
+    : pathsOf(name, places);
+  for (const path of paths.filter((one) => existsSync(one))) {
+    const real = realpathSync(path);
+    if (!roots.some((root) => isBelow(real, root) || real === root))
+      throw leadsOut(name, 'the working directory', 'name something that lies below it');
+  }
+}
+
+const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
+
+const leadsOut = (value: string, folder: string, remedy: string) =>
+  new UserError({ value, message: `is a link that leads out of ${folder}`, remedy });
+
+const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
+  isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
+
+/** Candidate paths for a name; a training's is also looked for below `tuned`. */
+function pathsOf(name: string, places: RunPlaces): readonly string[] {
+  if (isAbsolute(name)) return [name];
+  const root = resolve(places.cwd, places.runsDir);
+  const folders = [places.cwd, ...trainingFolders(places).filter((folder) => folder !== root), root];
+  return folders.map((folder) => resolve(folder, name));
+}
+
+function namedAt(path: string): Named | undefined {
+  if (existsSync(join(path, runFiles.manifest))) return { kind: 'run', path };
+  if (existsSync(join(path, groupFile))) return { kind: 'repeats', path };
+  if (isTraining(path)) return { kind: 'training', path };
+  const around = dirname(path);
+  const isResult = existsSync(join(path, trainingFiles.about)) && isTraining(around);
+  if (isResult) return { kind: 'training', path: around };
+  return runsBelow(path).length > 0 ? { kind: 'folder', path } : undefined;
+}
+
+function newestRun({ cwd, runsDir }: RunPlaces): readonly Named[] {
+  const newest = listRuns(resolve(cwd, runsDir)).runs.at(-1);
+  return newest === undefined ? [] : [{ kind: 'run', path: newest.path }];
+}
+
+function numbered(line: number, places: RunPlaces): readonly Named[] {
+  const root = resolve(places.cwd, places.runsDir);
+  const lines = linesOf(listRuns(root).runs, root);
+  const run = lines[line - 1];
+  if (run !== undefined)
+    return [
+      isRun(run) ? { kind: 'run', path: run[1][0]!.path } : { kind: 'folder', path: join(root, run[0]) },
+    ];
+  const training = trainingLines(places).trainings[line - 1 - lines.length];
+  return training === undefined ? [] : [{ kind: 'training', path: training.path }];
+}
+
+/** Everything with a name: runs, their directories, and trainings. */
+function allNamed(places: RunPlaces): readonly Named[] {
+  const root = resolve(places.cwd, places.runsDir);
+  const runs = runsBelow(root);
+  const around = new Set(runs.map(dirname).filter((folder) => existsSync(join(folder, groupFile))));
+  const holders = new Set(runs.flatMap((path) => holderOf(relative(root, path), root) ?? []));
+  return [
+    ...[...holders].map((name): Named => ({ kind: 'folder', path: join(root, name) })),
+    ...[...around].map((path): Named => ({ kind: 'repeats', path })),
+    ...runs.map((path): Named => ({ kind: 'run', path })),
+    ...trainingPaths(places).map((path): Named => ({ kind: 'training', path })),
+  ];
+}
+
+/** Completions for a shell: every name, and `latest`. */
+export const runNames = (places: RunPlaces): readonly string[] => [
+  'latest',
+  ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
+];
+
+/** Items whose name, or its last part, begins like this; a directory stands for its contents. */
+function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
+  if (start === '') return [];
+  const begun = all.filter(
+    ({ path }) => nameOf(path, places).startsWith(start) || basename(path).startsWith(start),
+  );
+  const whole = begun.filter(({ path }) => basename(path) === start);
+  const found = whole.length > 0 ? whole : begun;
+  return outermost(found);
+}
+
+/** Removes items inside other items. */
+function outermost(found: readonly Named[]): readonly Named[] {
+  const paths = new Set(found.map(({ path }) => path));
+  const isHeld = (path: string): boolean =>
+    dirname(path) !== path && (paths.has(dirname(path)) || isHeld(dirname(path)));
+  return found.filter(({ path }) => !isHeld(path));
+}
+
+/** Path below the runs directory or the folder of trainings; otherwise relative to the working directory. */
+function nameOf(path: string, places: RunPlaces): string {
+  const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
+  const around = folders.find((folder) => path.startsWith(`${folder}/`));
+  return around === undefined ? path : relative(around, path);
+}
+
+/** Maximum number of candidates to name. */
+const mostCandidates = 12;
+
+function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {
+  const names = found.map(({ path }) => nameOf(path, places));
+  const more = names.length > mostCandidates ? [`and ${names.length - mostCandidates} more`] : [];
+  return new UserError({
+    field: 'run',
+    message: `${isPattern(name) ? 'this pattern fits' : 'this could be'} ${found.length} of them; name one`,
+    value: name,
+    alternatives: [...names.slice(0, mostCandidates), ...more],
+  });
+}
+
+const unknown = (name: string, places: RunPlaces) => nothing(name, 'there is no such run', places, 'run');
+
+function nothing(name: string, message: string, places: RunPlaces, field = 'runs'): UserError {
+  const names = allNamed(places).map(({ path }) => nameOf(path, places));
+  const near = nearest(name, names);
+  const shown = near === undefined ? names : [near, ...names.filter((other) => other !== near)];
+  return new UserError({
+    field,
+    message,
+    value: name,
+    ...(shown.length > 0 && { alternatives: shown.slice(0, mostCandidates) }),
+    remedy: 'policyloop list shows the runs there are',
+  });
+}

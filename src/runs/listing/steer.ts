@@ -1,0 +1,266 @@
+/** Sends commands to processes that play runs (pause, resume, stop, set) and reports the results. */
+import { closeSync, existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CommandContext, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { longestLine } from '../../storage/json-lines.js';
+import { isLocked } from '../../storage/lock.js';
+import { openRegularFile, readBytes } from '../../storage/regular-file.js';
+import { jobsAsked, planAt } from '../finder.js';
+import { type RunStatus, runFiles } from '../reader.js';
+import {
+  askOf,
+  type Controlled,
+  controlledText,
+  type LoggedControl,
+  notPlayed,
+  type SteeringRequest,
+} from '../requests.js';
+import { summaryOf } from '../summary.js';
+import { readTraining } from '../training/trainings.js';
+import { isTraining, trainingFiles } from '../training-files.js';
+import { findPlayed } from './names.js';
+
+export interface Steered {
+  /** Path of the run. */
+  readonly run: string;
+  readonly action: Controlled['action'];
+  /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended first. */
+  readonly outcome: 'done' | 'asked' | 'ended';
+  /** What the run logged. */
+  readonly event?: LoggedControl;
+  /** Status of the run afterwards. */
+  readonly status: RunStatus;
+}
+
+const isLive = (status: RunStatus) => status === 'running' || status === 'paused';
+
+/** What a process may hold: a run, a play, a training, or a plan. */
+interface Played {
+  readonly kind: 'run' | 'play' | 'training' | 'plan';
+  readonly status: RunStatus;
+  /** The log in which executed commands appear. */
+  readonly events: string;
+  /** Unit of progress, if not iterations. */
+  readonly unit?: 'step' | 'update';
+}
+
+function playedAt(path: string): Played {
+  if (isTraining(path)) {
+    const { status, unit } = readTraining(path);
+    return { kind: 'training', status, unit, events: join(path, trainingFiles.metrics) };
+  }
+  if (!existsSync(join(path, runFiles.manifest))) {
+    const plan = planAt(path);
+    if (plan !== undefined)
+      return { kind: 'plan', status: isLocked(plan.lock) ? 'running' : 'interrupted', events: plan.changes };
+  }
+  const { manifest, status } = summaryOf(path);
+  const kind = manifest.play === undefined ? 'run' : 'play';
+  return { kind, status, events: join(path, runFiles.events) };
+}
+
+/** A paused process polls several times a second, so it answers within this time. */
+export const secondsToAnswer = 10;
+
+/** Whether it is an experiment, which `set` can change. */
+export const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
+
+/** Whether a process plays the plan in a directory. */
+export function isPlayedPlan(path: string): boolean {
+  const plan = planAt(path);
+  return plan !== undefined && isLocked(plan.lock);
+}
+
+/** @throws UserError if a process plays it without being paused */
+export function requirePaused(path: string): void {
+  const { kind, status } = playedAt(path);
+  if (status === 'paused') return;
+  const change = kind === 'run' ? `; policyloop set ${path} key=value changes it while it goes` : '';
+  throw new UserError({
+    ...{ field: 'run', value: path, message: `a process is playing this ${kind}` },
+    remedy: `policyloop stop ${path} ends that${change}`,
+  });
+}
+
+export const playedOf = (paths: readonly string[]): readonly string[] =>
+  paths.filter((path) => isLive(playedAt(path).status));
+
+/**
+ * Sends a command to the process that plays the run at `path` and waits up to `seconds` until it is executed.
+ * @throws UserError if no process plays it
+ */
+export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
+  const { events, kind, status, unit } = playedAt(path);
+  if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status));
+  if (request.action === 'set' && kind !== 'run' && kind !== 'plan')
+    throw new UserError({
+      ...{ field: 'run', value: path, message: `nothing of a ${kind} can change while it goes on` },
+      remedy: 'policyloop stop ends it, so that it can go on with other settings, where these may change',
+    });
+  const from = lstatSync(events, { throwIfNoEntry: false })?.size ?? 0;
+  const number = askOf(path, request);
+  const told = { run: path, action: request.action };
+  for (let tries = Math.max(1, Math.ceil(10 * seconds)); tries > 0; tries--) {
+    await delay(100);
+    const event = controlledIn(events, from, unit).find((one) => one.request === number);
+    const { status: now } = playedAt(path);
+    if (event !== undefined && (isSettled(request, now) || tries === 1))
+      return { ...told, outcome: 'done', event, status: now };
+    if (!isLive(now)) return { ...told, outcome: 'ended', status: now };
+  }
+  return { ...told, outcome: 'asked', status: playedAt(path).status };
+}
+
+/** Whether the status already reflects the command; the log is written first. */
+const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
+  action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
+
+function remedyFor(path: string, request: SteeringRequest, status: RunStatus): string {
+  if (request.action === 'set')
+    return `policyloop resume ${path} ${request.overrides.join(' ')} goes on with it`;
+  return status === 'completed' ? 'it has come to its end' : `policyloop resume ${path} goes on with it`;
+}
+
+/** Commands logged after a byte of the events. */
+function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
+  if (!existsSync(file)) return [];
+  const { descriptor, size } = openRegularFile(file, 'refuse');
+  let bytes: Buffer;
+  try {
+    bytes = readBytes(descriptor, from, Math.min(Math.max(0, size - from), longestLine));
+  } finally {
+    closeSync(descriptor);
+  }
+  const lines = bytes.toString('utf8').split('\n').slice(0, -1);
+  return lines.flatMap((line) => {
+    if (!line.includes('"kind":"controlled"')) return [];
+    // Trainings count in steps.
+    const { step, ...event } = JSON.parse(line) as LoggedControl & { readonly step?: number };
+    return [step === undefined ? event : { ...event, iteration: step, unit: unit ?? 'step' }];
+  });
+}
+
+const expected = {
+  pause: 'pauses when its iteration is done',
+  resume: 'goes on in a moment',
+  stop: 'ends when the calls under way are answered',
+  set: 'changes when its iteration is done',
+} as const;
+
+/** Example: `buffers/cartpole  paused after iteration 12`. */
+export function steeredText({ action, event, outcome, run, status }: Steered, cwd: string): string {
+  const name = shownPath(run, cwd);
+  if (outcome === 'ended') return `${name}  came to its end before (${status})`;
+  if (event === undefined) return `${name}  asked: it ${expected[action]}`;
+  const isRefused = event.changes?.length === 0;
+  return `${name}  ${isRefused ? 'nothing changed' : controlledText(event)}`;
+}
+
+interface SteerArguments {
+  readonly runs: readonly string[];
+  readonly runsDir: string;
+  readonly wait: number;
+  readonly json: boolean;
+}
+
+/**
+ * @param check throws if a run can't execute the command
+ * @throws UserError if no process plays any of the runs
+ */
+export async function steerRuns(
+  { json, runs, runsDir, wait }: SteerArguments,
+  request: SteeringRequest,
+  { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
+  check: (path: string) => void = () => undefined,
+): Promise<number> {
+  if (!(wait >= 0)) throw new UserError({ field: '--wait', value: wait, message: 'give seconds, 0 or more' });
+  // Commands for single runs go to the runs of a plan, not to the process that plays the plan.
+  const found = findPlayed(runs, { cwd, runsDir }, isOfPlans(request) ? isPlayedPlan : () => false);
+  if (request.action === 'set') requirePlans(request.overrides, found);
+  const live = playedOf(found);
+  // If several are named, those without a process are skipped.
+  const asked = found.length === 1 ? found : live;
+  if (asked.length === 0)
+    throw new UserError({
+      ...{ field: 'run', value: runs.join(' '), message: 'no process plays any of these runs' },
+      remedy: 'policyloop list status=running shows those that are played',
+    });
+  for (const path of live) if (isPlainRun(path)) check(path);
+  const steered = await Promise.all(asked.map((path) => steer(path, request, wait)));
+  const shown: readonly Steered[] = steered.map((one) => ({ ...one, run: shownPath(one.run, cwd) }));
+  print(json ? JSON.stringify(shown) : steered.map((one) => steeredText(one, cwd)).join('\n'));
+  return 0;
+}
+
+/** Whether the command is for processes that play plans. */
+const isOfPlans = (request: SteeringRequest): boolean =>
+  request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
+
+/**
+ * @throws UserError if `jobs` is invalid, combined with other settings, or sent to something other than a
+ * plan
+ */
+function requirePlans(overrides: readonly string[], found: readonly string[]): void {
+  const jobs = jobsAsked(overrides);
+  if (jobs === undefined) return;
+  const field = { field: 'jobs', value: overrides.join(' ') };
+  if (jobs === 'wrong')
+    throw new UserError({
+      ...field,
+      message: 'is asked for alone, as a count from 1 to 9999',
+      remedy: 'jobs=4; what else changes is a setting of runs, by a command of its own',
+    });
+  const other = found.find((path) => !isPlayedPlan(path));
+  if (other === undefined) return;
+  throw new UserError({
+    ...field,
+    message: `nobody plays several runs in ${other}`,
+    remedy:
+      'name the directory of repeats, controls, a sweep, an evaluation or a collection that is being played',
+  });
+}
+
+/** Resumes a paused process. @returns the exit code @throws UserError if it isn't paused */
+export async function goOn(
+  path: string,
+  json: boolean,
+  { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
+): Promise<number> {
+  requirePaused(path);
+  const steered = await steer(path, { action: 'resume' }, secondsToAnswer);
+  const shown: Steered = { ...steered, run: shownPath(path, cwd) };
+  print(json ? JSON.stringify(shown) : steeredText(steered, cwd));
+  return 0;
+}
+
+/**
+ * Resumes a paused training.
+ * @returns the exit code
+ * @throws UserError if no process holds it: only its own command can resume it
+ */
+export async function goOnTraining(
+  path: string,
+  { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },
+  context: Pick<CommandContext, 'cwd' | 'print'>,
+): Promise<number> {
+  const { command, status } = readTraining(path);
+  if (status !== 'running' && status !== 'paused')
+    throw new UserError({
+      ...{ field: 'run', value: path, message: `no process holds this training: it is ${status}` },
+      remedy: `${command ?? 'the command that began it'} goes on with it`,
+    });
+  refuseChanges(overrides);
+  return goOn(path, json, context);
+}
+
+/** @throws UserError for settings, which only runs accept while running */
+export function refuseChanges(overrides: readonly string[]): void {
+  if (overrides.length === 0) return;
+  throw new UserError({
+    ...{ field: 'overrides', value: overrides.join(' ') },
+    message: 'nothing of it can change while a process holds it',
+    remedy: 'leave them out, or stop it first',
+  });
+}

@@ -1,0 +1,195 @@
+/**
+ * Commands to the process that plays a run (`control.jsonl`, which exists only while it runs), and the
+ * question that it asks a person.
+ */
+import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../base/errors.js';
+import { longestRemark } from '../prompting/context/feedback.js';
+import { readOwnJson, replaceFile } from '../storage/files.js';
+import { jsonIn } from '../storage/json-depth.js';
+import { eachLine, withPath } from '../storage/json-lines.js';
+import { isLocked, lockRun } from '../storage/lock.js';
+import { readOwnText } from '../storage/regular-file.js';
+import type { RunEvent } from './events.js';
+import { runFiles } from './reader.js';
+
+const requestShape = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('pause') }),
+  z.object({ action: z.literal('resume') }),
+  /** `now`: don't wait for calls in flight. */
+  z.object({ action: z.literal('stop'), now: z.boolean().default(false) }),
+  /** Answers the open question. */
+  z.object({
+    action: z.literal('answer'),
+    question: z.string().max(100),
+    rating: z.int().min(1).max(5).optional(),
+    remark: z.string().max(longestRemark).optional(),
+  }),
+  /** Each is `key=value`. */
+  z.object({ action: z.literal('set'), overrides: z.array(z.string()).min(1) }),
+]);
+
+export type ControlRequest = z.output<typeof requestShape>;
+/** Commands that change the course of a run; logged once executed. */
+export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
+
+const fileOf = (path: string) => join(path, 'control.jsonl');
+
+/** Sends a command to the process that plays the run at `path`. @returns the number of the request */
+export function askOf(path: string, request: ControlRequest): number {
+  const file = fileOf(path);
+  try {
+    appendFileSync(file, `${JSON.stringify(request)}\n`);
+  } catch (error) {
+    throw withPath(error, file);
+  }
+  return [...eachLine(file)].length;
+}
+
+/** The requests to one process, in order. */
+export class Requests {
+  readonly #file: string;
+  #size = 0;
+  #read = 0;
+
+  /** @param path of the run or the plan */
+  constructor(path: string) {
+    this.#file = fileOf(path);
+  }
+
+  /** New requests with their numbers; undefined for an invalid line. */
+  next(): readonly { readonly number: number; readonly request: ControlRequest | undefined }[] {
+    const size = lstatSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+    if (size === this.#size) return [];
+    this.#size = size;
+    const requests = [...eachLine(this.#file)].map(({ bytes }) => parsed(bytes.toString('utf8')));
+    const from = this.#read;
+    this.#read = requests.length;
+    return requests.slice(from).map((request, i) => ({ number: from + i + 1, request }));
+  }
+
+  clear(): void {
+    if (existsSync(this.#file)) rmSync(this.#file, { force: true });
+    this.#size = 0;
+    this.#read = 0;
+  }
+}
+
+/** Polls for requests until the returned function is called. Errors are ignored: the run reports problems with its directory. */
+export function watchRequests(look: () => void): () => void {
+  const timer = setInterval(() => {
+    try {
+      look();
+    } catch {}
+  }, pollMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** Polling interval. */
+export const pollMs = 250;
+
+const parsed = (line: string): ControlRequest | undefined => requestShape.safeParse(jsonIn(line)).data;
+
+/** Examples: `stop`, `set limits.calls=500`. */
+export const requestText = (request: ControlRequest): string =>
+  request.action === 'set' ? `set ${request.overrides.join(' ')}` : request.action;
+
+export type Controlled = Extract<RunEvent, { kind: 'controlled' }>;
+
+/** As logged; `time` is ISO 8601. */
+export type LoggedControl = Controlled & { readonly time: string };
+
+export function controlledText({ action, changes = [], iteration, ...event }: Controlled): string {
+  const unit = event.unit ?? 'iteration';
+  const when = iteration === 0 ? `before ${unit} 1` : `after ${unit} ${iteration}`;
+  switch (action) {
+    case 'pause':
+      return `paused ${when}`;
+    case 'resume':
+      return `went on ${when}`;
+    case 'stop':
+      return `told to stop ${when}`;
+    case 'set': {
+      const shown = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
+      const each = changes.map(({ key, now, was }) => `${key} ${shown(was)} → ${shown(now)}`);
+      return `changed ${when}: ${each.join(', ')}`;
+    }
+  }
+}
+
+export const notPlayed = (path: string, status: string, remedy: string): UserError =>
+  new UserError({
+    ...{ field: 'run', value: path, message: `no process plays this run: it is ${status}` },
+    remedy,
+  });
+
+const questionShape = z.object({
+  /** Identifies the question within its run. */
+  question: z.string().max(100),
+  /** Text to show. */
+  text: z.string().max(20_000),
+  /** File name of the picture, if there is one. */
+  picture: z
+    .string()
+    .regex(/^feedback-\d{4,}\.gif$/)
+    .nullable(),
+  /** The asking process, as named in the run's lock: a killed one may have left its question. */
+  by: z.string(),
+});
+
+export type OpenQuestion = Omit<z.output<typeof questionShape>, 'by'>;
+
+export const questionFile = (run: string): string => join(run, 'question.json');
+
+const ownerOf = (run: string) => readOwnText(join(run, runFiles.lock)).trim();
+
+export const openQuestion = (run: string, question: OpenQuestion): void =>
+  replaceFile(questionFile(run), JSON.stringify({ ...question, by: ownerOf(run) }));
+
+export const closeQuestion = (run: string): void => rmSync(questionFile(run), { force: true });
+
+/** The question that the run waits for; undefined if there is none or no process plays the run. */
+export function readQuestion(run: string): OpenQuestion | undefined {
+  if (!isLocked(join(run, runFiles.lock))) return undefined;
+  try {
+    const { data } = questionShape.safeParse(readOwnJson(questionFile(run)));
+    return data?.by === ownerOf(run) ? data : undefined;
+  } catch (error) {
+    // It may be gone or incomplete.
+    if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
+    throw error;
+  }
+}
+
+/** Marks a directory that a live view shows. */
+const viewLock = '.view.lock';
+
+/** Number of parent folders in which a view may be open. */
+const mostAbove = 6;
+
+/** Whether a live view shows the run at `path`, or will once it begins. */
+export function isViewed(path: string): boolean {
+  let folder = resolve(path);
+  for (let i = 0; i <= mostAbove; i++) {
+    if (isLocked(join(folder, viewLock))) return true;
+    folder = dirname(folder);
+  }
+  return false;
+}
+
+/**
+ * Marks a directory as shown by a view.
+ * @returns a function that removes the mark; undefined if the directory is missing, read-only or already
+ * marked
+ */
+export function markViewed(directory: string): (() => void) | undefined {
+  if (!existsSync(directory)) return undefined;
+  try {
+    return lockRun(join(directory, viewLock));
+  } catch (error) {
+    if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
+    throw error;
+  }
+}

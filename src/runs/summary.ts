@@ -1,0 +1,270 @@
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import { append } from '../base/append.js';
+import { shownPath } from '../base/context.js';
+import {
+  apart,
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatInterval,
+  formatReturn,
+  plural,
+} from '../format/numbers.js';
+import { estimate, number, terminalTable } from '../format/table.js';
+import type { ParameterSpec } from '../policies/policy.js';
+import { formatParameters } from '../prompting/notation/grammar.js';
+import type { RacingTotals } from '../rollout/replay-buffer.js';
+import { type Interval, unbounded } from '../statistics/bootstrap.js';
+import { summarize } from '../statistics/paired.js';
+import { type Cap, numbersAfter, type Stage, type UsageTotals } from './calls.js';
+import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
+import type { Manifest } from './manifest.js';
+import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
+
+/** The result of a run, read from its manifest alone. */
+export interface RunSummary {
+  readonly path: string;
+  readonly manifest: Manifest;
+  /** Current status: a run that no process holds has crashed. */
+  readonly status: RunStatus;
+  /** Why it ended, in words. */
+  readonly ended: string;
+  /** True if it ended before its last iteration, at a target or a limit. */
+  readonly stoppedEarly: boolean;
+  /** The figure by which a run is judged. */
+  readonly confirmed: Confirmation | null;
+  /** Highest observed mean return, which is selected on noise. */
+  readonly observed: number | null;
+  /** Prompt and completion tokens of all calls. */
+  readonly tokens: number;
+}
+
+/** @throws UserError if `path` holds no run, or its manifest is damaged */
+export function summaryOf(path: string, manifest = readManifest(path)): RunSummary {
+  const status = statusOf(path, manifest);
+  const { best, confirmations, reason, usage } = manifest;
+  return {
+    path,
+    manifest,
+    status,
+    ended: describeReason({ status, ...(reason && { reason }) }).trim(),
+    stoppedEarly:
+      reason?.kind === 'no-proposals'
+        ? reason.limit !== undefined
+        : status === 'completed' && reason?.kind !== 'iterations',
+    confirmed: finalConfirmation(confirmations) ?? null,
+    observed: best?.return ?? null,
+    tokens: usage.promptTokens + usage.completionTokens,
+  };
+}
+
+/** The last line of `--json`. */
+export interface RunResult {
+  /** Path of the run directory. */
+  readonly run: string;
+  readonly status: RunStatus;
+  /** Why it ended. */
+  readonly reason?: StopReason;
+  /** Complete iterations. */
+  readonly iterations: number;
+  /** The highest observed mean return, which is selected on noise; see `confirmed`. */
+  readonly best: NonNullable<Manifest['best']> | null;
+  /** The best candidate measured on fresh seeds. */
+  readonly confirmed: Confirmation | null;
+  /** Savings of racing, at the end of the run. */
+  readonly racing?: RacingTotals;
+  readonly usage: UsageTotals;
+  /** Use of each limit. */
+  readonly caps?: readonly Cap[];
+  readonly report: string;
+}
+
+export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd: string): RunResult {
+  return {
+    run: shownPath(path, cwd),
+    status,
+    ...(manifest.reason && { reason: manifest.reason }),
+    iterations: manifest.iterations.done,
+    best: manifest.best ?? null,
+    confirmed,
+    ...(manifest.racing && { racing: manifest.racing }),
+    usage: manifest.usage,
+    ...(manifest.caps && { caps: manifest.caps }),
+    report: shownPath(join(path, runFiles.report), cwd),
+  };
+}
+
+export function describeResult(result: RunResult, spec: ParameterSpec): string {
+  const { best, confirmed, racing } = result;
+  const told = apart([best?.return, confirmed?.mean]);
+  const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
+  if (result.reason?.kind === 'no-proposals') lines.push(`because     ${result.reason.message}`);
+  if (best !== null) {
+    lines.push(`observed    ${told(best.return)}  best mean return, ${place(best)}`);
+  }
+  lines.push(
+    confirmed === null
+      ? 'confirmed   –  (not confirmed)'
+      : `confirmed   ${told(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+  );
+  const policy = confirmed ?? best;
+  if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
+  const { caps, usage } = result;
+  append(lines, [
+    `usage       ${formatUsage(usage)}`,
+    ...(caps ? [`limits      ${formatCaps(caps)}`] : []),
+    ...(usage.faults ? [`faults      ${formatFaults(usage.faults)}`] : []),
+    `run         ${result.run}`,
+    `report      ${result.report}`,
+  ]);
+  return lines.join('\n');
+}
+
+/** The table of repeats and their summary. @param range of an episode's return */
+export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
+  const summary = summarizeRepeats(results, range);
+  const lines = [
+    terminalTable(
+      results,
+      [
+        number('repeat', (result) => results.indexOf(result) + 1),
+        number('iterations', ({ iterations }) => iterations),
+        number('observed', ({ best }) => best?.return, { format: formatReturn }),
+        estimate(
+          'confirmed',
+          ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.ci95 },
+        ),
+      ],
+      width,
+    ),
+  ];
+  if (summary !== undefined) {
+    const spread = summary.ci95 && `, 95 % interval ${formatInterval(summary.ci95)}`;
+    lines.push(
+      `confirmed over ${summary.repeats} ${summary.repeats === 1 ? 'repeat' : 'repeats'}: mean ${formatReturn(summary.mean)}${spread ?? ''}, interquartile mean ${formatReturn(summary.iqm)}`,
+    );
+  }
+  return lines.join('\n');
+}
+
+/** Statistics of the confirmed means over repeats. */
+export interface RepeatsSummary {
+  readonly repeats: number;
+  readonly mean: number;
+  /** 95% interval of the mean; absent for a single repeat. */
+  readonly ci95?: Interval;
+  /** Interquartile mean. */
+  readonly iqm: number;
+}
+
+/** Undefined if none was confirmed. Intervals are clipped to `range`. */
+export function summarizeRepeats(
+  results: readonly Pick<RunResult, 'confirmed'>[],
+  range: Interval = unbounded,
+): RepeatsSummary | undefined {
+  const summary = summarize(
+    results.flatMap(({ confirmed }) => confirmed?.mean ?? []),
+    range,
+  );
+  if (summary === undefined) return undefined;
+  const { count, mean, meanInterval, iqm } = summary;
+  return { repeats: count, mean, ...(meanInterval && { ci95: meanInterval }), iqm };
+}
+
+export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {
+  const headline = headlineOf(end);
+  return end.reason?.kind === 'no-proposals' && headline !== end.status
+    ? `${headline}; first reason: ${end.reason.message}`
+    : headline;
+}
+
+export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
+  if (status === 'running' || status === 'paused' || status === 'crashed') return status;
+  switch (reason?.kind) {
+    case undefined:
+      return status;
+    case 'iterations':
+      return 'finished';
+    case 'target':
+      return `target ${reason.return} reached`;
+    case 'limit':
+      return `stopped at the limit of ${reason.limit}`;
+    case 'interrupted':
+      return 'interrupted';
+    case 'no-proposals':
+      return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped at the limit of ${reason.limit})`}`;
+    case 'model-error':
+      return `stopped, the model gave no answers (${reason.message})`;
+    case 'environment-error':
+      return `stopped, the environment failed: ${reason.message}\n `;
+  }
+}
+
+const place = ({ iteration, candidate }: { iteration: number; candidate: number }) =>
+  iteration === 0
+    ? `warm-up policy ${candidate + 1}`
+    : `iteration ${iteration}${candidate > 0 ? `, candidate ${candidate + 1}` : ''}`;
+
+const shorten = (text: string) => (text.length <= 300 ? text : `${text.slice(0, 299)}…`);
+
+/**
+ * Examples: `warm-up policy 4`, `iteration 12`, `iteration 12.3` (third candidate), `iteration 12, revised`.
+ */
+export function placeName(
+  place: { readonly iteration: number; readonly candidate: number; readonly purpose?: Stage },
+  config: { readonly candidates: number },
+): string {
+  if (place.iteration === 0) return `warm-up policy ${place.candidate + 1}`;
+  if (place.purpose === 'feedback') return `iteration ${place.iteration}, feedback`;
+  if (place.candidate >= numbersAfter(config.candidates).critic)
+    return `iteration ${place.iteration}, revised`;
+  return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
+}
+
+/** Example: `12 calls, 3 failed, 45.1k tokens in (80 % cached), 2.0k out, cost 0.0123`. */
+export function formatUsage(usage: UsageTotals): string {
+  const parts = [plural(usage.calls, 'call')];
+  if (usage.errors > 0) parts.push(`${usage.errors} failed`);
+  if (usage.retries > 0) parts.push(`${usage.retries} ${usage.retries === 1 ? 'retry' : 'retries'}`);
+  if (usage.promptTokens > 0) {
+    const cached = Math.round((100 * usage.cachedTokens) / usage.promptTokens);
+    parts.push(`${formatCompact(usage.promptTokens)} tokens in${cached > 0 ? ` (${cached} % cached)` : ''}`);
+  }
+  if (usage.completionTokens > 0) {
+    const reasoning = usage.reasoningTokens > 0 ? ` (${formatCompact(usage.reasoningTokens)} reasoning)` : '';
+    parts.push(`${formatCompact(usage.completionTokens)} out${reasoning}`);
+  }
+  if (usage.unreported !== undefined) {
+    parts.push(`about ${formatCompact(usage.unreported)} tokens that were not reported`);
+  }
+  if (usage.cost !== undefined) parts.push(`cost ${formatCost(usage.cost)}`);
+  return parts.join(', ');
+}
+
+/** Example: `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h 0 min`. */
+export function formatCaps(caps: readonly Cap[]): string {
+  return caps
+    .map(({ limit, used, cap }) => {
+      const amount = (value: number) =>
+        limit.endsWith('minutes') ? formatDuration(60_000 * value) : formatCompact(value);
+      return `${limit.replace('minutes', 'time')} ${amount(used)}/${amount(cap)}`;
+    })
+    .join(', ');
+}
+
+/** Example: `3 × rate-limit, 1 × cut`; most frequent first. */
+export function formatFaults(faults: Readonly<Record<string, number>>): string {
+  return Object.entries(faults)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([kind, count]) => `${count} × ${kind}`)
+    .join(', ');
+}
+
+/** Example: `31 of 96 evaluations cut short, 412 of 1920 episodes saved (about 18.2k steps)`. */
+export function racingText({ cut, episodes, evaluations, saved, savedSteps }: RacingTotals): string {
+  const steps = saved === 0 ? '' : ` (about ${formatCompact(savedSteps)} steps)`;
+  return `${formatCount(cut)} of ${plural(evaluations, 'evaluation')} cut short, ${formatCount(saved)} of ${plural(episodes, 'episode')} saved${steps}`;
+}

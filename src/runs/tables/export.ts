@@ -1,0 +1,211 @@
+/** Writes tables of runs as CSV or Parquet, and their curves as TensorBoard event files. */
+import { appendFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import { version } from '../../base/package.js';
+import { csvTable, forMachines } from '../../format/table.js';
+import { largest } from '../../statistics/descriptive.js';
+import { openDraft, writeWhole } from '../../storage/draft.js';
+import { makeDirectory } from '../../storage/files.js';
+import { eachLine } from '../../storage/json-lines.js';
+import { EventFile, type Scalars } from '../../storage/tensorboard.js';
+import type { ListedRun } from '../listing/listing.js';
+import { logsIn } from '../reader.js';
+import { type ColumnType, type Row, rowsOf, runRow, tables } from './rows.js';
+
+export const exportFormats = ['csv', 'parquet'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+const exported = ['runs', 'evaluations', 'episodes', 'calls'] as const;
+
+export interface ExportedTable {
+  readonly table: (typeof exported)[number];
+  readonly file: string;
+  readonly rows: number;
+}
+
+/** Writes one file per table into `directory`, replacing existing ones once complete. */
+export async function exportRuns(
+  runs: readonly ListedRun[],
+  format: ExportFormat,
+  directory: string,
+): Promise<readonly ExportedTable[]> {
+  makeDirectory(directory, '--out');
+  const written: ExportedTable[] = [];
+  for (const table of exported) {
+    const file = join(directory, `${table}.${format}`);
+    const rows = await writeWhole(file, async (draft) => {
+      const writer = format === 'csv' ? csvWriter(table, draft) : parquetWriter(table, draft);
+      let count = 0;
+      for (const run of runs) {
+        const own = table === 'runs' ? [runRow(run)] : [...rowsOf(table, run)];
+        count += own.length;
+        await writer.write(own);
+      }
+      await writer.finish();
+      return count;
+    });
+    written.push({ table, file, rows });
+  }
+  return written;
+}
+
+interface TableWriter {
+  write(rows: readonly Row[]): void | Promise<void>;
+  finish(): void | Promise<void>;
+}
+
+/** Lists become JSON. */
+const flat = (value: Row[string]): string | number | null =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
+
+function csvWriter(table: ExportedTable['table'], file: string): TableWriter {
+  const columns = tables[table].map(({ name }) => forMachines(name, (row: Row) => flat(row[name] ?? null)));
+  const header = csvTable<Row>([], columns);
+  writeFileSync(file, header);
+  return {
+    write: (rows) => appendFileSync(file, csvTable(rows, columns).slice(header.length)),
+    finish: () => undefined,
+  };
+}
+
+const parquetTypes: Readonly<Record<ColumnType, Partial<SchemaElement>>> = {
+  VARCHAR: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  TIMESTAMP: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  JSON: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  'DOUBLE[]': { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  'VARCHAR[]': { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  INTEGER: { type: 'INT32' },
+  BIGINT: { type: 'INT64' },
+  DOUBLE: { type: 'DOUBLE' },
+};
+
+function parquetWriter(table: ExportedTable['table'], file: string): TableWriter {
+  const columns = tables[table];
+  const writer = new ParquetWriter({
+    writer: fileWriter(file),
+    schema: [
+      { name: 'schema', num_children: columns.length },
+      ...columns.map(
+        ({ name, type }): SchemaElement => ({ name, ...parquetTypes[type], repetition_type: 'OPTIONAL' }),
+      ),
+    ],
+    createdBy: `policyloop ${version()}`,
+  });
+  const asStored = (value: Row[string], type: ColumnType) => {
+    const own = flat(value);
+    return type === 'BIGINT' && typeof own === 'number' ? BigInt(own) : own;
+  };
+  return {
+    write: async (rows) => {
+      if (rows.length === 0) return;
+      await writer.write({
+        columnData: columns.map(({ name, type }) => ({
+          name,
+          data: rows.map((row) => asStored(row[name] ?? null, type)),
+        })),
+      });
+    },
+    finish: async () => {
+      await writer.finish();
+    },
+  };
+}
+
+interface Point {
+  readonly kind: 'start' | 'evaluation' | 'iteration' | 'result';
+  /** The iteration. */
+  readonly step: number;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly values: Scalars;
+}
+
+export interface ExportedCurves {
+  readonly run: string;
+  readonly file: string;
+  readonly values: number;
+}
+
+/**
+ * Writes the curves of each run into a folder below `directory`, replacing earlier files.
+ * @returns the folders, and the number of values in each
+ */
+export function exportEventFiles(runs: readonly ListedRun[], directory: string): readonly ExportedCurves[] {
+  return runs.map((run) => {
+    const row = runRow(run);
+    const name = String(row.run);
+    const file = join(directory, name);
+    const draft = openDraft(join(file, 'events'));
+    try {
+      const events = new EventFile<Point>(draft.path, (point) => point.values);
+      let values = 0;
+      for (const point of pointsOf(run)) {
+        events.add(point);
+        values += Object.values(point.values).filter((value) => value !== undefined).length;
+      }
+      events.close();
+      const [made] = readdirSync(draft.path);
+      // TensorBoard would read files of an earlier export as the beginning.
+      const earlier = readdirSync(file).filter(
+        (old) => old.startsWith('events.out.tfevents.') && old !== made,
+      );
+      renameSync(join(draft.path, made!), join(file, made!));
+      for (const old of earlier) rmSync(join(file, old));
+      return { run: name, file, values };
+    } finally {
+      draft.discard();
+    }
+  });
+}
+
+const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
+
+/** Evaluations by iteration, at the time when it ended; the confirmed return is at the last iteration. */
+function* pointsOf(run: ListedRun): Generator<Point> {
+  const row = runRow(run);
+  const times = timesOf(run.path);
+  const began = String(row.started);
+  yield { kind: 'start', step: 0, time: began, values: {} };
+  let best: number | undefined;
+  let last = 0;
+  for (const [iteration, rows] of byIteration(run)) {
+    const scores = rows.flatMap(({ score }) => number(score) ?? []);
+    if (scores.length === 0) continue;
+    const highest = largest(scores);
+    best = best === undefined ? highest : Math.max(best, highest);
+    last = iteration;
+    const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+    const values = {
+      'return/best so far': best,
+      'return/best of iteration': highest,
+      'return/mean of iteration': mean,
+    };
+    yield { kind: 'iteration', step: iteration, time: times.get(iteration) ?? began, values };
+  }
+  const confirmed = number(row.confirmed);
+  if (confirmed === undefined) return;
+  const ends = { 'confirmed/low': number(row.confirmed_low), 'confirmed/high': number(row.confirmed_high) };
+  const time = times.get(last) ?? began;
+  yield { kind: 'result', step: last, time, values: { 'confirmed/mean': confirmed, ...ends } };
+}
+
+function byIteration(run: ListedRun) {
+  const all = new Map<number, { readonly score?: unknown }[]>();
+  for (const row of rowsOf('evaluations', run)) {
+    const iteration = number(row.iteration) ?? 0;
+    all.set(iteration, [...(all.get(iteration) ?? []), row]);
+  }
+  return all;
+}
+
+function timesOf(path: string): ReadonlyMap<number, string> {
+  const times = new Map<number, string>();
+  for (const { bytes } of eachLine(logsIn(path).events)) {
+    const line = bytes.toString('utf8');
+    if (!line.includes('"iteration-finished"')) continue;
+    const { iteration, time } = JSON.parse(line) as { readonly iteration: number; readonly time?: string };
+    if (time !== undefined) times.set(iteration, time);
+  }
+  return times;
+}

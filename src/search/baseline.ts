@@ -1,0 +1,74 @@
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { RandomGenerator } from '../random/generator.js';
+import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
+
+/** The parameters to search and the evaluations so far. */
+export interface Task {
+  readonly parameters: ParameterSpec;
+  /** Every evaluation that the memory holds, oldest first. Append-only. */
+  readonly history: readonly Evaluated[];
+  /** Number of leading `history` entries that precede the first proposal (warm-up, imported policies). */
+  readonly warmup: number;
+  /** Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up. */
+  readonly proposed?: number;
+  /** True if repeated evaluations of a point differ because each iteration has its own episodes. */
+  readonly noisy?: boolean;
+  /** True if others also propose, so that `history` may contain points far from this search's own. */
+  readonly shared?: boolean;
+}
+
+/** A baseline: a search algorithm that proposes in place of a language model. */
+export interface Baseline {
+  /** A pure function of its arguments, so that a resumed run proposes the same as an uninterrupted one. */
+  propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
+  /** Proposes an iteration's candidates jointly; absent if they are independent of each other. */
+  readonly proposeGroup?: (
+    task: Task,
+    randoms: readonly RandomGenerator[],
+  ) => Promise<readonly ParameterVector[]>;
+}
+
+/** Folds the history into a cached state; a call costs only new entries. Starts over if the history changes. */
+export function foldHistory<S>(
+  start: (task: Task) => S,
+  add: (state: S, evaluated: Evaluated, index: number) => void,
+): (task: Task) => S {
+  let last: { readonly task: Task; readonly state: S; readonly folded: readonly Evaluated[] } | undefined;
+  return (task) => {
+    const continues =
+      task.parameters === last?.task.parameters &&
+      task.warmup === last.task.warmup &&
+      last.folded.every((evaluated, i) => isSame(evaluated, task.history[i]));
+    const { state, folded } = continues ? last! : { state: start(task), folded: [] };
+    for (let i = folded.length; i < task.history.length; i++) add(state, task.history[i]!, i);
+    last = { task, state, folded: [...task.history] };
+    return state;
+  };
+}
+
+/** The keys of all evaluated points. */
+export const evaluatedKeys = (): ((task: Task) => ReadonlySet<string>) =>
+  foldHistory(
+    () => new Set<string>(),
+    (keys, { parameters }) => keys.add(vectorKey(parameters)),
+  );
+
+const isSame = (a: Evaluated, b: Evaluated | undefined) =>
+  a === b || (a.parameters === b?.parameters && a.score === b.score);
+
+/**
+ * The first sample that has not been evaluated: up to 40 near ones, with steps 10% wider each time from the tenth on,
+ * then up to 60 from anywhere; the last one if all were evaluated.
+ */
+export function sampleUnseen(
+  seen: ReadonlySet<string>,
+  near: (widening: number) => ParameterVector,
+  anywhere: () => ParameterVector,
+): ParameterVector {
+  let parameters: ParameterVector = [];
+  for (let tries = 0; tries < 100; tries++) {
+    parameters = tries < 40 ? near(1.1 ** Math.max(0, tries - 9)) : anywhere();
+    if (!seen.has(vectorKey(parameters))) break;
+  }
+  return parameters;
+}

@@ -1,0 +1,74 @@
+/** Baselines for a language model: searches that see only parameters and returns. */
+import type { z } from 'zod';
+import { UserError } from '../base/errors.js';
+import type { Baseline } from './baseline.js';
+import { createCmaEs } from './cma-es.js';
+import { createGp } from './gp.js';
+import { createGridSearch } from './grid-search.js';
+import { createHillClimb, createMix, createOnePlusOneEs, createRandomSearch } from './local-search.js';
+import {
+  cmaEsSchema,
+  gpSchema,
+  gridSchema,
+  hillClimbSchema,
+  mixSchema,
+  mixtureSchema,
+  onePlusOneEsSchema,
+  randomSchema,
+  teacherSchema,
+} from './settings.js';
+import { createTeacher } from './teacher.js';
+
+interface BaselineRecord {
+  /** The value of `model.provider`. */
+  readonly name: string;
+  readonly label: string;
+  /** The `model` section of a config. */
+  readonly schema: z.ZodType;
+  create(config: { readonly provider: string }): Baseline;
+}
+
+export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp' | 'grid';
+
+export const controls = [
+  { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
+  { name: 'hill-climb', label: 'hill climbing', schema: hillClimbSchema, create: createHillClimb },
+  { name: 'cma-es', label: 'CMA-ES', schema: cmaEsSchema, create: createCmaEs },
+  { name: 'one-plus-one-es', label: '(1+1)-ES', schema: onePlusOneEsSchema, create: createOnePlusOneEs },
+  { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
+  { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
+  { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
+] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
+
+/** Searches whose proposals serve as training data, not for comparison. `mixture` is the former name of `teacher`. */
+export const teachers = [
+  { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
+  { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
+] as const satisfies readonly BaselineRecord[];
+
+export const baselineNames: readonly BaselineName[] = controls.map(({ name }) => name);
+
+/** Finds a baseline or a teacher. */
+export const findBaseline = (provider: string): BaselineRecord | undefined =>
+  [...controls, ...teachers].find(({ name }) => name === provider);
+
+export const isBaseline = (name: string): name is BaselineName => controls.some((one) => one.name === name);
+
+/** @throws UserError if there is no such baseline */
+export function requireBaseline(field: string, name: string): BaselineName {
+  if (isBaseline(name)) return name;
+  throw new UserError({
+    field,
+    message: 'there is no such baseline',
+    value: name,
+    alternatives: [...baselineNames],
+  });
+}
+
+/** The study arm for a baseline with its default settings. */
+export const baselineArm = <Name extends BaselineName>(name: Name) => ({
+  name,
+  label: findBaseline(name)!.label,
+  provider: name,
+  overrides: [`model.provider=${name}`],
+});

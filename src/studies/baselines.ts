@@ -1,0 +1,157 @@
+/** Plays baselines on many tasks, with repeats, and tabulates their results. */
+import { join, resolve } from 'node:path';
+import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
+import { withoutOverrides } from '../base/overrides-apart.js';
+import { fitted } from '../format/width.js';
+import { baselineArm, requireBaseline } from '../search/baselines.js';
+import { replaceFile } from '../storage/files.js';
+import {
+  type BaselinesPlan,
+  type BaselinesResult,
+  type Budget,
+  baselinesCsv,
+  baselinesMarkdown,
+  baselinesOnTerminal,
+  baselinesResult,
+  runReader,
+} from './baselines-result.js';
+import { type ConfigHashes, hashOf, type PlayArguments, placeOf } from './plan.js';
+import { failureLines, isHandedOver, type Played, playPlan, tellProgress } from './play.js';
+import { studyOnSlurm } from './slurm.js';
+import { planStudy } from './study.js';
+
+interface BaselinesRequest extends Budget, PlayArguments {
+  /** Config files, and key=value overrides for all of them. */
+  readonly configs: readonly string[];
+  readonly controls: string;
+  /** First root seed; defaults to that of the first config. */
+  readonly seed?: number | undefined;
+  readonly repeats: number;
+  /** Directory of the study; defaults to one below `runsDir` derived from the configs. */
+  readonly out?: string | undefined;
+  readonly runsDir: string;
+  readonly slurm?: boolean | undefined;
+  readonly markdown?: string | undefined;
+  readonly csv?: string | undefined;
+}
+
+const resultFile = 'controls.json';
+
+/**
+ * Plays the remaining runs of the study and prints the table. Returns the exit code.
+ * @throws UserError for a config or an override that would invalidate the comparison, or the directory of another study
+ */
+export async function playBaselines(request: BaselinesRequest, context: CommandContext): Promise<number> {
+  const { candidates, episodes, iterations } = request;
+  const { plan, notes } = planBaselines(request, context.cwd);
+  const elsewhere = request.slurm === true ? studyOnSlurm(request.configs, context) : undefined;
+  for (const note of notes) context.note(note);
+  const place = placeOf(
+    {
+      ...{ kind: 'controls', key: 'configs', hashes: configHashes(plan), name: 'controls' },
+      changed: 'budget, config or first seed',
+    },
+    { cwd: context.cwd, out: request.out, runsDir: request.runsDir },
+  );
+  const { directory } = place;
+  const read = runReader(directory);
+  const played = await playPlan(plan, place, { ...request, elsewhere }, context, (failed) => {
+    const failures = failed.map(({ entry: { experiment, path: run }, message }) => ({
+      experiment,
+      run,
+      message,
+    }));
+    const result = baselinesResult(plan, {
+      budget: { iterations, candidates, episodes },
+      failures,
+      now: context.now(),
+      read,
+    });
+    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+    return result;
+  });
+  if (isHandedOver(played, request)) return tellProgress(played, directory, request, context);
+  report(played.result!, played, directory, request, context);
+  return exitCodeOf(played.status);
+}
+
+const reserved: Readonly<Record<string, string>> = {
+  iterations: 'use --iterations',
+  candidates: 'use --candidates',
+  'evaluation.episodes': 'use --episodes',
+  seed: 'use --seed',
+  repeats: 'use --repeats',
+  environment: 'the configs say it',
+  model: 'baselines use their defaults; name them with --controls',
+  'model.provider': 'name the baselines with --controls',
+  'model.sigma': 'baselines use their defaults here; policyloop run takes other settings',
+  'model.population': 'baselines use their defaults here; policyloop run takes other settings',
+};
+
+function planBaselines(request: BaselinesRequest, cwd: string) {
+  const { candidates, episodes, iterations } = request;
+  const same = [
+    `iterations=${iterations}`,
+    `candidates=${candidates}`,
+    `evaluation.episodes=${episodes}`,
+    // Baselines don't read trajectories, and long episodes would fill the disk.
+    'memory.trajectories=none',
+    'record=none',
+    // Baselines don't read prompts.
+    'demonstrations=',
+    // To match the evaluations of a critic or of screening, raise --candidates.
+    'critic=',
+    'screening=',
+    // Baselines don't use feedback.
+    'feedback=',
+  ];
+  return planStudy({
+    kind: 'controls',
+    arms: [...new Set(request.controls.split(','))].map((name) => {
+      const arm = baselineArm(requireBaseline('--controls', name.trim()));
+      return { ...arm, overrides: [...arm.overrides, ...same] };
+    }),
+    ...withoutOverrides(request.configs),
+    seed: request.seed,
+    repeats: request.repeats,
+    cwd,
+    field: 'configs',
+    reserved,
+  });
+}
+
+/** A hash per experiment of everything that affects results, except the baseline and the number of repeats. */
+function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
+  return Object.fromEntries(
+    experiments.map(({ name, configs }) => {
+      const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;
+      const { workers: _workers, ...evaluation } = rest.evaluation;
+      return [name, hashOf([{ ...rest, evaluation }, seeds[0]])];
+    }),
+  );
+}
+
+/** The last line of `--json`. */
+export interface BaselinesSummary extends Omit<BaselinesResult, 'runs'> {
+  /** Directory of the runs. */
+  readonly out: string;
+}
+
+function report(
+  result: BaselinesResult,
+  played: Played,
+  directory: string,
+  { csv, json, markdown }: BaselinesRequest,
+  context: CommandContext,
+): void {
+  if (markdown !== undefined) replaceFile(resolve(context.cwd, markdown), baselinesMarkdown(result));
+  if (csv !== undefined) replaceFile(resolve(context.cwd, csv), baselinesCsv(result));
+  const out = shownPath(directory, context.cwd);
+  if (json) {
+    const { runs: _runs, ...rest } = result;
+    context.print(JSON.stringify({ ...rest, out } satisfies BaselinesSummary));
+    return;
+  }
+  const lines = [baselinesOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
+  context.print(fitted(lines.join('\n'), context.columns));
+}

@@ -1,0 +1,290 @@
+/** Slurm jobs: submits one for a directory and reports its progress. */
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type CommandContext, shownPath } from '../base/context.js';
+import { UserError } from '../base/errors.js';
+import { withoutOverrides } from '../base/overrides-apart.js';
+import { loadSlurm } from '../config/load.js';
+import { type SlurmConfig, slurmSchema } from '../config/many-runs.js';
+import { plural } from '../format/numbers.js';
+import { requireOneLine, shellWord } from '../format/one-line.js';
+import { makeDirectory, plainName, readOwnJson, replaceFile } from '../storage/files.js';
+import { type PlanEnd, takePartEnds } from './part.js';
+import { type Elsewhere, isComplete, type Plan, type PlanEntry } from './plan.js';
+import { isIn, writeUses } from './play-run.js';
+
+const run = promisify(execFile);
+
+/** A task of the job array as reported by Slurm. */
+interface TaskState {
+  readonly task: string;
+  readonly state: string;
+  readonly node: string;
+}
+
+/** Options for display and for handing over; tasks set their own. */
+const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
+
+/**
+ * The arguments of a task, derived from those of the command that submits it.
+ * @param option that names the directory; omitted if the config does
+ */
+export const taskWords =
+  ({ words = [] }: Pick<CommandContext, 'words'>, option?: '--out') =>
+  (directory: string): readonly string[] => {
+    const given = words.filter((word) => !ofShowing.test(word));
+    const isNamed = given.some((word) => word === option || word.startsWith(`${option}=`));
+    return option === undefined || isNamed ? given : [...given, option, directory];
+  };
+
+/** The settings of a directory's last job; undefined if there was none. */
+export function askedBefore(directory: string): SlurmConfig | undefined {
+  const { slurm } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly slurm?: unknown };
+  return slurmSchema.safeParse(slurm).data;
+}
+
+const recordOf = (directory: string) => join(directory, 'slurm', 'job.json');
+
+/** Whether tasks of a directory's job are queued or running; if so, reports that. */
+export async function isAtWork(
+  directory: string,
+  progress: string,
+  context: Pick<CommandContext, 'note'>,
+): Promise<boolean> {
+  const { job } = (readOwnJson(recordOf(directory)) ?? {}) as { readonly job?: string };
+  const states = job === undefined ? [] : await statesOf(job);
+  if (states.length === 0) return false;
+  context.note(`job ${job}: ${progress}; ${countsOf(states)}`);
+  for (const { task, state, node } of states.slice(0, mostShown))
+    context.note(`  task ${task}  ${state.toLowerCase()}${node === '' ? '' : `  on ${node}`}`);
+  if (states.length > mostShown) context.note(`  … and ${states.length - mostShown} more`);
+  return true;
+}
+
+/** Path of this program's command line. */
+const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
+
+interface Submission {
+  /** Directory of the plan, which also holds the job's record. */
+  readonly directory: string;
+  /** The command's arguments, without the program. */
+  readonly words: readonly string[];
+  /** What the script appends to them. */
+  readonly part: string;
+  /** Numbers of the tasks with work to do, ascending. */
+  readonly tasks: readonly number[];
+  /** A description of the remaining work. */
+  readonly what: string;
+  readonly again?: string | undefined;
+}
+
+/** @throws UserError if Slurm isn't available or refuses */
+export async function submit(
+  { again = 'the same command', directory, part, tasks, what, words }: Submission,
+  slurm: SlurmConfig,
+  context: Pick<CommandContext, 'cwd' | 'note'>,
+): Promise<void> {
+  const folder = join(directory, 'slurm');
+  makeDirectory(folder);
+  const script = join(folder, 'job.sh');
+  const command = [process.execPath, cli, ...words];
+  const name = plainName(`policyloop-${directory.split('/').at(-1)!}`, 'policyloop');
+  replaceFile(script, jobScript({ command, part, cwd: context.cwd, log: folder, name, tasks }, slurm));
+  const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
+  replaceFile(recordOf(directory), `${JSON.stringify({ job: id, slurm })}\n`);
+  context.note(
+    `job ${id}: ${what} left to ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; ${again} tells how far they are, and in the end the result`,
+  );
+}
+
+const mostShown = 20;
+
+function countsOf(states: readonly TaskState[]): string {
+  const counts = new Map<string, number>();
+  for (const { state } of states) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state.toLowerCase()}`).join(', ');
+}
+
+/** Tasks that are queued or running; empty if Slurm no longer knows the job. */
+async function statesOf(job: string): Promise<readonly TaskState[]> {
+  const told = await asked('squeue', ['--noheader', '--array', '--format=%F|%K|%T|%N', '--me']);
+  return told.split('\n').flatMap((line) => {
+    const [own, task = '', state = '', node = ''] = line.trim().split('|');
+    return own === job && !/COMPLETING/.test(state) ? [{ task, state, node }] : [];
+  });
+}
+
+/** @throws UserError if Slurm isn't available or refuses */
+async function asked(program: string, args: readonly string[]): Promise<string> {
+  try {
+    return (await run(program, [...args])).stdout;
+  } catch (error) {
+    const { code, stderr = '' } = error as { readonly code?: unknown; readonly stderr?: string };
+    throw new UserError({
+      field: '--slurm',
+      message:
+        code === 'ENOENT'
+          ? `there is no ${program} here`
+          : `${program} refuses: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
+      remedy:
+        code === 'ENOENT'
+          ? 'give this command where jobs are submitted, or leave --slurm out'
+          : 'slurm.partition, slurm.account, slurm.time and the others say what is asked for',
+    });
+  }
+}
+
+/**
+ * Plays a plan on a cluster. If tasks of the plan are queued or running, reports that; otherwise submits the
+ * remaining runs. If tasks have reported why they left all of these, returns their report first; the next
+ * command then submits the runs again.
+ * @param words arguments of the command whose tasks play parts, including the directory but not the program
+ * @param again the command that reports their progress (default: the same one)
+ */
+export function onSlurm(
+  slurm: SlurmConfig,
+  words: (directory: string) => readonly string[],
+  context: Pick<CommandContext, 'cwd' | 'note'>,
+  again?: string,
+): Elsewhere {
+  // The rounds of a plan share the reports of the ended job's tasks, so these are taken only once.
+  let ended: PlanEnd | undefined;
+  return async (plan, directory) => {
+    const { entries } = plan;
+    const left = entries.filter(({ path }) => !isComplete(join(directory, path)));
+    const complete = entries.length - left.length;
+    if (await isAtWork(directory, `${complete} of ${plural(entries.length, 'run')} complete`, context))
+      return undefined;
+    ended ??= takePartEnds(directory);
+    const end = endOf(plan, left, ended);
+    if (end !== undefined) return end;
+    const of = Math.min(slurm.tasks, entries.length);
+    if (plan.sharesLimits) writeUses(plan, directory, of);
+    const isLeft = new Set(left);
+    const tasks = Array.from({ length: of }, (_, index) => index).filter((index) =>
+      entries.filter(isIn({ index, of })).some((entry) => isLeft.has(entry)),
+    );
+    const what = `${plural(left.length, 'run')} of ${entries.length}`;
+    const part = `--part "$SLURM_ARRAY_TASK_ID/${of}" --quiet --json`;
+    await submit({ directory, words: words(directory), part, tasks, what, again }, slurm, context);
+    return undefined;
+  };
+}
+
+/** The reason for not submitting the remaining runs; undefined if they should be submitted. */
+function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
+  const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
+  const failed = left.filter(({ path }) => messages.has(path));
+  const label = afterFailure?.label;
+  const labels = new Set(label === undefined ? [] : failed.map((entry) => entry[label]));
+  const isTold = (entry: PlanEntry) =>
+    messages.has(entry.path) || (label !== undefined && labels.has(entry[label]));
+  const limit = left.length > 0 ? told.limit : undefined;
+  if (limit === undefined && !left.every(isTold)) return undefined;
+  return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
+}
+
+/**
+ * The same for a study, using the `slurm` section of its first config. @param given at least one config, plus
+ * key=value overrides for all
+ */
+export function studyOnSlurm(given: readonly string[], context: CommandContext): Elsewhere {
+  const { files, overrides } = withoutOverrides(given);
+  const slurm = loadSlurm({ file: files[0]!, overrides, cwd: context.cwd });
+  return onSlurm(slurm, taskWords(context, '--out'), context);
+}
+
+/**
+ * @param command program and arguments
+ * @param part what a task appends to them, in shell syntax
+ * @param log folder for the tasks' output
+ * @param tasks their numbers, ascending
+ * @throws UserError for a text with a line break, which would start a line of its own
+ */
+export function jobScript(
+  {
+    command,
+    part,
+    cwd,
+    log,
+    name,
+    tasks,
+  }: {
+    readonly command: readonly string[];
+    readonly part: string;
+    readonly cwd: string;
+    readonly log: string;
+    readonly name: string;
+    readonly tasks: readonly number[];
+  },
+  slurm: SlurmConfig,
+): string {
+  requireOneLine({ command, directory: cwd, '--out': log, name, slurm });
+  const asked = [
+    `job-name=${name}`,
+    `array=${numbers(tasks)}${slurm.atOnce === undefined ? '' : `%${slurm.atOnce}`}`,
+    `time=${slurm.time}`,
+    'ntasks=1',
+    `cpus-per-task=${slurm.cpus}`,
+    ...(slurm.partition === undefined ? [] : [`partition=${slurm.partition}`]),
+    ...(slurm.account === undefined ? [] : [`account=${slurm.account}`]),
+    ...(slurm.memory === undefined ? [] : [`mem=${slurm.memory}`]),
+    ...(slurm.gpus === undefined ? [] : [`gpus-per-task=${slurm.gpus}`]),
+    'requeue',
+    'open-mode=append',
+    // Not TERM, which `scancel` sends: a cancelled job must not be requeued.
+    `signal=B:USR1@${slurm.notice}`,
+    `output=${pathForSlurm(log, '/%A_%a.log')}`,
+  ];
+  return `#!/bin/bash
+# Written by policyloop: what is complete is left alone, so that a task may be queued again at any time.
+${asked.map((option) => `#SBATCH --${option}`).join('\n')}
+
+cd -- ${shellWord(cwd)} || exit 2
+${slurm.setup === undefined ? '' : `. ${shellWord(resolve(cwd, slurm.setup))} || exit 2\n`}
+told=
+player=
+ended=
+# What is played is closed.
+close_it() {
+  ended=1
+  if [ -n "$player" ]; then kill -TERM "$player" 2>/dev/null; fi
+}
+# Slurm tells some time before the time of a task ends: it goes on in the next turn. One that is cancelled does not.
+trap 'told=1; close_it' USR1
+trap close_it TERM
+
+${command.map(shellWord).join(' ')} ${part} &
+player=$!
+# The signal may have come before the player's number was known.
+if [ -n "$ended" ]; then close_it; fi
+wait "$player"
+code=$?
+if [ -n "$ended" ]; then
+  # The first wait ended with the signal.
+  wait "$player"
+  code=$?
+fi
+if [ -n "$told" ]; then
+  scontrol requeue "\${SLURM_ARRAY_JOB_ID}_\${SLURM_ARRAY_TASK_ID}"
+  exit 0
+fi
+exit "$code"
+`;
+}
+
+/** Numbers in `sbatch` syntax: `0-3,7`. */
+function numbers(tasks: readonly number[]): string {
+  const first = tasks.filter((task) => !tasks.includes(task - 1));
+  const last = tasks.filter((task) => !tasks.includes(task + 1));
+  return first.map((from, i) => (from === last[i] ? String(from) : `${from}-${last[i]}`)).join(',');
+}
+
+/**
+ * A path in the syntax of an `sbatch` script, with `%` escaped. @param pattern appended to it, in which `%A`
+ * and the like are expanded
+ */
+const pathForSlurm = (path: string, pattern: string) =>
+  `"${path.replaceAll('%', '%%').replaceAll(/["\\]/g, '\\$&')}${pattern}"`;

@@ -1,0 +1,69 @@
+/** Commands that write files or directories, killed while they write: nothing half-written has the output's name. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { packageRoot } from '../../src/base/package.js';
+import { built } from '../support/built.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const project = join(packageRoot(), 'test', 'fixtures', 'version-0.1.0', 'project');
+
+const writers = {
+  'merged model': ['finetune merge tuned/adapter --out out', 'out'],
+  'GGUF file': ['finetune gguf package:models/tiny-improver --out out.gguf', 'out.gguf'],
+  dataset: ['finetune dataset collected --recipe best-of-group --out out', 'out'],
+  'tables as Parquet': ['export quick climb repeated --format parquet --out out', 'out'],
+  'page of a comparison': ['compare repeated racing --html out.html', 'out.html'],
+  'report of a run': ['report climb', 'buffers/climb/report.html'],
+  'drawn episode': ['render quick --out out.svg', 'out.svg'],
+} as const;
+
+/** The size of every file of an output. */
+function contentOf(path: string): Readonly<Record<string, number>> {
+  if (statSync(path).isFile()) return { '': readFileSync(path).length };
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => !name.includes('.partial') && statSync(join(path, name)).isFile(),
+  );
+  return Object.fromEntries(files.toSorted().map((name) => [name, readFileSync(join(path, name)).length]));
+}
+
+it.each(Object.entries(writers))('%s', async (_, [line, output]) => {
+  const folder = temporaryDirectory();
+  cpSync(project, folder, { recursive: true });
+  const start = () =>
+    spawn(process.execPath, [built('src/cli.js'), ...line.split(' ')], { cwd: folder, stdio: 'ignore' });
+  let whole: ReturnType<typeof contentOf> = {};
+  const path = join(folder, output);
+  for (const delay of [0, 2, 5, 10, 20, 40]) {
+    const before = new Set(readdirSync(folder));
+    const command = start();
+    const ended = once(command, 'exit');
+    // Some milliseconds after the first sign of writing.
+    while (
+      command.exitCode === null &&
+      readdirSync(folder).every((name) => before.has(name)) &&
+      !existsSync(path)
+    )
+      await setTimeout(1);
+    await setTimeout(delay);
+    command.kill('SIGKILL');
+    await ended;
+    if (existsSync(path)) {
+      // A directory of tables fills file by file; any other output is complete at once.
+      expect(contentOf(path)).toMatchObject(whole);
+      whole = contentOf(path);
+    }
+  }
+  const last = start();
+  const [code] = await once(last, 'exit');
+  // Complete from an earlier attempt, or written now.
+  expect([0, 2]).toContain(code);
+  expect(contentOf(path)).toMatchObject(whole);
+  expect(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.partial')),
+  ).toEqual([]);
+});
