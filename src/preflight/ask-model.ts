@@ -213,7 +213,7 @@ function impatient(config: SingleModelConfig): SingleModelConfig {
  * @throws ModelError if asking again is pointless, or when aborted
  */
 
-export async function firstProposal(
+async function firstProposal(
   assembly: Assembly,
   model: LanguageModel,
   signal: AbortSignal,

@@ -30,7 +30,7 @@ interface EnvironmentServerOptions extends Address {
   readonly note: (line: string) => void;
 }
 
-export interface ServedEnvironment {
+interface ServedEnvironment {
   readonly name: string;
   readonly url: string;
 }
