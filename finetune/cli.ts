@@ -4,29 +4,29 @@ import type { ListedCommand } from '../src/base/command.js';
 export const finetuneCommands: readonly ListedCommand[] = [
   [
     'collect <config> [overrides..]',
-    'Play many runs of many tasks, to be learnt from',
+    'Collect training data from many runs',
     () => import('./commands/collect.js'),
   ],
-  ['dataset <runs..>', 'Make training examples of runs', () => import('./commands/dataset.js')],
+  ['dataset <runs..>', 'Make a training dataset from runs', () => import('./commands/dataset.js')],
   ['train <config> [overrides..]', 'Train a local model on a dataset', () => import('./commands/train.js')],
   [
     'rl <config> [overrides..]',
-    'Train a local model by reinforcement, on what it earns',
+    'Train a local model by reinforcement learning',
     () => import('./commands/rl.js'),
   ],
   ['merge <adapter>', 'Merge an adapter into its base model', () => import('./commands/merge.js')],
   ['gguf [directory]', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
   [
     'ollama <adapter>',
-    "Write a Modelfile of an adapter for a model of Ollama's",
+    'Write a Modelfile of an adapter for a model in Ollama',
     () => import('./commands/ollama.js'),
   ],
   [
     'export <trainer> <config> [overrides..]',
-    'Write a folder for a training elsewhere',
+    'Write a folder to train on another machine',
     () => import('./commands/export.js'),
   ],
-  ['import <directory>', 'Take back what was trained elsewhere', () => import('./commands/import.js')],
+  ['import <directory>', 'Import a model that was trained elsewhere', () => import('./commands/import.js')],
   [
     'evaluate [overrides..]',
     'Did it help? The same experiments with the tuned model and its base',

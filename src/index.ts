@@ -1,10 +1,10 @@
 /** The library: `import … from 'policyloop'`. */
 import process from 'node:process';
 import { type LibraryEnvironment, makeLibraryEnvironment } from './environments/catalogue/library.js';
-import { handInLearning } from './experiment/learner.js';
+import { registerLearner } from './experiment/learner.js';
 import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './studies/library-run.js';
 
-handInLearning(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
+registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 /**
  * Plays an experiment to its end, in a run directory that the commands read (`list`, `show`, `evaluate`, `report`).

@@ -1,6 +1,6 @@
 /** `policyloop finetune collect <config>`: collects training data from many runs over tasks and proposers. */
 import type { Argv } from 'yargs';
-import { type Arguments, common, kinds } from '../../src/base/command.js';
+import { type Arguments, common, configArguments, kinds } from '../../src/base/command.js';
 import type { CommandContext } from '../../src/base/context.js';
 import type { CollectionSummary } from '../../src/studies/collection/collect.js';
 import type { BulkRunLine } from '../../src/studies/display.js';
@@ -8,33 +8,17 @@ import { partOf } from '../../src/studies/part.js';
 import type { PlanProgress } from '../../src/studies/play.js';
 
 export const options = (y: Argv) =>
-  y
-    .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'Config file of the collection, or the name of a ready one',
-    })
-    .positional('overrides', {
-      type: 'string',
-      array: true,
-      default: [],
-      describe: 'key=value, e.g. runs=100 experiment.iterations=5',
-    })
-    .option('jobs', {
-      ...kinds.number,
-      describe: 'Runs that are played at once (default: one a core)',
-    })
+  configArguments(
+    y,
+    'Config file of the collection, or the name of a bundled one',
+    'key=value, e.g. runs=100 experiment.iterations=5',
+  )
+    .option('jobs', { ...kinds.number, describe: 'Runs to play at once (default: one per core)' })
     .option('slurm', common.slurm)
     .option('part', common.part)
     .option('quiet', common.quiet)
-    .option('json', {
-      ...kinds.flag,
-      describe: 'A JSON line a run; the last line is the result',
-    })
-    .example(
-      '$0 finetune collect collection.yaml',
-      'plays the runs, or those that are missing; with a higher runs= it adds to them',
-    );
+    .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
+    .example('$0 finetune collect collection.yaml', 'plays the missing runs; with a higher runs=, more runs');
 
 type Args = Arguments<typeof options>;
 
@@ -42,7 +26,7 @@ type Args = Arguments<typeof options>;
 export type Output = BulkRunLine | CollectionSummary | PlanProgress;
 
 export const finishing =
-  'finishing the iterations that are being played; the same command goes on (Ctrl-C again stops at once)';
+  'finishing the running iterations; the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { collect } = await import('../../src/studies/collection/collect.js');

@@ -8,6 +8,7 @@ import { formatCompact } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
+import { recipes } from '../dataset/example.js';
 import { rowFormats } from '../dataset/export-rows.js';
 import type { Distribution } from '../dataset/token-statistics.js';
 
@@ -20,86 +21,68 @@ export const options = (y: Argv) =>
       describe: 'Run directories, their names, or patterns (buffers/cartpole-*)',
     })
     .option('recipe', {
-      choices: [
-        'improvement',
-        'best-of-group',
-        'weighted',
-        'preference',
-        'hindsight',
-        'demonstrations',
-      ] as const,
+      choices: recipes,
       demandOption: true,
       requiresArg: true,
-      describe: 'What is learnt from a run',
+      describe: 'How to make examples from a run',
     })
-    .option('out', { ...kinds.text, demandOption: true, describe: 'Directory of the dataset, a new one' })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the dataset' })
     .option('validation', {
       ...kinds.text,
       default: '0.1',
-      describe:
-        'Held out: a share of the runs (of the games: recipe demonstrations), names of environments or runs, or none',
+      describe: 'Validation split: a share of the runs or games, names of environments or runs, or none',
     })
     .option('format', {
       choices: rowFormats,
       default: 'jsonl' as const,
       requiresArg: true,
-      describe: 'Format of the rows; finetune train reads jsonl',
+      describe: 'Row format; finetune train reads jsonl',
     })
-    .option('seed', { ...kinds.number, default: 0, describe: 'Fixes what is drawn' })
+    .option('seed', { ...kinds.number, default: 0, describe: 'Random seed' })
     .option('samples', {
       ...kinds.number,
-      describe:
-        'Prompts a run (recipe hindsight; default: its iterations), or steps of its games (demonstrations; default: all)',
+      describe: 'Prompts per run (hindsight), or steps per play (demonstrations; default: all)',
     })
-    .option('min-return', {
-      ...kinds.number,
-      describe: 'Games that returned less are left out (recipe demonstrations)',
-    })
+    .option('min-return', { ...kinds.number, describe: 'Lowest return of the games (demonstrations)' })
     .option('best-share', {
       ...kinds.number,
-      describe: "Share of a play's games, the best ones (recipe demonstrations; default: 1)",
+      describe: "Share of each play's games, best first (demonstrations; default: 1)",
     })
     .option('history', {
       ...kinds.number,
-      describe:
-        'Turns before the present one that a prompt shows (recipe demonstrations; default: as played)',
+      describe: 'Earlier turns in a prompt (demonstrations; default: as played)',
     })
     .option('winners', {
       ...kinds.number,
-      describe: 'Candidates of an iteration to imitate, the best first (recipe best-of-group; default: 1)',
+      describe: 'Candidates per iteration to imitate, best first (best-of-group; default: 1)',
     })
     .option('look-ahead', {
       ...kinds.text,
-      describe:
-        'Iterations further whose candidates count, too, e.g. 0,4,16: winners for each (recipe best-of-group; default: 0)',
+      describe: 'Also choose from this many later iterations, e.g. 0,4,16 (best-of-group; default: 0)',
     })
     .option('rescore', {
       ...kinds.number,
-      describe:
-        'Episodes, new ones, on which the best candidates of an iteration are played again: these choose the winner (recipe best-of-group)',
+      describe: 'New episodes that choose between the best candidates (best-of-group)',
     })
     .option('augment', {
       ...kinds.number,
       default: 0,
-      describe: 'Copies of each run in other orders and signs (prompts: numeric or compact)',
+      describe: 'Reordered and sign-flipped copies of each run (prompts: numeric or compact)',
     })
-    .option('warp', {
-      type: 'boolean',
-      describe: 'Prompts of copies tell returns on another scale each, in the same order',
-    })
+    .option('warp', { type: 'boolean', describe: "Show the returns in each copy's prompts on another scale" })
     .option('context', {
       ...kinds.number,
-      describe: 'Tokens that the model can read: longer examples raise an alarm',
+      describe: 'Context of the model in tokens; longer examples raise an alarm',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example(
       '$0 finetune dataset buffers/cooking --recipe demonstrations --min-return 1 --out datasets/cooking',
-      'of games that were won',
+      'from games that were won',
     )
     .example(
       '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',
-      'of all runs by that name',
+      'from all runs that match',
     );
 
 type Args = Arguments<typeof options>;
@@ -117,19 +100,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireCount('--rescore', args.rescore, 1);
   if (args.rescore !== undefined && recipe !== 'best-of-group')
     throw new UserError({
-      ...{
-        field: '--rescore',
-        value: recipe,
-        message: 'only the recipe best-of-group plays candidates again',
-      },
+      field: '--rescore',
+      value: recipe,
+      message: 'is only for the recipe best-of-group',
     });
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);
   const { bestShare } = args;
   if (bestShare !== undefined && !(bestShare > 0 && bestShare <= 1))
-    throw new UserError({
-      ...{ field: '--best-share', value: bestShare, message: 'a share lies above 0, and is at most 1' },
-    });
+    throw new UserError({ field: '--best-share', value: bestShare, message: 'must be in (0, 1]' });
   const { findRuns } = await import('../../src/runs/listing/names.js');
   const { buildDataset } = await import('../dataset/dataset.js');
   const { requireExportable } = await import('../dataset/export-rows.js');
@@ -191,7 +170,7 @@ function described(
   return [
     styleText(
       'bold',
-      `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates left out`,
+      `${recipe}: ${train.examples + validation.examples} examples, ${duplicates} duplicates removed`,
     ),
     '',
     terminalTable(
@@ -208,7 +187,7 @@ function described(
       width,
     ),
     '',
-    `look at it  ${page}`,
+    `page        ${page}`,
   ].join('\n');
 }
 

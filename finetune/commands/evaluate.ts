@@ -36,8 +36,7 @@ export const options = (y: Argv) =>
         ...kinds.text,
         array: true,
         default: [],
-        describe:
-          'Searches that play beside them with the same budget, e.g. random hill-climb:sigma=2 cma-es',
+        describe: 'Baseline searches with the same budget, e.g. random hill-climb:sigma=2 cma-es',
       })
       .option('repeats', {
         ...kinds.number,
@@ -46,13 +45,12 @@ export const options = (y: Argv) =>
       })
       .option('trained-on', {
         ...kinds.text,
-        describe:
-          'Environments that it has learnt from, ID,… or none (default: what its training wrote down)',
+        describe: 'Environments it was trained in, ID,… or none (default: from its lineage)',
       })
       .option('open', common.open),
   ).example(
     '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --control random iterations=50',
-    'plays both with the tuned model, its base, and random search; the same command goes on',
+    'plays both with the tuned model, its base, and random search; the same command resumes',
   );
 
 type Args = Arguments<typeof options>;
@@ -60,7 +58,7 @@ type Args = Arguments<typeof options>;
 /** One line per run, then the results; while Slurm plays the runs, their progress. */
 export type Output = StudyRunLine | EvaluationSummary | PlanProgress;
 
-export const finishing = 'finishing the iteration; the same command goes on (Ctrl-C again stops at once)';
+export const finishing = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const part = partOf(args.part);

@@ -11,61 +11,40 @@ import type { TrlTrainer } from '../handoff/trl-settings.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('trainer', {
-      choices: ['trl'] as const,
-      demandOption: true,
-      describe: 'Who will train',
-    })
-    .positional('config', {
-      type: 'string',
-      demandOption: true,
-      describe: 'YAML file of the training, as finetune train reads it',
-    })
+    .positional('trainer', { choices: ['trl'] as const, demandOption: true, describe: 'Trainer' })
+    .positional('config', { type: 'string', demandOption: true, describe: 'Config of finetune train (YAML)' })
     .positional('overrides', {
       type: 'string',
       array: true,
       describe: 'key=value, e.g. epochs=1 method.rank=16',
     })
-    .option('out', {
-      ...kinds.text,
-      demandOption: true,
-      describe: 'Directory of the folder, a new one',
-    })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the folder' })
     .option('base', {
       ...kinds.text,
-      describe:
-        'The base model where it is trained: a path there, or a hub name (default: the config’s path)',
+      describe: 'Base model on the other machine: a path or a hub name (default: as in the config)',
     })
     .option('rows', {
       choices: ['messages', 'tokens'] as const,
       default: 'messages' as const,
       requiresArg: true,
-      describe: 'Messages, which TRL renders itself, or the token ids of serving',
+      describe: 'Row contents: messages for TRL to render, or token ids as in serving',
     })
-    .option('gpus', { ...kinds.number, default: 1, describe: 'Devices a node' })
-    .option('nodes', { ...kinds.number, default: 1, describe: 'Machines' })
+    .option('gpus', { ...kinds.number, default: 1, describe: 'Devices per node' })
+    .option('nodes', { ...kinds.number, default: 1, describe: 'Number of nodes' })
     .option('accelerate', {
       choices: ['single_gpu', 'multi_gpu', 'zero2', 'fsdp2'] as const,
       requiresArg: true,
-      describe: 'How it is spread (default: single_gpu for one device, else multi_gpu)',
+      describe: 'Parallelism (default: single_gpu for one device, else multi_gpu)',
     })
-    .option('per-device', {
-      ...kinds.number,
-      default: 1,
-      describe: 'Examples that a device reads at once',
-    })
+    .option('per-device', { ...kinds.number, default: 1, describe: 'Examples per device and forward pass' })
     .option('seeds', {
       ...kinds.number,
       default: 1,
-      describe: 'Trainings with seeds from the config’s on: a job array',
+      describe: 'Number of trainings with consecutive seeds, as a job array',
     })
-    .option('time', {
-      ...kinds.text,
-      default: '4:00:00',
-      describe: 'Time limit of a stretch in the queue',
-    })
-    .option('partition', { ...kinds.text, describe: 'Partition of the cluster' })
-    .option('account', { ...kinds.text, describe: 'Account that the job is charged to' })
+    .option('time', { ...kinds.text, default: '4:00:00', describe: 'Time limit of each Slurm job' })
+    .option('partition', { ...kinds.text, describe: 'Slurm partition' })
+    .option('account', { ...kinds.text, describe: 'Slurm account' })
     .option('json', common.json)
     .example(
       '$0 finetune export trl tune.yaml --out cluster --gpus 4 --accelerate fsdp2',
@@ -108,24 +87,21 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   );
   const folder = shownPath(out, context.cwd);
   if (args.json) {
-    context.print(
-      JSON.stringify({
-        ...{ out: folder, trainer, examples, tokens: tokens ?? null, warnings, files },
-      } satisfies Output),
-    );
+    const output: Output = { out: folder, trainer, examples, tokens: tokens ?? null, warnings, files };
+    context.print(JSON.stringify(output));
     return 0;
   }
   const compared =
     tokens === undefined
-      ? 'not compared with those of serving'
-      : `${tokens.same} answers as in serving, ${tokens.longer} with a line break or the like after their end, ${tokens.different} others`;
+      ? 'not compared with serving'
+      : `${tokens.same} answers as in serving, ${tokens.longer} with extra tokens at the end, ${tokens.different} different`;
   context.print(
     [
       styleText('bold', `${trainer}: ${examples.train} examples, ${examples.validation} for validation`),
       `tokens      ${compared}`,
       `folder      ${folder}`,
-      `run it      ${nodes === 1 ? 'bash run.sh, or ' : ''}sbatch slurm.sh, in that folder; its README.md says what it needs`,
-      `bring back  policyloop finetune import ${folder}`,
+      `run         ${nodes === 1 ? 'bash run.sh, or ' : ''}sbatch slurm.sh in that folder; see its README.md`,
+      `import      policyloop finetune import ${folder}`,
     ].join('\n'),
   );
   for (const warning of warnings) context.note(`${styleText('yellow', 'note')} ${warning}`);

@@ -11,35 +11,35 @@ import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import type { WrittenGguf } from '../export/gguf/gguf.js';
-import { writingProgress } from '../export/writing.js';
+import { stoppable } from '../export/writing.js';
 
 export const options = (y: Argv) =>
   y
     .positional('directory', {
       type: 'string',
-      describe: 'Model directory, or that of an adapter, which is merged into its base',
+      describe: 'Directory of a model, or of an adapter to merge into its base',
     })
     .option('model', {
       ...kinds.text,
-      describe: 'Base model of the adapter (default: the one that it names), or the model itself',
+      describe: 'Model, or base of the adapter (default: the one that it names)',
     })
     .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
     .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
       demandOption: true,
-      describe: 'File to write, e.g. tuned.gguf; tuned.Modelfile goes beside it',
+      describe: 'File to write, e.g. tuned.gguf, along with tuned.Modelfile',
     })
     .option('dtype', {
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Format of the matrices; over a GGUF file, of those that the adapter changes',
+      describe: 'Format of the matrices; for a GGUF base, of the changed ones',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
-    .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'its base lies elsewhere')
+    .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'name the base')
     .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
 
 type Args = Arguments<typeof options>;
@@ -66,65 +66,45 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const modelfile = join(dirname(out), `${name}.Modelfile`);
   requireFree(args.out, modelfile, isCutOff(out));
   requireOneLine(name, '--out');
-  const progress = writingProgress(args, context);
-  try {
-    const type = args.dtype.toUpperCase() as GgufTensorType;
-    const written = await writeGguf(model, adapter, out, type, progress, ignored);
-    progress.close();
-    const { text, template } = ggufModelfile(
-      model,
-      basename(out),
-      trainedVariables(adapter?.directory ?? model),
-      written.contextTokens,
-      ignored,
-    );
-    replaceFile(modelfile, text);
-    const place = shownPath(out, context.cwd);
-    const ollama = shownPath(modelfile, context.cwd);
-    if (args.json) {
-      context.print(
-        JSON.stringify({
-          ...{ out: place, modelfile: ollama, template, dtype: args.dtype },
-          ...written,
-        } satisfies Output),
-      );
-    } else {
-      context.print(
-        [
+  const type = args.dtype.toUpperCase() as GgufTensorType;
+  const written = await stoppable(args, context, (hooks) =>
+    writeGguf(model, adapter, out, type, hooks, ignored),
+  );
+  if (written === undefined) return exitCodes.interrupted;
+  const variables = trainedVariables(adapter?.directory ?? model);
+  const { text, template } = ggufModelfile(model, basename(out), variables, written.contextTokens, ignored);
+  replaceFile(modelfile, text);
+  const place = shownPath(out, context.cwd);
+  const ollama = shownPath(modelfile, context.cwd);
+  const output = { out: place, modelfile: ollama, template, dtype: args.dtype, ...written };
+  context.print(
+    args.json
+      ? JSON.stringify(output satisfies Output)
+      : [
           `written     ${place} (${formatBytes(written.bytes)}, ${args.dtype}), ${ollama}`,
           `ollama      ollama create ${shellWord(name)} -f ${shellWord(ollama)}, then model.provider=ollama ${shellWord(`model.name=${name}`)}`,
           `llama.cpp   llama-server -m ${shellWord(place)} --jinja`,
         ].join('\n'),
-      );
-    }
-    if (!template)
-      context.note(
-        `${ollama} holds no TEMPLATE: the model's own is of a kind that can't be derived; see there`,
-      );
-    if (written.cappedFrom !== undefined)
-      context.note(
-        `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp has no sliding window here`,
-      );
-    return 0;
-  } catch (error) {
-    if (!context.stop.finish.aborted) throw error;
-    context.note('nothing was written');
-    return exitCodes.interrupted;
-  } finally {
-    progress.close();
-  }
+  );
+  if (!template)
+    context.note(`${ollama} has no TEMPLATE: none could be derived from the model's; see the comment there`);
+  if (written.cappedFrom !== undefined)
+    context.note(
+      `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp has no sliding window for this model`,
+    );
+  return 0;
 }
 
 /** @throws UserError unless the output ends in .gguf, and its Modelfile is free or left by a killed command */
-function requireFree(out: string, modelfile: string, isAgain: boolean): void {
+function requireFree(out: string, modelfile: string, isRetry: boolean): void {
   if (extname(out) !== '.gguf')
-    throw new UserError({ field: '--out', value: out, message: 'give a file name that ends in .gguf' });
-  if (existsSync(modelfile) && !isAgain)
+    throw new UserError({ field: '--out', value: out, message: 'must end in .gguf' });
+  if (existsSync(modelfile) && !isRetry)
     throw new UserError({
       field: '--out',
       value: out,
-      message: `${basename(modelfile)} is there already`,
-      remedy: 'name another file, or move it away',
+      message: `${basename(modelfile)} already exists`,
+      remedy: 'choose another file',
     });
 }
 
@@ -135,8 +115,8 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
   if (given === undefined)
     throw new UserError({
       field: 'directory',
-      message: 'name a model or an adapter',
-      remedy: 'policyloop finetune gguf models/… --out model.gguf',
+      message: 'give a model or an adapter',
+      remedy: 'e.g. models/…',
     });
   const field = directory !== undefined ? 'directory' : model !== undefined ? '--model' : '--adapter';
   const place = modelDirectory(given, cwd, field);
@@ -154,9 +134,4 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
 }
 
 const twice = (field: string, value: string | undefined, what: string) =>
-  new UserError({
-    field,
-    value,
-    message: `the directory that is named first is ${what} itself`,
-    remedy: 'name one model and at most one adapter',
-  });
+  new UserError({ field, value, message: `the first one is already ${what}`, remedy: 'give one of each' });

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
-import type { Imported } from '../handoff/import-adapter.js';
+import { stoppable } from '../export/writing.js';
 import type { TrlOutcome } from '../handoff/trained-directory.js';
 
 export const options = (y: Argv) =>
@@ -45,24 +45,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { importTrained } = await import('../handoff/import-adapter.js');
   const { findTrained } = await import('../handoff/trained-directory.js');
   const { modelDirectory } = await import('../../src/models/local/settings.js');
-  const signal = context.stop.finish;
-  let imported: Imported;
-  try {
-    imported = await importTrained(
-      {
-        trained: findTrained(modelDirectory(args.directory, context.cwd, 'directory')),
-        base: args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
-        out: args.out === undefined ? undefined : resolve(context.cwd, args.out),
-        ignoredKeys: listed(args.ignoreKeys),
-        cwd: context.cwd,
-      },
-      { signal },
-    );
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    context.note('nothing was written');
-    return exitCodes.interrupted;
-  }
+  const job = {
+    trained: findTrained(modelDirectory(args.directory, context.cwd, 'directory')),
+    base: args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model'),
+    out: args.out === undefined ? undefined : resolve(context.cwd, args.out),
+    ignoredKeys: listed(args.ignoreKeys),
+    cwd: context.cwd,
+  };
+  const imported = await stoppable({ quiet: true }, context, (hooks) => importTrained(job, hooks));
+  if (imported === undefined) return exitCodes.interrupted;
   const { kind, directory, base, outcome, warnings, lineage } = imported;
   const shown = shownPath(directory, context.cwd);
   const model =

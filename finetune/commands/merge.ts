@@ -6,30 +6,26 @@ import { type CommandContext, exitCodes, shownPath } from '../../src/base/contex
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import type { Merged } from '../export/merge.js';
-import { writingProgress } from '../export/writing.js';
+import { stoppable } from '../export/writing.js';
 
 export const options = (y: Argv) =>
   y
     .positional('adapter', { type: 'string', demandOption: true, describe: 'Directory of a LoRA adapter' })
     .option('model', {
       ...kinds.text,
-      describe: 'Directory of its base model (default: the one that the adapter names)',
+      describe: 'Directory of the base model (default: the one that the adapter names)',
     })
     .option('ignore-keys', common.ignoreKeys)
-    .option('out', {
-      ...kinds.text,
-      demandOption: true,
-      describe: 'Directory of the merged model, a new one',
-    })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the merged model' })
     .option('dtype', {
       choices: ['stored', 'float32'] as const,
       default: 'stored' as const,
       requiresArg: true,
-      describe: 'Dtype of changed matrices: as the base has them, or float32',
+      describe: 'Dtype of the changed matrices',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
-    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'a model like any other');
+    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'an ordinary model');
 
 type Args = Arguments<typeof options>;
 
@@ -52,36 +48,23 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     listed(args.ignoreKeys),
   );
   const out = resolve(context.cwd, args.out);
-  const progress = writingProgress(args, context);
-  try {
-    const merged = await mergeAdapter(model, adapter, out, args.dtype, progress);
-    progress.close();
-    const place = shownPath(out, context.cwd);
-    context.print(
-      args.json
-        ? JSON.stringify({
-            ...{ out: place, base: shownPath(model, context.cwd), dtype: args.dtype },
-            ...merged,
-          } satisfies Output)
-        : [
-            `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
-            `run it      model.provider=local ${shellWord(`model.path=${place}`)}`,
-          ].join('\n'),
-    );
-    if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));
-    return 0;
-  } catch (error) {
-    if (!context.stop.finish.aborted) throw error;
-    context.note('nothing was written');
-    return exitCodes.interrupted;
-  } finally {
-    progress.close();
-  }
+  const merged = await stoppable(args, context, (hooks) =>
+    mergeAdapter(model, adapter, out, args.dtype, hooks),
+  );
+  if (merged === undefined) return exitCodes.interrupted;
+  const place = shownPath(out, context.cwd);
+  const output = { out: place, base: shownPath(model, context.cwd), dtype: args.dtype, ...merged };
+  context.print(
+    args.json
+      ? JSON.stringify(output satisfies Output)
+      : [
+          `merged      ${place} (${formatBytes(merged.bytes)}, ${merged.changedMatrices} matrices changed)`,
+          `run         model.provider=local ${shellWord(`model.path=${place}`)}`,
+        ].join('\n'),
+  );
+  if (merged.roundingError > notableRounding) context.note(roundingNote(merged.roundingError));
+  return 0;
 }
 
-function roundingNote(share: number): string {
-  return (
-    `rounding to the stored dtype added noise of ${(100 * share).toFixed(0)} % of what the adapter changes; ` +
-    '--dtype float32 keeps all of it, at twice the size'
-  );
-}
+const roundingNote = (share: number) =>
+  `rounding to the stored dtype added an error of ${(100 * share).toFixed(0)} % of the adapter's change; --dtype float32 avoids it, at twice the size`;

@@ -15,18 +15,14 @@ export const options = (y: Argv) =>
     .option('from', {
       ...kinds.text,
       demandOption: true,
-      describe: 'Its base model in Ollama, e.g. llama3.2:1b-instruct-fp16',
+      describe: 'Base model in Ollama, e.g. llama3.2:1b-instruct-fp16',
     })
     .option('model', {
       ...kinds.text,
-      describe: 'Directory of its base model here (default: the one that the adapter names)',
+      describe: 'Directory of the base model (default: the one that the adapter names)',
     })
     .option('ignore-keys', common.ignoreKeys)
-    .option('out', {
-      ...kinds.text,
-      default: 'Modelfile',
-      describe: 'File to write',
-    })
+    .option('out', { ...kinds.text, default: 'Modelfile', describe: 'File to write' })
     .option('json', common.json)
     .example('$0 finetune ollama tuned/adapter --from llama3.2:1b-instruct-fp16', 'then: ollama create');
 
@@ -49,8 +45,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--out',
       value: shownPath(there, context.cwd),
-      message: 'this file is there already',
-      remedy: 'name another one',
+      message: 'this file already exists',
+      remedy: 'choose another one',
     });
   const model = args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model');
   const ignored = listed(args.ignoreKeys);
@@ -63,12 +59,14 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   context.print(
     args.json
       ? JSON.stringify({
-          ...{ out: place, adapter: shownPath(weights, context.cwd), from: args.from },
+          out: place,
+          adapter: shownPath(weights, context.cwd),
+          from: args.from,
         } satisfies Output)
       : [
           `written     ${place}, ${shownPath(weights, context.cwd)}`,
           `ollama      ollama create ${shellWord(modelName(out, directory))} -f ${shellWord(place)}`,
-          `base        ${args.from} has to be ${basename(base.model)}, the model that the adapter was trained on`,
+          `base        ${args.from} must be ${basename(base.model)}, on which the adapter was trained`,
         ].join('\n'),
   );
   return 0;

@@ -50,8 +50,8 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
     message:
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
-        : 'no training example has an answer that scored above the best so far',
-    remedy: 'add runs that improve (controls count), or take --recipe hindsight',
+        : 'no training example improves on the best so far',
+    remedy: 'add runs that improve (controls count), or use --recipe hindsight',
   };
 };
 
@@ -60,8 +60,8 @@ const equalWeights: Check = ({ recipe, train }) => {
   if (train.some(({ weight }) => weight !== train[0]!.weight)) return undefined;
   return {
     kind: 'equal-weights',
-    message: 'all training examples weigh the same: good and bad proposals would be imitated alike',
-    remedy: 'add runs whose scores differ, or take --recipe improvement',
+    message: 'all training examples have the same weight',
+    remedy: 'add runs whose scores differ, or use --recipe improvement',
   };
 };
 
@@ -94,12 +94,12 @@ const emptySplit: Check = ({ train, validation, heldOut }) => {
   if (train.length > 0)
     return {
       kind: 'no-validation',
-      message: 'there is no validation example: the sources that could be held out give none',
-      remedy: 'add runs with other seeds, name what to hold out with --validation, or say --validation none',
+      message: 'there is no validation example',
+      remedy: 'add runs with other seeds, choose other runs for --validation, or use --validation none',
     };
   const [cause, remedy] =
     validation.length === 0
-      ? ['', 'take another recipe']
+      ? ['', 'use another recipe']
       : ['everything is held out for validation: ', 'hold out less with --validation'];
   return {
     kind: 'empty-split',
@@ -114,7 +114,7 @@ const leakage: Check = ({ train, validation }) => {
   if (leaked.length === 0) return undefined;
   return {
     kind: 'leakage',
-    message: `${counted(leaked.length, 'validation example')} of ${validation.length} have a prompt that is trained on too`,
+    message: `${counted(leaked.length, 'validation example')} of ${validation.length} share a prompt with the training split`,
     remedy: 'hold out all runs of a seed together: --validation with a share does',
   };
 };
@@ -124,7 +124,7 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   const [first, ...others] = changedTemplates;
   return {
     kind: 'templates-changed',
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} are not what they were when it ran: a model trained on its prompts would be served others`,
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since it ran: a model trained on its prompts would be served others`,
     remedy: 'restore the templates, or leave these runs out',
   };
 };
@@ -134,8 +134,8 @@ export function weightsDropped(format: string, examples: readonly Example[]): Al
   if (examples.every(({ weight }) => weight === 1)) return undefined;
   return {
     kind: 'weights-dropped',
-    message: `${format} has no place for weights: every example counts the same`,
-    remedy: 'take --format jsonl, or another recipe',
+    message: `${format} can't store weights: every example counts the same`,
+    remedy: 'use --format jsonl, or another recipe',
   };
 }
 

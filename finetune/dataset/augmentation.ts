@@ -2,7 +2,6 @@
  * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
  * or actions renamed, so an evaluation of some parameters is also one of the transformed ones.
  */
-
 import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
 import type { ParameterVector, PolicyFamily } from '../../src/policies/policy.js';
@@ -26,10 +25,7 @@ export type Symmetry =
   /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
-/**
- * Draws a symmetry uniformly. Signs flip only if the parameters' range is symmetric about 0, and those of outputs
- * only if the output is the action itself, because flipping would reverse an argmax.
- */
+/** Draws a symmetry uniformly. Signs of outputs flip only if the output is the action, not under an argmax. */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
@@ -59,10 +55,7 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
 }
 
 const unknownSymmetries = (whose: string) =>
-  new UserError({
-    message: `the symmetries ${whose} are not known`,
-    remedy: 'leave augmentation out for runs of this policy',
-  });
+  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'leave --augment out' });
 
 export function transformed(
   parameters: ParameterVector,
@@ -127,10 +120,7 @@ const identity: Scale = (score) => score;
 /** Largest exponent of a scale; the smallest is its reciprocal. */
 const largestExponent = 5;
 
-/**
- * Draws a monotone scale for shown returns: a power of the relative distance from the run's lowest or highest
- * score, with a log-uniform exponent.
- */
+/** Draws a monotone scale: a power of the relative distance from the lowest or highest score. */
 export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random: RandomGenerator): Scale {
   const limit = Math.log(largestExponent);
   const exponent = Math.exp(random.uniform(-limit, limit));
@@ -145,10 +135,7 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
   };
 }
 
-/**
- * The run with all parameters transformed, and its prompts rendered with the code and templates of serving. Drops
- * the replies, because their reasons describe the original parameters.
- */
+/** Transforms all parameters and renders the prompts again. Drops replies, whose reasons describe the original. */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);
   const images = new Map<BufferEntry, BufferEntry>(
@@ -181,8 +168,10 @@ function renderedSteps(
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
-    const told = recorded.entries.slice(shown, end).map((entry) => ({ ...entry, score: scale(entry.score) }));
-    buffer.append(told);
+    const rescaled = recorded.entries
+      .slice(shown, end)
+      .map((entry) => ({ ...entry, score: scale(entry.score) }));
+    buffer.append(rescaled);
     shown = end;
     const prompt = prompter.messages(step.iteration);
     return {
@@ -200,7 +189,7 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
   if (prompts !== undefined) return prompts;
   throw new UserError({
     field: '--augment',
-    message: `the prompt templates of ${name} are gone or broken, so its prompts can't be rendered again`,
+    message: `the prompt templates of ${name} are missing or broken`,
     value: config.prompts.set,
     remedy: 'restore them, leave this run out, or leave --augment out',
   });
@@ -213,24 +202,23 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
       message: `${message}: ${name} has ${field}`,
       value,
       alternatives,
-      remedy: 'leave such runs out, or leave --augment out',
+      remedy: 'leave out such runs, or --augment',
     });
   };
   if (!silentSets.includes(prompts.set)) {
-    const message =
-      'prompts that tell of the environment would be untrue with its observations and actions moved';
+    const message = 'prompts that describe the environment would be wrong in copies';
     refuse('prompts.set', prompts.set, message, silentSets);
   }
   if (memory.trajectories !== 'none') {
-    const message = 'trajectories tell of observations and actions, which copies would move';
+    const message = 'trajectories show observations and actions, which copies change';
     refuse('memory.trajectories', memory.trajectories, message, ['none']);
   }
   if (demonstrations !== undefined) {
-    const message = 'demonstrations are observations and actions, which copies would move';
+    const message = 'demonstrations show observations and actions, which copies change';
     refuse('demonstrations', demonstrations.from, message, ['none']);
   }
   if (prompts.conversation !== 'fresh' && prompts.conversation.turns > 1) {
-    const message = 'a conversation holds earlier replies, which can not be rendered again';
+    const message = "earlier replies of a conversation can't be rendered again";
     refuse('prompts.conversation', prompts.conversation, message, ['fresh']);
   }
 }

@@ -1,5 +1,4 @@
 /** `index.html` of a dataset: sources, alarms and sample examples. */
-
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatCompact,

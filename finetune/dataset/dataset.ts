@@ -59,9 +59,7 @@ export interface Source {
   readonly status: Manifest['status'];
   readonly iterations: number;
   readonly evaluations: number;
-  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
-  /** SHA-256 of the run's prompt templates, from its manifest. */
   readonly prompts: string;
   readonly split: Split;
   readonly made: number;
@@ -85,7 +83,6 @@ interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'sampl
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
   readonly duplicates: number;
-  /** How tokens were counted. */
   readonly tokens: 'estimate';
   readonly statistics: Readonly<Record<Split, SplitStatistics>>;
   readonly alarms: readonly Alarm[];
@@ -116,10 +113,7 @@ export interface NamedRun {
   readonly name: string;
 }
 
-/**
- * Reads the runs one by one, makes examples from each, and splits them by run.
- * @throws UserError for a damaged run, or a name in `validation` that matches nothing
- */
+/** @throws UserError for a damaged run, or a name in `validation` that matches nothing */
 export async function buildDataset(
   runs: readonly NamedRun[],
   options: DatasetOptions,
@@ -221,10 +215,7 @@ function assembled(
     duplicates: examples.length - kept.length,
     tokens: 'estimate',
     lengths,
-    statistics: {
-      train: splitStatistics(train, lengths),
-      validation: splitStatistics(validation, lengths),
-    },
+    statistics: { train: splitStatistics(train, lengths), validation: splitStatistics(validation, lengths) },
     alarms: findAlarms({
       recipe,
       train,
@@ -258,10 +249,7 @@ function examplesOf(
   }
 }
 
-/**
- * Runs that share a key are dependent: by seed (hence warm-up policies and episodes), by `warmup.from`, or by a
- * prompt.
- */
+/** Runs that share a key (seed, `warmup.from` or a prompt) are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],

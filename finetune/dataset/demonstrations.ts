@@ -33,7 +33,6 @@ export interface DemonstrationOptions {
 export interface PlayedGames {
   readonly name: string;
   readonly manifest: Manifest;
-  /** SHA-256 of the files that examples are made from. */
   readonly hash: string;
   readonly agent: PromptedAgent;
   readonly config: PlayConfig;
@@ -70,8 +69,8 @@ export async function readPlay(
 
 const noPlay: Problem = {
   field: '--recipe',
-  message: 'this run holds no games of an agent',
-  remedy: 'demonstrations are games: policyloop play agents/cooking player=expert plays some',
+  message: 'this run has no games of an agent',
+  remedy: 'play some: policyloop play agents/cooking player=expert',
 };
 
 /** One example per step, with its action as the answer. Replies that named no action aren't imitated. */
@@ -139,10 +138,7 @@ function saidFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']):
 
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
-/**
- * Equal games are kept on the same side of the split: those with the same seed, and those with the same turns.
- * @throws UserError for a name that matches no play or environment
- */
+/** Keeps equal games together. @throws UserError for a name that matches no play or environment */
 export function heldOutGames(
   plays: readonly PlayedGames[],
   plan: ValidationPlan,

@@ -1,5 +1,4 @@
 /** Converts examples to rows, in our own format and in those of other trainers. */
-
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
@@ -89,11 +88,11 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   throw new UserError({
     field: '--format',
     message: isPaired(format)
-      ? `this format holds pairs of answers; the recipe ${recipe} makes single ones`
-      : 'this format holds single answers; the recipe preference makes pairs',
+      ? `this format is for pairs of answers; the recipe ${recipe} makes single ones`
+      : 'this format is for single answers; the recipe preference makes pairs',
     value: format,
     alternatives: rowFormats.filter((other) => isOwn(other) || isPaired(other) !== isPaired(format)),
-    ...(isPaired(format) && { remedy: 'or take --recipe preference' }),
+    ...(isPaired(format) && { remedy: 'or use --recipe preference' }),
   });
 }
 

@@ -103,7 +103,7 @@ export function renderPrompt(
   if (prompts === undefined) {
     throw new UserError({
       field: '--recipe',
-      message: `the prompt templates of ${run.name} are gone or broken, so no prompt can be made with them`,
+      message: `the prompt templates of ${run.name} are missing or broken`,
       value: config.prompts.set,
       remedy: 'restore them, leave this run out, or take a recipe that uses the logged prompts (improvement)',
     });

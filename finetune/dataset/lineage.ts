@@ -1,16 +1,6 @@
 /** The lineage of trained models, stored next to the model by training and read by evaluation. */
-
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../src/base/errors.js';
@@ -89,7 +79,7 @@ export interface Training {
 }
 
 export function trainingLineage({ method, model, dataset, config, outcome }: Training): TrainingLineage {
-  const atHand = existsSync(model);
+  const isAvailable = existsSync(model);
   return {
     version: 1,
     kind: 'training',
@@ -97,9 +87,9 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
     method,
     base: {
       model,
-      hash: atHand ? contentHash(model) : null,
+      hash: isAvailable ? contentHash(model) : null,
       // Training from scratch uses only the base's architecture, so its lineage doesn't matter.
-      lineage: atHand && method !== 'scratch' ? (readLineage(model) ?? null) : null,
+      lineage: isAvailable && method !== 'scratch' ? (readLineage(model) ?? null) : null,
     },
     dataset,
     config: JSON.parse(JSON.stringify(config)) as Record<string, unknown>,
@@ -150,6 +140,22 @@ export function readLineage(directory: string): TrainingLineage | undefined {
   return readAs(join(directory, lineageFile), lineageSchema);
 }
 
+/** Describes played episodes as a dataset; `kept` is their number per environment. */
+export function playedLineage(
+  path: string,
+  model: string,
+  seed: number,
+  kept: Readonly<Record<string, number>>,
+): DatasetLineage {
+  const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
+  const sources = Object.entries(kept).map(([environment, count]) => ({
+    ...source,
+    environment,
+    kept: count,
+  }));
+  return { path, recipe: 'rl', sources, files: {}, changed: false };
+}
+
 export function datasetLineage(directory: string): DatasetLineage {
   const manifest = readAs(
     join(directory, 'manifest.json'),
@@ -186,16 +192,13 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/**
- * SHA-256 over names, sizes and contents of the weight files in a directory or a GGUF file. Only the first and last
- * MiB of files above 64 MiB count, which includes the header with all tensors.
- */
+/** SHA-256 of names, sizes and contents of the weights; of files above 64 MiB, only the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of weightFiles(model).toSorted()) {
     const { size } = statSync(path);
     hash.update(JSON.stringify([basename(path), size]));
-    if (size <= wholeBytes) hash.update(readFileSync(path));
+    if (size <= wholeBytes) hash.update(readPart(path, 0, size));
     else for (const at of [0, size - sampleBytes]) hash.update(readPart(path, at, sampleBytes));
   }
   return hash.digest('hex');
@@ -229,16 +232,12 @@ export function fileHash(path: string): string {
 function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const damaged = (message: string) =>
-    new UserError({
-      file,
-      message: `this file is damaged: ${message}`,
-      remedy: 'restore it from a copy, or remove it',
-    });
+    new UserError({ file, message: `damaged: ${message}`, remedy: 'restore a copy, or remove it' });
   let content: unknown;
   try {
     content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));
   } catch {
-    throw damaged('it is no JSON');
+    throw damaged('not JSON');
   }
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;

@@ -21,18 +21,14 @@ export interface Conversation {
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/**
- * The tokenizer's, because chat templates write it, else the model's own.
- * @throws UserError if neither is defined
- */
+/** The tokenizer's, because templates write it, else the model's. @throws UserError if neither is defined */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
       field: 'model.path',
       value: directory,
-      message:
-        'neither tokenizer nor config names a token that ends an answer, so answers could not learn to end',
+      message: 'neither tokenizer nor config names a token that ends an answer',
       remedy: 'state eos_token in tokenizer_config.json or eos_token_id in config.json',
     });
   return end;
@@ -67,28 +63,26 @@ const promptedSchema = z.looseObject({
   lineage: z.looseObject({ model: z.string(), promptTokens: z.int().positive() }).optional().catch(undefined),
 });
 
-const rowSchema = promptedSchema.extend({ completion: z.string().min(1) });
-
-const pairSchema = promptedSchema.extend({ chosen: z.string().min(1), rejected: z.string().min(1) });
+const text = z.string().min(1);
+const answers = { chosen: text, rejected: text };
+const rowSchema = promptedSchema.extend({ completion: text });
+const pairSchema = promptedSchema.extend(answers);
 
 type Split = 'train' | 'validation';
 
 /** @throws UserError if the file doesn't exist, or a row isn't a single answer */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: 'this row is no answer to learn',
+    message: "this row isn't an answer to learn",
     remedy:
       'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
 }
 
-/**
- * Each pair gives two consecutive conversations, the chosen answer first.
- * @throws UserError if the file doesn't exist, or a row isn't a pair
- */
+/** Chosen answers first. @throws UserError if the file doesn't exist, or a row isn't a pair */
 export function readComparisons(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, pairSchema, {
-    message: 'this row is no pair of answers',
+    message: "this row isn't a pair of answers",
     remedy: 'make the dataset with --format jsonl --recipe preference, or train with objective.kind=sft',
   }).flatMap(({ chosen, rejected, ...row }) => [conversation(row, chosen), conversation(row, rejected)]);
 }
@@ -119,21 +113,18 @@ function readRows<T>(
 }
 
 function missing(dataset: string, split: Split): UserError {
-  const parquet = `${split}.parquet`;
-  if (existsSync(join(dataset, parquet)))
-    return new UserError({
-      field: 'dataset',
-      message: `this dataset is in Parquet (${parquet}), which other trainers read`,
-      value: dataset,
-      remedy: 'make it again with --format jsonl to train here',
-    });
+  const isParquet = existsSync(join(dataset, `${split}.parquet`));
   return new UserError({
     field: 'dataset',
-    message: `there is no ${split}.jsonl in this directory`,
+    message: isParquet
+      ? 'this dataset is in Parquet, for other trainers'
+      : `this directory has no ${split}.jsonl`,
     value: dataset,
-    remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+    remedy: isParquet ? 'make the dataset with --format jsonl' : makeOne,
   });
 }
+
+const makeOne = 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one';
 
 /** @throws UserError with the problem and the first issue found */
 function checkedRow<T>(
@@ -144,11 +135,8 @@ function checkedRow<T>(
   const parsed = schema.safeParse(row);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
-  throw new UserError({
-    ...problem,
-    field: issue.path.join('.'),
-    message: `${problem.message}: ${issue.message}`,
-  });
+  const message = `${problem.message}: ${issue.message}`;
+  throw new UserError({ ...problem, field: issue.path.join('.'), message });
 }
 
 /** `lineage` is stored as the dataset has it; null if missing. */
@@ -162,19 +150,18 @@ interface StoredDataset {
   readonly validation: readonly StoredExample[];
 }
 
-const text = z.string().min(1);
-const shared = {
-  prompt: promptSchema,
-  weight: z.number().default(1),
-  lineage: z.unknown().default(null),
-};
+const shared = { prompt: promptSchema, weight: z.number().default(1), lineage: z.unknown().default(null) };
 const schemas = {
-  imitation: z
-    .object({ ...shared, completion: text })
-    .transform((row): StoredExample => ({ kind: 'imitation', ...row })),
-  preference: z
-    .object({ ...shared, chosen: text, rejected: text })
-    .transform((row): StoredExample => ({ kind: 'preference', ...row })),
+  imitation: z.object({
+    ...shared,
+    completion: text,
+    kind: z.literal('imitation').default('imitation').catch('imitation'),
+  }),
+  preference: z.object({
+    ...shared,
+    ...answers,
+    kind: z.literal('preference').default('preference').catch('preference'),
+  }),
 };
 
 /**
@@ -191,11 +178,9 @@ export function readStoredDataset(dataset: string): StoredDataset {
   if (first === undefined) {
     throw new UserError({
       field: 'dataset',
-      message: existsSync(files.train)
-        ? 'its train.jsonl is empty: there is nothing to train on'
-        : 'there is no train.jsonl in this directory',
+      message: existsSync(files.train) ? 'its train.jsonl is empty' : 'this directory has no train.jsonl',
       value: dataset,
-      remedy: 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one',
+      remedy: makeOne,
     });
   }
   const kind = typeof first === 'object' && first !== null && 'chosen' in first ? 'preference' : 'imitation';
@@ -204,7 +189,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
       checkedRow<StoredExample>(schemas[kind], row, {
         file,
         line: i + 1,
-        message: 'this row is no example of a dataset',
+        message: "this row isn't an example",
         remedy: 'make the dataset with policyloop finetune dataset … --format jsonl',
       }),
     );

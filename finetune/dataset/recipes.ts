@@ -53,10 +53,7 @@ export interface GroupTargets {
   readonly lookAhead?: readonly number[] | undefined;
 }
 
-/**
- * Imitates the winner of each iteration's candidates if it beats the best so far, by replayed returns if there are
- * some.
- */
+/** Imitates each iteration's winner if it beats the best so far, by replayed returns if there are some. */
 export function bestOfGroup(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},

@@ -1,7 +1,5 @@
 /** Reads a logged run for the recipes: its prompts and the proposals that answered them. */
-
-import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -23,6 +21,7 @@ import type { RecordedRun } from '../../src/runs/logs.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
+import { fileHash } from './lineage.js';
 
 /** In characters. Longer reasons exceed the expected three sentences and are dropped. */
 const longestReason = 600;
@@ -34,11 +33,11 @@ export function formatAnswer(
   form: AnswerForm,
   reason = '',
 ): string {
-  const told = tell(parameters);
-  const answer = writtenAnswer(told, spec, form, reason);
+  const shown = tell(parameters);
+  const answer = writtenAnswer(shown, spec, form, reason);
   const read = parseParameters(answer, spec);
-  const same = read.ok && vectorKey(read.value) === vectorKey(told);
-  return same ? answer : writtenAnswer(told, spec, form, '');
+  const same = read.ok && vectorKey(read.value) === vectorKey(shown);
+  return same ? answer : writtenAnswer(shown, spec, form, '');
 }
 
 /** The reason given in a reply, on one line; '' if there is none or it is too long. */
@@ -94,9 +93,8 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     throw new UserError({
       file: join(path, runFiles.config),
       field: 'proposal',
-      message:
-        'its proposals go on from parents, each in a prompt of its own: no recipe makes examples of those',
-      remedy: 'leave this run out; runs without proposal can be learnt from',
+      message: 'no recipe makes examples from proposals with parents',
+      remedy: 'leave this run out',
     });
   }
   // Prompts are rendered many times; episodes are only needed if they show trajectories.
@@ -138,12 +136,11 @@ export function lineageOf(
 
 function contentHash(path: string): string {
   const files = [runFiles.config, runFiles.evaluations, runFiles.episodes, runFiles.calls];
-  const hashes = files.map((file) => {
-    const full = join(path, file);
-    return existsSync(full) ? hashOfFile(full) : '';
-  });
+  const hashes = files
+    .map((file) => join(path, file))
+    .map((full) => (existsSync(full) ? fileHash(full) : ''));
   const demonstrations = join(path, runFiles.demonstrations);
-  if (existsSync(demonstrations)) hashes.push(hashOfFile(demonstrations));
+  if (existsSync(demonstrations)) hashes.push(fileHash(demonstrations));
   return sha256(hashes.join('\n'));
 }
 
@@ -211,21 +208,6 @@ function* stepCalls(calls: Iterable<CallRecord>): Generator<CallRecord, void> {
     if (call.attempt > 0 && call.outcome.kind !== 'accepted') continue;
     yield isPrompt ? call : { ...call, messages: [] };
   }
-}
-
-/** Reads in pieces. */
-function hashOfFile(file: string): string {
-  const hash = createHash('sha256');
-  const descriptor = openSync(file, 'r');
-  try {
-    const buffer = Buffer.allocUnsafe(1 << 20);
-    for (let read = readSync(descriptor, buffer); read > 0; read = readSync(descriptor, buffer)) {
-      hash.update(buffer.subarray(0, read));
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-  return hash.digest('hex');
 }
 
 const byIteration = <T extends { readonly iteration: number }>(items: Iterable<T>) =>

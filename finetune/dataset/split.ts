@@ -18,17 +18,14 @@ export interface SplitRun {
   readonly keys: readonly string[];
 }
 
-/**
- * Parses `none`, a fraction such as `0.1`, or names of environments and runs separated by commas.
- * @throws UserError for a number outside (0, 1), or an empty name
- */
+/** `none`, a fraction, or names separated by commas. @throws UserError for a number outside (0, 1) */
 export function parseValidation(text: string): ValidationPlan {
   const trimmed = text.trim();
   if (trimmed === 'none') return { kind: 'none' };
   const share = Number(trimmed);
   if (trimmed !== '' && Number.isFinite(share)) {
     if (share > 0 && share < 1) return { kind: 'share', share };
-    throw new UserError({ ...validationProblem, message: 'a share lies between 0 and 1', value: text });
+    throw new UserError({ ...validationProblem, message: 'a share must be between 0 and 1', value: text });
   }
   const names = trimmed.split(',').map((name) => name.trim());
   if (names.includes('')) {
@@ -67,7 +64,7 @@ function namedRuns(wanted: string, runs: readonly SplitRun[]): readonly string[]
   if (found.length > 0) return found.map(({ name }) => name);
   throw new UserError({
     field: '--validation',
-    message: 'no source is a run or of an environment of this name',
+    message: 'no run or environment has this name',
     value: wanted,
     alternatives: [
       ...new Set([...runs.map(({ environment }) => environment), ...runs.map(({ name }) => name)]),

@@ -23,10 +23,7 @@ export function measureLengths(examples: readonly Example[]): ReadonlyMap<Exampl
   return new Map(
     examples.map((example) => [
       example,
-      {
-        prompt: promptLength(example),
-        completion: largest(completionsOf(example).map(estimateTokens)),
-      },
+      { prompt: promptLength(example), completion: largest(completionsOf(example).map(estimateTokens)) },
     ]),
   );
 }

@@ -1,5 +1,4 @@
 /** Writes a dataset directory: rows, lineage, manifest and page. */
-
 import { createHash } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,14 +33,11 @@ export function requireNewDirectory(path: string): void {
     field: '--out',
     message: isFolder ? 'this directory is not empty' : 'this is a file',
     value: path,
-    remedy: 'name a new or an empty directory',
+    remedy: 'choose a new or an empty directory',
   });
 }
 
-/**
- * The directory appears only when it is complete.
- * @throws UserError if the directory is in use, or the format doesn't suit the recipe
- */
+/** @throws UserError if the directory is in use, or the format doesn't suit the recipe */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   requireExportable(dataset.recipe, format);
   requireNewDirectory(path);

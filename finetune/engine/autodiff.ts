@@ -10,10 +10,7 @@ interface Known {
   readonly constants?: readonly Value[];
   /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
   readonly cheap?: ReadonlySet<Value>;
-  /**
-   * Maps gather indices to their inverse, so the backward pass gathers instead of scattering. Gradients at all other
-   * positions must be 0 or unused.
-   */
+  /** Inverses of gather indices, to gather instead of scattering. Other positions must have gradient 0 or be unused. */
   readonly inverses?: ReadonlyMap<Value, Value>;
 }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readSafetensors, readTensorBytes } from '../../src/models/local/weights/safetensors.js';
-import type { Moments } from './optimisers.js';
+import { type Moments, zeroMoments } from './optimisers.js';
 import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import type { Numbers, Parameter } from './training-session.js';
 
@@ -21,6 +21,26 @@ export interface TrainingState {
   /** Serialized extra state that resuming needs, such as the runs in flight. */
   progress?: string | undefined;
 }
+
+/** The state before any update. */
+export function freshState(parameters: readonly Parameter[]): TrainingState {
+  const moments = parameters.map(zeroMoments);
+  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
+}
+
+/** Keeps the parameters if no earlier evaluation had a lower loss, or, with `ties`, an equal one. */
+export function keepBest(state: TrainingState, loss: number, ties: boolean): boolean {
+  const isBest = state.best === undefined || loss < state.best.loss || (ties && loss === state.best.loss);
+  if (isBest)
+    state.best = { step: state.step, loss, values: state.parameters.map(({ values }) => values.slice()) };
+  return isBest;
+}
+
+/** The parameters of the best evaluation; without any, the last ones. */
+export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
+  best === undefined
+    ? parameters
+    : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! }));
 
 export interface CheckpointOwner {
   readonly identity: string;
@@ -57,10 +77,7 @@ export function writeCheckpoint(file: string, state: TrainingState, owner: Check
   );
 }
 
-/**
- * @returns undefined if the file doesn't exist
- * @throws UserError if the checkpoint belongs to another training run
- */
+/** @throws UserError if the checkpoint belongs to another training run */
 export function readCheckpoint(
   file: string,
   parameters: readonly Parameter[],
@@ -72,10 +89,10 @@ export function readCheckpoint(
   if (progress.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint belongs to a training with other settings, other data or other weights',
-      remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
+      message: 'this checkpoint is from a training with other settings, data or weights',
+      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
     });
-  const { step, evaluationsWithoutGain, best, progress: elsewhere } = progress as Progress;
+  const { step, evaluationsWithoutGain, best, progress: extra } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (prefix: string) =>
     parameters.map(({ name }) => {
@@ -89,7 +106,7 @@ export function readCheckpoint(
     step,
     best: best === null ? undefined : { ...best, values: read('best.') },
     evaluationsWithoutGain,
-    ...(elsewhere !== undefined && { progress: elsewhere }),
+    ...(extra !== undefined && { progress: extra }),
   };
 }
 

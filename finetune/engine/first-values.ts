@@ -1,5 +1,4 @@
 /** Initial parameter values; writes adapter directories that PEFT and vLLM can load. */
-
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

@@ -20,10 +20,7 @@ import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-wr
 /** Increase this when the same weights would get different codes. */
 const formatVersion = 2;
 
-/**
- * @param quantized the weights to use for matrices that are already quantized
- * @throws UserError if the cache can't be written
- */
+/** @param quantized the weights to use for matrices that are already quantized */
 export function int8Weights(
   model: string,
   config: DecoderConfig,

@@ -14,10 +14,7 @@ export interface Schedule {
   readonly floor: number;
 }
 
-/**
- * Fraction of the peak rate. Warm-up step s uses (s + 1)/warmupSteps, so the first step already moves.
- * @param step zero-based
- */
+/** Fraction of the peak rate. Warm-up step s uses (s + 1)/warmupSteps, so the first step already moves. */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
@@ -47,8 +44,8 @@ export interface Moments {
   readonly second: Numbers;
 }
 
-export function zeroMoments(parameter: Parameter): Moments {
-  const zeros = () => parameter.values.map(() => 0);
+export function zeroMoments({ values }: Pick<Parameter, 'values'>): Moments {
+  const zeros = () => values.map(() => 0);
   return { first: zeros(), second: zeros() };
 }
 

@@ -55,10 +55,9 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   throw new UserError({
     field: 'model',
     value: architecture,
-    message: `models of this family run here but can’t be trained: the layers that carry a state (${found.kind}) have no gradient yet`,
+    message: `models of this family can’t be trained yet: layers with a state (${found.kind}) have no gradient`,
     alternatives: ['a model whose layers all attend, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
-    remedy:
-      'train it elsewhere: `policyloop finetune export trl` writes all that TRL needs, and `finetune import` takes the adapter back',
+    remedy: 'train it with TRL: `policyloop finetune export trl`, then `finetune import`',
   });
 }
 
@@ -82,7 +81,7 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
 /** Translates Llama's module names to the model's own, where several may be fused into one. */
 export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
   const { attention, feedForward } = modules;
-  const meant: Readonly<Record<string, string>> = {
+  const aliases: Readonly<Record<string, string>> = {
     q_proj: attention[0],
     k_proj: attention[1] ?? attention[0],
     v_proj: attention[2] ?? attention[0],
@@ -91,7 +90,7 @@ export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[])
     up_proj: feedForward[1] ?? feedForward[0],
     down_proj: modules.down,
   };
-  return [...new Set(wanted.map((name) => (meant[name] ?? name).replace(/^.*\./, '')))];
+  return [...new Set(wanted.map((name) => (aliases[name] ?? name).replace(/^.*\./, '')))];
 }
 
 /** Graph inputs that hold the random numbers for dropout masks; present only if dropout is on. */

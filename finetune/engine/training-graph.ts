@@ -1,5 +1,4 @@
 /** Builds the graph of a training step from the decoder that is also used for generation. */
-
 import type { Blocks } from '../../src/models/local/graph/blocks.js';
 import { buildDecoder, headInput, headLogits } from '../../src/models/local/graph/decoder.js';
 import {

@@ -74,10 +74,7 @@ export interface TrainingSession {
   close(): Promise<void>;
 }
 
-/**
- * Frozen weights are mapped from their files.
- * @throws UserError if memory runs out while loading or running
- */
+/** @throws UserError if memory runs out while loading or running */
 export async function openTrainingSession(
   { model, folder, graph }: BuiltGraph,
   settings: SessionSettings,
@@ -143,8 +140,8 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
     throw new UserError({
       message: `memory ran out while ${doing}`,
       remedy:
-        'lower batchTokens, which goes on from a checkpoint where there is one; else train anew with shorter examples, ' +
-        'or with less to train or to load: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+        'lower batchTokens, with which a checkpoint can be resumed; else train on shorter examples, ' +
+        'or train or load less: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
     });
   }
 }
@@ -224,8 +221,8 @@ export function accumulate(sum: Gradients | undefined, part: Gradients): Gradien
  */
 export async function requireInt8(device: string): Promise<void> {
   const refuse = (message: string, field: string, value: string) =>
-    new UserError({ field, value, message, remedy: 'take method.compute float32' });
-  if (device !== 'cpu') throw refuse('products in int8 are those of the processor', 'device', device);
+    new UserError({ field, value, message, remedy: 'set method.compute to float32' });
+  if (device !== 'cpu') throw refuse('int8 products need the CPU', 'device', device);
   const width = 64;
   const g = new GraphBuilder();
   const a = g.input('a', 'uint8', [1, width]);
@@ -238,5 +235,5 @@ export async function requireInt8(device: string): Promise<void> {
   });
   await session.release();
   if (y!.data[0] !== 255 * 127 * width)
-    throw refuse('this processor has no exact products of 8-bit numbers', 'method.compute', 'int8');
+    throw refuse('this CPU has no exact products of 8-bit numbers', 'method.compute', 'int8');
 }

@@ -56,20 +56,13 @@ export function openArms(
   const tunedArm = openArm('tuned', tuned, baseArm, cwd);
   const first = baseArm ?? openArm('base', itsBase(tunedArm), undefined, cwd);
   if (first.hash !== null && first.hash === tunedArm.hash) {
-    throw new UserError({
-      field: '--tuned',
-      message: 'holds the same weights as the base',
-      value: tuned,
-    });
+    throw new UserError({ field: '--tuned', message: 'has the same weights as the base', value: tuned });
   }
   const template = templateOf(tunedArm);
   const models = [first, tunedArm].map((arm) =>
     arm.local === undefined ? arm : withTemplate(arm, template),
   );
-  return {
-    arms: [...models, ...baselineArms(wanted)],
-    notes: otherBaseNotes(first, tunedArm),
-  };
+  return { arms: [...models, ...baselineArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
 }
 
 /** Chat template variables of the tuned model's training; both models are prompted with them. */
@@ -85,14 +78,11 @@ export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): Tr
   if (stated !== undefined) return { kind: 'stated', environments: stated };
   const remedy = 'state them: --trained-on ID,… (or none)';
   if (tuned.lineage === undefined) {
-    return { kind: 'unknown', reason: `no training.json lies beside the tuned model; ${remedy}` };
+    return { kind: 'unknown', reason: `there is no training.json next to the tuned model; ${remedy}` };
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
-    return {
-      kind: 'unknown',
-      reason: `a dataset that it learnt from has no manifest, or other rows than its manifest says; ${remedy}`,
-    };
+    return { kind: 'unknown', reason: `a training dataset has no manifest, or differs from it; ${remedy}` };
   }
   const held = tuned.lineage.dataset.sources?.filter(({ split }) => split === 'validation') ?? [];
   return {
@@ -112,7 +102,7 @@ function baselineArms(specs: readonly string[]): readonly Arm[] {
     field: '--control',
     message: 'is named twice with different settings',
     value: twice.name,
-    remedy: 'name each control once; another evaluation, with another --out, can have it otherwise',
+    remedy: 'name each control once, or start another evaluation with another --out',
   });
 }
 
@@ -124,9 +114,9 @@ function armOf(field: string, spec: string): Arm {
   if (wrong !== undefined) {
     throw new UserError({
       field,
-      message: 'is no setting of a control',
+      message: "isn't a control's setting",
       value: wrong,
-      remedy: 'write name:key=value, e.g. hill-climb:sigma=2',
+      remedy: 'e.g. hill-climb:sigma=2',
     });
   }
   return {
@@ -190,7 +180,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
     field: `--${name}`,
     value: directory,
     message: `is ${actor}, trained in ${lineage!.dataset.path}: it acts there, and proposes no policies that experiments could play`,
-    remedy: 'policyloop show on the directory of its training tells the return of its last held-out episodes',
+    remedy: 'policyloop show DIRECTORY shows its held-out returns',
   });
 }
 
@@ -212,13 +202,13 @@ function weightsIn(directory: string, field: string): string {
   throw new UserError({
     field,
     message: interrupted
-      ? 'the training in this directory has not come to its end'
+      ? "the training in this directory isn't complete"
       : existsSync(directory)
-        ? 'this directory holds neither a model nor an adapter'
+        ? 'this directory has neither a model nor an adapter'
         : 'there is no such directory',
     value: directory,
     remedy: interrupted
-      ? 'policyloop finetune train, or rl, with the same config goes on with it; policyloop show names the command'
+      ? 'policyloop show names the command that resumes it'
       : 'name a GGUF file or the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
   });
 }
@@ -241,7 +231,7 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is needed: ${label} doesn't say which model here it was trained from`,
+    message: `is needed: the model that ${label} was trained from is unknown`,
     remedy: 'name the base model: --base models/…',
   });
 }

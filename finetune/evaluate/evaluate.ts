@@ -99,10 +99,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   });
 }
 
-/**
- * The mean over the experiments; undefined if a run is incomplete. A seed counts as one observation, because runs
- * with the same seed may share warm-up and episodes.
- */
+/** Mean over the experiments; undefined if a run is incomplete. Each seed is one observation, as runs share it. */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);
@@ -166,7 +163,7 @@ function compared(
 function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
   results: readonly R[],
 ) {
-  const told = forMetrics((metric) => {
+  const corrected = forMetrics((metric) => {
     const own = results.flatMap(({ comparisons }) =>
       comparisons.flatMap(({ metrics }) => metrics[metric] ?? []),
     );
@@ -175,7 +172,7 @@ function judged<R extends { readonly comparisons: readonly ArmDifference<PairedD
     return new Map(distinct.map((difference, i) => [difference, found[i]!]));
   });
   const verdictOf = (metric: Metric, difference: PairedDifference | null) =>
-    difference === null ? null : told[metric].get(difference)!;
+    difference === null ? null : corrected[metric].get(difference)!;
   return results.map((result) => ({
     ...result,
     comparisons: result.comparisons.map(

@@ -1,5 +1,4 @@
 /** Types of `evaluation.json`, the result of an evaluation. */
-
 import { loggedProposals, onlyProposals } from '../../src/report/data/proposals.js';
 import { bestByIteration } from '../../src/report/group-report.js';
 import { openLogs } from '../../src/runs/reader.js';

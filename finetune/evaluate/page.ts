@@ -91,7 +91,7 @@ function result(evaluation: Evaluation): Html {
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
-)}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer can't be told apart: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (as stated by --trained-on)' : ' (from the lineage of the training)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} chose when the training stopped, but taught nothing.`}</p>`}
+)}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer is unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (as stated by --trained-on)' : ' (from the lineage of the training)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
 ${notes.length > 0 && html`<ul class="warnings">${notes.map((text) => html`<li>${text}.</li>`)}</ul>`}
 ${failures.length > 0 && html`<ul class="warnings">${failures.map(({ arm, run, message }) => html`<li><b>${arm}</b> failed in ${run}: ${message}</li>`)}</ul>`}`;
 }
@@ -102,7 +102,7 @@ function differences(evaluation: Evaluation): Html {
   const { experiments, groups } = evaluation;
   return html`${experiments.length > 1 && differencePlot(experiments, groups)}
 ${htmlTable(comparedIn(evaluation), differenceColumns)}
-${experiments.length > 1 && html`<p class="note">The last rows put experiments together: their returns are normalised, 0 is the lowest and 1 the highest confirmed return of any run of an experiment, and a seed counts once, with its mean over them. Their verdicts are corrected among themselves.</p>`}`;
+${experiments.length > 1 && html`<p class="note">The last rows pool experiments. Their returns are normalised: 0 is the lowest and 1 the highest confirmed return of an experiment. Each seed counts once, with its mean over the experiments. Their verdicts are corrected among these rows.</p>`}`;
 }
 
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
@@ -173,26 +173,28 @@ const measureNames: Readonly<Record<Measure, string>> = {
 const formatOf = (metric: Metric) => (metric === 'confirmed' ? formatReturn : formatShare);
 
 function summaryCell(summaries: ArmSummaries, row: Metric | 'iqm'): Cell {
-  const metric = row === 'iqm' ? 'confirmed' : row;
-  const format = formatOf(metric);
-  const summary = summaries[metric];
-  if (summary === null) return null;
-  const { iqm, iqmInterval, mean, meanInterval } = summary;
-  return row === 'iqm'
-    ? { text: format(iqm), detail: ends(iqmInterval, format) }
-    : { text: format(mean), detail: ends(meanInterval, format) };
+  const [found, format] =
+    row === 'iqm' ? [summaries.confirmed, formatReturn] : [summaries[row], formatOf(row)];
+  if (found === null) return null;
+  const { iqm, iqmInterval, mean, meanInterval } = found;
+  return row === 'iqm' ? estimated(iqm, iqmInterval, format) : estimated(mean, meanInterval, format);
 }
 
 function differenceCell(compared: ArmComparison['metrics'], row: Metric | 'iqm'): Cell {
   const metric = row === 'iqm' ? 'confirmed' : row;
-  const format = signed(formatOf(metric));
   const found = compared[metric];
   if (found === null) return null;
   const { difference, interval, iqmDifference, iqmInterval } = found;
+  const format = signed(formatOf(metric));
   return row === 'iqm'
-    ? { text: format(iqmDifference), detail: ends(iqmInterval, format) }
-    : { text: format(difference), detail: ends(interval, format) };
+    ? estimated(iqmDifference, iqmInterval, format)
+    : estimated(difference, interval, format);
 }
+
+const estimated = (value: number, interval: Interval | null, format: NumberFormat): Cell => ({
+  text: format(value),
+  detail: interval === null ? 'no interval' : formatInterval(interval, format),
+});
 
 function effortCell(runs: readonly EvaluatedRun[]): Cell {
   const played = runs.flatMap(({ figures }) => figures ?? []);
@@ -238,17 +240,14 @@ function runTable({ runs, seeds }: Evaluation): Html {
 
 function reading({ seeds, experiments }: Evaluation): Html {
   return html`<ul>
-<li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, the same number of proposals (fewer where a target or a limit ends a run). Runs that share a seed are a pair; pairs of which one run is missing are left out.</li>
+<li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed are a pair; incomplete pairs are left out.</li>
 <li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that neither proposed nor chose it.</li>
 <li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 % and more.</li>
 <li><b>Confirmed returns</b> have verdicts, from six pairs on. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of none.</li>
-<li><b>Improvement rate:</b> proposals that beat everything before them in their run, of all that were asked for. It falls as a run gets better: read it beside the return.</li>
-<li><b>Valid at first:</b> first answers in the format, repetitions of what was tried included. <b>Valid in the end:</b> proposals that could be evaluated, after corrections.</li>
+<li><b>Improvement rate:</b> proposals that beat everything before them in their run, of all that were asked for. It falls as a run gets better, so compare it together with the return.</li>
+<li><b>Valid at first:</b> first answers in the format, including repetitions of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated, after corrections.</li>
 </ul>`;
 }
-
-const ends = (interval: Interval | null, format: NumberFormat) =>
-  interval === null ? 'no interval' : formatInterval(interval, format);
 
 interface Mark {
   readonly name: string;
@@ -281,7 +280,7 @@ function differencePlot(
 <li class="axis" aria-hidden="true"><svg width="100%" height="20">${x.ticks.map(
     (tick) => html`<text x="${percent(x.at(tick))}" y="14">${formatNumber(tick)}</text>`,
   )}</svg></li></ul>
-<figcaption>Right of the dashed line the tuned model is better. A bar that crosses it is no evidence of a difference; the verdicts, corrected for their number, stand below.</figcaption>
+<figcaption>Right of the dashed line the tuned model is better. A bar that crosses it shows no evidence of a difference. The verdicts below are corrected for multiple comparisons.</figcaption>
 </figure>`;
 }
 

@@ -1,5 +1,4 @@
 /** Plays an evaluation and reports the results. */
-
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -47,7 +46,9 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
   const given = withoutOverrides(args.configs);
-  const { plan, notes: configNotes } = planEvaluation({
+  const { plan, notes: configNotes } = planStudy<Arm>({
+    kind: 'evaluation',
+    ...{ field: '--configs', reserved },
     arms,
     files: given.files,
     overrides: [...given.overrides, ...args.overrides],
@@ -58,13 +59,12 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   await requireAssembling(plan, context);
   const known = trainedOn(arms.find(({ name }) => name === 'tuned')!, stated);
   for (const note of [...notes, ...configNotes]) context.note(note);
-  if (known.kind === 'unknown') context.note(`transfer can't be told apart: ${known.reason}`);
+  if (known.kind === 'unknown') context.note(`transfer is unknown: ${known.reason}`);
 
   const directory = resolve(context.cwd, args.out ?? join(args.runsDir, defaultName(plan)));
   const read = new Map<string, RunFigures>();
   const place = evaluationPlace(directory, plan);
-  const elsewhere =
-    args.slurm === true ? studyOnSlurm([...args.configs, ...args.overrides], context) : undefined;
+  const elsewhere = args.slurm ? studyOnSlurm([...args.configs, ...args.overrides], context) : undefined;
   const played = await playPlan(plan, place, { ...args, elsewhere }, context, (failed) => {
     const runs = plan.entries.map(({ experiment, arm, repeat, path }): EvaluatedRun => {
       return { experiment, arm, repeat, path, figures: figuresOf(join(directory, path), read) };
@@ -83,11 +83,8 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
 
 /** Assembles every run once, to find problems with configs and models before anything is played. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
-  for (const { configs } of experiments) {
-    for (const config of Object.values(configs)) {
-      await closeEnvironment(await assemble(config, context.env));
-    }
-  }
+  for (const { configs } of experiments)
+    for (const config of Object.values(configs)) await closeEnvironment(await assemble(config, context.env));
 }
 
 function figuresOf(path: string, read: Map<string, RunFigures>): RunFigures | null {
@@ -134,23 +131,7 @@ async function environmentsIn(list: string): Promise<readonly string[]> {
 
 type EvaluationPlan = StudyPlan<Arm>;
 
-/**
- * @param overrides for all arms; model overrides apply only to language models
- * @param seed first root seed (default: the first config's)
- * @throws UserError if a config is unusable, or an override would invalidate the comparison
- */
-function planEvaluation(request: {
-  readonly arms: readonly Arm[];
-  readonly files: readonly string[];
-  readonly overrides: readonly string[];
-  readonly seed: number | undefined;
-  readonly repeats: number;
-  readonly cwd: string;
-}): { readonly plan: EvaluationPlan; readonly notes: readonly string[] } {
-  return planStudy({ kind: 'evaluation', ...request, field: '--configs', reserved });
-}
-
-const namedArms = 'the arms are named by --base and --tuned';
+const namedArms = 'use --base and --tuned';
 
 const reserved: Readonly<Record<string, string>> = {
   model: namedArms,
@@ -158,7 +139,7 @@ const reserved: Readonly<Record<string, string>> = {
   'model.path': namedArms,
   'model.adapter': namedArms,
   'model.name': namedArms,
-  environment: 'the configs say it; name others by --configs',
+  environment: 'choose other configs with --configs',
   seed: 'use --seed',
   repeats: 'use --repeats',
 };
@@ -176,16 +157,11 @@ function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
-      throw new UserError({
-        field: '--out',
-        message:
-          'holds an evaluation of other models, configs, overrides or seeds (or the weights were changed)',
-        value: directory,
-        remedy: 'name another directory, or none: each evaluation then has its own',
-      });
+      const message = 'has an evaluation of other models, weights, configs, overrides or seeds';
+      throw new UserError({ field: '--out', message, value: directory, remedy: 'choose another' });
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
-    return { version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments };
+    return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };
   };
   return { directory, record };
 }

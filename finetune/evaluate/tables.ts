@@ -8,7 +8,13 @@ import {
   verdictSentence,
   verdictText,
 } from '../../src/comparison/words.js';
-import { formatReturn, formatShare, formatSigned, plural } from '../../src/format/numbers.js';
+import {
+  formatReturn,
+  formatShare,
+  formatSigned,
+  type NumberFormat,
+  plural,
+} from '../../src/format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
@@ -48,43 +54,30 @@ export const experimentTitle = ({ name, familiarity }: ExperimentResult) =>
 
 const confirmedOf = ({ comparison }: ComparedIn) => comparison.metrics.confirmed;
 
+function confirmedEstimate(
+  title: string,
+  value: 'difference' | 'iqmDifference' | 'winRate',
+  interval: 'interval' | 'iqmInterval' | 'winInterval',
+  format: NumberFormat,
+): Column<ComparedIn> {
+  const cell = (found: PairedComparison | null) =>
+    found && { value: found[value], interval: found[interval] };
+  return estimate(title, (row) => cell(confirmedOf(row)), { format });
+}
+
 export const differenceColumns: readonly Column<ComparedIn>[] = [
   text('in', ({ where }) => where, { grouped: true }),
   text('difference', ({ comparison: { of, against } }) => `${of} − ${against}`),
   number('pairs', (row) => confirmedOf(row)?.pairs ?? 0),
-  estimate(
-    'return',
-    (row) => {
-      const found = confirmedOf(row);
-      return found && { value: found.difference, interval: found.interval };
-    },
-    { format: formatSigned },
-  ),
-  estimate(
-    'IQM',
-    (row) => {
-      const found = confirmedOf(row);
-      return found && { value: found.iqmDifference, interval: found.iqmInterval };
-    },
-    { format: formatSigned },
-  ),
-  estimate(
-    'wins',
-    (row) => {
-      const found = confirmedOf(row);
-      return found && { value: found.winRate, interval: found.winInterval };
-    },
-    { format: formatShare },
-  ),
+  confirmedEstimate('return', 'difference', 'interval', formatSigned),
+  confirmedEstimate('IQM', 'iqmDifference', 'iqmInterval', formatSigned),
+  confirmedEstimate('wins', 'winRate', 'winInterval', formatShare),
   number('p (Holm)', (row) => confirmedOf(row)?.adjusted, { format: pText }),
   text('', (row) => {
     const found = confirmedOf(row);
-    return (
-      found && {
-        text: verdictText({ verdict: found.verdict, test: 'paired' }),
-        mark: `chip ${verdictChips[found.verdict]}`,
-      }
-    );
+    if (found === null) return null;
+    const { verdict } = found;
+    return { text: verdictText({ verdict, test: 'paired' }), mark: `chip ${verdictChips[verdict]}` };
   }),
 ];
 
@@ -94,12 +87,8 @@ interface ArmIn {
   readonly summaries: ArmSummaries;
 }
 
-const shareColumn = (title: string, metric: 'improvementRate' | 'validFirst' | 'valid'): Column<ArmIn> => ({
-  title,
-  kind: 'number',
-  format: formatShare,
-  cell: ({ summaries }) => summaries[metric]?.mean,
-});
+const shareColumn = (title: string, metric: 'improvementRate' | 'validFirst' | 'valid'): Column<ArmIn> =>
+  number(title, ({ summaries }) => summaries[metric]?.mean, { format: formatShare });
 
 const armColumns: readonly Column<ArmIn>[] = [
   text('experiment', ({ experiment }) => experimentTitle(experiment), { grouped: true }),
@@ -131,7 +120,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
       terminalTable(comparedIn(evaluation), differenceColumns, width),
     );
     const pooled =
-      'normalised: 0 the lowest and 1 the highest confirmed return of any run of an experiment; a seed counts once; their verdicts are corrected among themselves';
+      'normalised: 0 is the lowest and 1 the highest confirmed return of an experiment; each seed counts once; verdicts are corrected among these rows';
     const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
     if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
@@ -139,7 +128,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
     blocks.push(`${styleText('red', 'failed')} ${arm} (${run}): ${message}`);
   }
   for (const text of cautions(evaluation)) blocks.push(`${styleText('yellow', 'note')} ${text}`);
-  if (trainedOn.kind === 'unknown') blocks.push(`transfer can't be told apart: ${trainedOn.reason}`);
+  if (trainedOn.kind === 'unknown') blocks.push(`transfer is unknown: ${trainedOn.reason}`);
   for (const [i, { scope, text }] of conclusions(evaluation).entries()) {
     blocks.push(`${i === 0 ? styleText('bold', text) : text}\n${styleText('dim', `  (${scope})`)}`);
   }
@@ -152,10 +141,7 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/**
- * The main one first. With several experiments, it is about normalized returns, followed by separate ones for
- * environments that were and weren't trained on.
- */
+/** The main one first, then environments that were and weren't trained on. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');
@@ -197,17 +183,12 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     const lost = proposals - complete.reduce((sum, figures) => sum + figures.answered, 0);
     const of = `of its ${plural(complete.length, 'run')}`;
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
-    return [
-      ...(early.length === 0
-        ? []
-        : [`${name}: ${early.length} ${of} ended before the last iteration (${reasons}): budgets differ`]),
-      ...(without.length === 0
-        ? []
-        : [`${name}: ${without.length} ${of} found no policy to confirm; their pairs are left out`]),
-      ...(lost === 0
-        ? []
-        : [`${name}: ${lost} of its ${proposals} proposals got no answer: its calls failed`]),
+    const counted: readonly [number, string][] = [
+      [early.length, `${of} ended before the last iteration (${reasons}): budgets differ`],
+      [without.length, `${of} found no policy to confirm; their pairs are left out`],
+      [lost, `of its ${proposals} proposals got no answer: its calls failed`],
     ];
+    return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
   });
 }
 
@@ -217,14 +198,10 @@ export const onReturns = (comparisons: GroupResult['comparisons']) =>
 
 function conclude(scope: string, comparison: PairedComparison | null, quantity: string): Conclusion {
   if (comparison === null) {
-    return {
-      scope,
-      verdict: 'nothing',
-      text: 'No pair of runs is complete, so there is nothing to compare.',
-    };
+    return { scope, verdict: 'nothing', text: 'There is nothing to compare: no pair of runs is complete.' };
   }
   const { pairs, verdict } = comparison;
-  const told = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;
-  const more = verdict === 'too-few' ? ` --repeats ${manyRuns} goes on from these.` : '';
-  return { scope, verdict, text: `${verdictSentence(told, quantity)}${more}` };
+  const tested = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;
+  const more = verdict === 'too-few' ? ` --repeats ${manyRuns} adds runs to these.` : '';
+  return { scope, verdict, text: `${verdictSentence(tested, quantity)}${more}` };
 }

@@ -15,11 +15,7 @@ export interface AdaptedModel {
   readonly adapter: Adapter;
 }
 
-/**
- * Opens an adapter with its base model.
- * @param model directory of the base; default: the one that the adapter's config names, in `cwd` or next to the adapter
- * @throws UserError if the base isn't found, or the adapter belongs to another model
- */
+/** @throws UserError if the base isn't found, or the adapter belongs to another model */
 export function openBase(
   adapter: string,
   model: string | undefined,
@@ -31,7 +27,7 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-const otherBase = 'name the directory of the base model: --model models/…';
+const otherBase = 'give the directory of the base model: --model models/…';
 
 /** Path of an adapter's base (directory or GGUF file); see `openBase`. Opens nothing. */
 export function findBase(
@@ -44,7 +40,7 @@ export function findBase(
     throw new UserError({
       field: '--model',
       value: model,
-      message: 'this directory holds an adapter, not a model',
+      message: 'this directory has an adapter, not a model',
     });
   return model ?? namedBase(adapter, cwd, remedy);
 }
@@ -71,7 +67,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
       field: 'adapter',
       value: adapter,
       message: existsSync(adapter)
-        ? 'this directory holds no adapter_config.json'
+        ? 'this directory has no adapter_config.json'
         : 'there is no such directory',
       remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
     });
@@ -85,7 +81,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
     file,
     field: 'base_model_name_or_path',
     value: name,
-    message: name === undefined ? 'the base model is not named' : 'there is no such model here',
+    message: name === undefined ? "doesn't name the base model" : 'there is no such model here',
     remedy,
   });
 }

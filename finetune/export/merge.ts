@@ -13,25 +13,15 @@ import { blockType } from '../../src/models/local/weights/gguf-blocks.js';
 import { ggufConfig } from '../../src/models/local/weights/gguf-config.js';
 import { openWeights } from '../../src/models/local/weights/gguf-tensors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
-import {
-  readSafetensors,
-  readTensorBytes,
-  type StoredTensor,
-  textName,
-} from '../../src/models/local/weights/safetensors.js';
+import { readSafetensors, type StoredTensor, textName } from '../../src/models/local/weights/safetensors.js';
 import { lineageFile } from '../dataset/lineage.js';
 import { safetensorsParts, type TensorToWrite } from '../engine/safetensors-writer.js';
 import { elementCount } from '../engine/trainable.js';
 import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightChange } from './merged-rows.js';
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
-import { type MergeHooks, makeRoom, writeParts } from './writing.js';
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-const chunkBytes = 1 << 22;
-
-/**
- * `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16. `float32` loses nothing of
- * the training (bfloat16 shifted logits of small models by 0.05).
- */
+/** `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16; `float32` is exact. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
@@ -62,7 +52,7 @@ export async function mergeAdapter(
     throw new UserError({
       field: 'model.path',
       value: model,
-      message: 'adapters of GPT-2 are not merged here, as its files have the matrices transposed',
+      message: "adapters of GPT-2 can't be merged, because its files have transposed weights",
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
@@ -112,7 +102,7 @@ function mergedFile(
       const { name, shape, dtype: stored, length } = tensor;
       const change = changes.get(textName(name));
       if (change === undefined)
-        return { name, shape, dtype: stored, byteLength: length, chunks: () => bytesOf(tensor) };
+        return { name, shape, dtype: stored, byteLength: length, chunks: () => storedBytes(tensor) };
       const written = dtype === 'float32' ? 'F32' : stored;
       const byteLength = written === 'F32' ? elementCount(shape) * 4 : length;
       return {
@@ -124,11 +114,6 @@ function mergedFile(
       };
     }),
   };
-}
-
-function* bytesOf(tensor: StoredTensor): Iterable<Uint8Array> {
-  for (let start = 0; start < tensor.length; start += chunkBytes)
-    yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }
 
 function* changedRows(
@@ -145,7 +130,7 @@ function* changedRows(
       throw new UserError({
         file: tensor.file,
         field: tensor.name,
-        message: `with the adapter this matrix holds numbers that ${dtype} can't hold`,
+        message: `with the adapter, this matrix has values out of the range of ${dtype}`,
         remedy: '--dtype float32 can',
       });
     yield bytes;
@@ -235,16 +220,18 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
   const json = ggufConfig(gguf);
   const type = String(json.model_type);
   const read = parseDecoderConfig(json, gguf.file);
-  const { offset } = read.norm;
-  const meant: DecoderConfig = { ...read, norm: { ...read.norm, offset: config.norm.offset } };
-  const same = JSON.stringify(meant) === JSON.stringify(config);
+  const reread: DecoderConfig = { ...read, norm: { ...read.norm, offset: config.norm.offset } };
+  const same = JSON.stringify(reread) === JSON.stringify(config);
   if (same && Object.hasOwn(classes, type))
-    return { json: { architectures: [classes[type]], ...json }, offset: offset - config.norm.offset };
+    return {
+      json: { architectures: [classes[type]], ...json },
+      offset: read.norm.offset - config.norm.offset,
+    };
   throw new UserError({
     file: gguf.file,
     field: 'general.architecture',
     value: gguf.metadata.get('general.architecture'),
-    message: `the config.json of a directory can’t say all that this file does${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
+    message: `the config.json of a directory can’t express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
     remedy: 'write a GGUF file: policyloop finetune gguf tuned/adapter --out tuned.gguf',
   });
 }

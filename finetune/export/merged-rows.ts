@@ -74,10 +74,7 @@ function halfMagnitude(bits: number, value: number): number {
 /** Numbers that share a scale in llama.cpp's Q8_0. */
 export const q8Block = 32;
 
-/**
- * llama.cpp's Q8_0: for every 32 numbers, a float16 scale (largest magnitude / 127) and 32 signed bytes, rounded half
- * away from zero. Computes in float32, like llama.cpp.
- */
+/** llama.cpp's Q8_0, in float32: per 32 numbers a float16 scale (largest/127) and int8, halves away from 0. */
 export function encodeQ8(values: Float32Array): Uint8Array {
   const blocks = values.length / q8Block;
   const scales = new Float32Array(blocks);
@@ -171,7 +168,7 @@ export function* mergedRows(
       throw new UserError({
         file: weight.file,
         field: weight.name,
-        message: 'with the adapter this matrix would hold numbers that are not finite',
+        message: "with the adapter, this matrix would have values that aren't finite",
         remedy: 'the adapter and the model may not belong together, or the training diverged',
       });
     yield { values, squaredChange };

@@ -7,10 +7,7 @@ import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 
-/**
- * Creates a model directory that appears only when `write` is done.
- * @throws UserError if the directory isn't empty, or another process is writing it
- */
+/** Appears only when `write` is done. @throws UserError if the directory isn't empty or is being written */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
@@ -23,7 +20,7 @@ export async function makeModelDirectory<T>(
       field: 'output',
       value: output,
       message: contents.includes('config.json')
-        ? 'this directory already holds a model'
+        ? 'this directory already has a model'
         : 'this directory is not empty',
       remedy: 'name a new directory',
     });

@@ -6,6 +6,7 @@ import type { CommandContext } from '../../src/base/context.js';
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes } from '../../src/format/numbers.js';
 import { createProgress, type ProgressMode } from '../../src/format/progress.js';
+import { readTensorBytes, type StoredTensor } from '../../src/models/local/weights/safetensors.js';
 
 export interface WriteHooks {
   onBytes?(bytes: number): void;
@@ -48,20 +49,37 @@ export function makeRoom(directory: string, bytes: number): void {
     });
 }
 
-/** Shows progress while writing a large file or directory, and stops on Ctrl-C. */
-export function writingProgress(
+/** Runs `write` with progress; undefined if Ctrl-C stopped it. */
+export async function stoppable<T>(
   mode: ProgressMode,
   context: CommandContext,
-): Required<MergeHooks> & { close(): void } {
+  write: (hooks: MergeHooks) => Promise<T>,
+): Promise<T | undefined> {
   const progress = createProgress(mode, context);
+  const signal = context.stop.finish;
   let written = 0;
-  return {
-    signal: context.stop.finish,
-    onStart: (total) => progress.begin({ label: 'written', total, amount: formatBytes }),
-    onBytes(bytes) {
-      written += bytes;
-      progress.update(written);
-    },
-    close: () => progress.close(),
-  };
+  try {
+    return await write({
+      signal,
+      onStart: (total) => progress.begin({ label: 'written', total, amount: formatBytes }),
+      onBytes(bytes) {
+        written += bytes;
+        progress.update(written);
+      },
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    context.note('nothing was written');
+    return undefined;
+  } finally {
+    progress.close();
+  }
+}
+
+const chunkBytes = 1 << 22;
+
+/** A stored tensor's bytes in chunks. */
+export function* storedBytes(tensor: StoredTensor): Iterable<Uint8Array> {
+  for (let start = 0; start < tensor.length; start += chunkBytes)
+    yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
 }

@@ -58,7 +58,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (trainer === 'dpo' && rows === 'tokens') {
     throw new UserError({
       field: '--rows',
-      message: "TRL's DPO reads messages only, and this dataset holds pairs",
+      message: 'for DPO, TRL reads only messages',
       value: rows,
       alternatives: ['messages'],
     });
@@ -69,7 +69,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (train.length === 0) {
     throw new UserError({
       field: 'dataset',
-      message: 'no example of it has a weight above 0: there is nothing to imitate',
+      message: 'no example has a weight above 0',
       value: config.dataset,
     });
   }
@@ -168,12 +168,11 @@ function warningsOf(
   const weighted = train.some(({ weight }) => weight !== train[0]!.weight);
   const warnings = [
     weighted &&
-      `TRL's ${trainer.toUpperCase()} takes no weight of an example: all count the same, where ours would weigh them. lineage/train.jsonl keeps the weights.`,
+      `TRL's ${trainer.toUpperCase()} ignores the examples' weights. lineage/train.jsonl keeps them.`,
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
-      `The base model is not quantised there (here: ${method.quantization}); serve the adapter without model.quantization.`,
-    leftOut > 0 &&
-      `${leftOut} examples with a weight of 0 or less are left out: imitating them would teach the opposite.`,
+      `The base model isn't quantized there (here: ${method.quantization}); serve the adapter without model.quantization.`,
+    leftOut > 0 && `${leftOut} examples with a weight of 0 or less are left out.`,
   ];
   return warnings.filter((warning) => warning !== false);
 }
@@ -185,7 +184,7 @@ function tokenWarnings(
 ): readonly string[] {
   if (tokens === undefined)
     return [
-      `There is no ${config.model} here, so it was not checked whether TRL makes the tokens of serving, and nothing limits the length.`,
+      `There is no ${config.model} here, so TRL's tokens weren't compared with those of serving, and the length isn't limited.`,
     ];
   const { different, longest, contextTokens } = tokens;
   const remedy =
@@ -194,9 +193,9 @@ function tokenWarnings(
       : '';
   const warnings = [
     different > 0 &&
-      `Of ${different} answers TRL makes other tokens than serving (the chat template writes answers otherwise than it opens them, writes today's date, or a message spells a control token).${remedy}`,
+      `Of ${different} answers, TRL's tokens differ from those of serving (the chat template changes answers or inserts the date, or a message spells a control token).${remedy}`,
     longest > contextTokens &&
-      `The longest example has ${longest} tokens; the model can read ${contextTokens}.`,
+      `The longest example has ${longest} tokens; the model's context has ${contextTokens}.`,
   ];
   return warnings.filter((warning) => warning !== false);
 }

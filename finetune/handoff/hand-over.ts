@@ -61,21 +61,18 @@ export function handOver(
 /** In bytes. Far larger than any real file; a limit because the file is untrusted. */
 const longest = 16 * 2 ** 20;
 
-/**
- * Finds the nearest `lineage.json`: in the directory or one of the two above it (`<folder>/output/seed-1`).
- * @throws UserError if it is damaged
- */
+/** Searches the directory and the two above it. @throws UserError if lineage.json is damaged */
 export function findHandOver(directory: string): HandOver | undefined {
   for (const place of [directory, path.dirname(directory), path.dirname(path.dirname(directory))]) {
     const file = path.join(place, handOverFile);
     if (!existsSync(file)) continue;
     const stat = lstatSync(file);
-    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'it is no file of a sensible size');
+    if (!stat.isFile() || stat.size > longest) throw damaged(file, 'not a regular file of plausible size');
     let content: unknown;
     try {
       content = parseJson(readFileSync(file, 'utf8'));
     } catch {
-      throw damaged(file, 'it is no JSON');
+      throw damaged(file, 'not JSON');
     }
     const parsed = schema.safeParse(content);
     if (parsed.success) return parsed.data;
@@ -90,7 +87,7 @@ export function findHandOver(directory: string): HandOver | undefined {
 function damaged(file: string, message: string): UserError {
   return new UserError({
     file,
-    message: `this is no lineage of an export: ${message}`,
+    message: `not the lineage of an export: ${message}`,
     remedy: 'copy lineage.json from the exported folder, or remove it to import without lineage',
   });
 }

@@ -81,9 +81,9 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   if (found !== undefined) return found;
   throw new UserError({
     field: '--model',
-    message: 'the base model of this adapter is not here',
+    message: "the base model of this adapter wasn't found",
     value: handOver?.base.path ?? named,
-    remedy: 'name the directory of the base model: --model models/…',
+    remedy: 'give the directory of the base model: --model models/…',
   });
 }
 
@@ -93,8 +93,8 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   if (handOver === undefined) {
     throw new UserError({
       field: '--out',
-      message: 'there is no lineage.json here that would say where the result belongs',
-      remedy: 'name a new directory: --out tuned/adapter',
+      message: 'is needed without a lineage.json',
+      remedy: 'e.g. --out tuned/adapter',
     });
   }
   const seed = /^seed-\d+$/.exec(path.basename(directory))?.[0];
@@ -103,8 +103,8 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   throw new UserError({
     field: '--out',
     value: output,
-    message: 'lineage.json names a place outside this directory',
-    remedy: 'name the place yourself: --out tuned/adapter',
+    message: 'lineage.json names a path outside',
+    remedy: '--out tuned/adapter',
   });
 }
 
@@ -115,7 +115,7 @@ function plainSize(directory: string, name: string): number {
   if (stat.isFile()) return stat.size;
   throw new UserError({
     file,
-    message: stat.isSymbolicLink() ? 'this is a link: where it leads is not copied' : 'this is no file',
+    message: stat.isSymbolicLink() ? "is a link, which isn't followed" : 'not a regular file',
     remedy: 'copy the directory with its contents first (cp -rL, rsync -L)',
   });
 }
@@ -124,7 +124,7 @@ function plainSize(directory: string, name: string): number {
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
-    if (!fstatSync(descriptor).isFile()) throw new UserError({ file, message: 'this is no file' });
+    if (!fstatSync(descriptor).isFile()) throw new UserError({ file, message: 'not a regular file' });
     const chunk = Buffer.alloc(chunkBytes);
     for (;;) {
       const bytes = chunk.subarray(0, readSync(descriptor, chunk, 0, chunkBytes, null));
@@ -151,15 +151,15 @@ function warningsOf(
 ): readonly string[] {
   const exportedFor = handOver?.base.hash ?? null;
   const warnings = [
-    ...(handOver?.warnings ?? ['no lineage.json came with it: what it was trained on is not known']),
+    ...(handOver?.warnings ?? ['it has no lineage.json, so its training data is unknown']),
     base !== undefined &&
       exportedFor !== null &&
       contentHash(base) !== exportedFor &&
-      `the base model ${base} is not, byte for byte, the one that the training was exported for`,
+      `the base model ${base} differs from the one that the training was exported for`,
     !finished &&
       (step === undefined
-        ? 'nothing tells whether its training was finished'
-        : `its training was not finished, or not by train.py: the state is that of step ${step}`),
+        ? 'whether its training finished is unknown'
+        : `its training wasn't finished by train.py: the state is that of step ${step}`),
   ];
   return warnings.filter((warning) => warning !== false);
 }

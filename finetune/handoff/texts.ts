@@ -141,7 +141,7 @@ function sbatchValue(option: string, value: string): string {
   if (/^[\w.:,@+-]+$/.test(value) && !value.startsWith('-')) return value;
   throw new UserError({
     field: option,
-    message: 'give one word of letters, digits and _ . : , @ + -',
+    message: 'must be one word of letters, digits and _ . : , @ + -',
     value,
   });
 }
@@ -150,8 +150,8 @@ function slurmTime(value: string): string {
   if (/^(\d+|\d+:\d\d|\d+:\d\d:\d\d|\d+-\d+(:\d\d){0,2})$/.test(value)) return value;
   throw new UserError({
     field: '--time',
-    message: 'this is no time limit of Slurm',
+    message: 'not a time limit of Slurm',
     value,
-    alternatives: ['90 (minutes)', '4:00:00', '2-12:00:00 (days first)'],
+    alternatives: ['90', '4:00:00', '2-12:00:00'],
   });
 }

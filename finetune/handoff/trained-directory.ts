@@ -54,8 +54,8 @@ export function findTrained(directory: string): TrainedDirectory {
   throw new UserError({
     field: 'directory',
     message: unfinished
-      ? 'the training here is not finished: there are checkpoints only'
-      : 'there is no adapter_config.json and no config.json of a model in this directory',
+      ? "this training isn't finished: there are only checkpoints"
+      : 'this directory has no adapter_config.json and no config.json',
     value: directory,
     ...(below.length > 0 && { alternatives: below }),
     remedy: below.length > 0 ? 'name one of them' : 'name the directory of an adapter or a model',
@@ -69,8 +69,8 @@ function trainedAt(directory: string): TrainedDirectory | undefined {
     throw new UserError({
       field: 'directory',
       value: directory,
-      message: 'there is no adapter_model.safetensors in this directory',
-      remedy: 'an adapter in another format (adapter_model.bin) can be saved again by PEFT',
+      message: 'this directory has no adapter_model.safetensors',
+      remedy: 'save an adapter in another format (adapter_model.bin) again with PEFT',
     });
   }
   if (!has('config.json')) return undefined;
@@ -99,8 +99,8 @@ function weightFiles(directory: string): readonly string[] {
     file,
     field: 'weight_map',
     value: wrong,
-    message: 'this is no name of a shard in this directory',
-    remedy: 'copy the whole model directory again',
+    message: 'not a file here',
+    remedy: 'copy the whole directory again',
   });
 }
 
@@ -110,10 +110,7 @@ export function checkTrained({ directory, modules, decomposed }: Adapter): void 
     toFloat32(readTensorBytes(b), b.dtype).some((value) => value !== 0),
   );
   if (changed || decomposed) return;
-  throw new UserError({
-    file: directory,
-    message: "this adapter can't be used: all its B factors are 0: it was not trained and changes nothing",
-  });
+  throw new UserError({ file: directory, message: 'all B factors of this adapter are 0: it is untrained' });
 }
 
 export interface TrlOutcome {

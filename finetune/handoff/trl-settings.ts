@@ -16,11 +16,7 @@ export interface TrlJob {
 }
 
 /** Names in the exported folder. */
-export const places = {
-  data: 'data',
-  accelerate: 'accelerate.yaml',
-  output: 'output',
-} as const;
+export const places = { data: 'data', accelerate: 'accelerate.yaml', output: 'output' } as const;
 
 /** @throws UserError for settings that TRL's commands don't support */
 export function trlSettings(job: TrlJob): object {
@@ -69,8 +65,7 @@ export function trlSettings(job: TrlJob): object {
 function weights({ method }: TrainConfig): object {
   switch (method.kind) {
     case 'lora': {
-      // TRL treats a list with one element as a regular expression, which would match no module. PEFT ignores
-      // duplicates.
+      // TRL treats a list of one as a regular expression, which would match no module. PEFT ignores duplicates.
       const modules = method.modules.length === 1 ? [...method.modules, ...method.modules] : method.modules;
       return {
         dtype: 'bfloat16',
@@ -87,7 +82,7 @@ function weights({ method }: TrainConfig): object {
     case 'scratch':
       throw new UserError({
         field: 'method.kind',
-        message: "TRL's commands start from stored weights",
+        message: 'TRL needs stored weights',
         value: method.kind,
         alternatives: ['lora', 'full'],
       });
@@ -120,7 +115,7 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   if (kind === 'adamw') return 'adamw_torch';
   throw new UserError({
     field: 'optimizer.kind',
-    message: "TRL's commands have no such optimiser for the matrices alone",
+    message: "TRL doesn't support it",
     value: kind,
     alternatives: ['adamw'],
   });
@@ -138,10 +133,7 @@ export interface Machines {
 
 export const processesOf = ({ nodes, gpusPerNode }: Machines): number => nodes * gpusPerNode;
 
-/**
- * Batches to accumulate, so each update has exactly `batchExamples` examples.
- * @throws UserError if they can't be divided evenly, or the strategy doesn't suit the devices
- */
+/** Batches per update. @throws UserError if `batchExamples` can't be divided evenly among the devices */
 export function accumulation(machines: Machines, batchExamples: number): number {
   const processes = processesOf(machines);
   if (machines.strategy === 'single_gpu' && processes > 1) {

@@ -1,5 +1,4 @@
 /** Pure functions from rewards to advantages. */
-
 import type { advantageScales } from '../../src/config/learning/objective.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 

@@ -1,5 +1,4 @@
 /** Task in which the model is an agent that plays groups of episodes in an environment. */
-
 import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { ways } from '../../src/agents/reading.js';
@@ -32,10 +31,9 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message:
-        'another program plays it: a model learns by its own play in environments of this program only',
+      message: 'another program runs it, and a model can only learn in environments of this program',
       remedy:
-        'policyloop play plays it, and finetune dataset --recipe demonstrations takes those games; text:cooking and textworld:GAME.json are learnt in here',
+        'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
     });
   const environments = await Promise.all(
     Array.from({ length: Math.min(episodes, mostAtOnce) }, () => makeEnvironment(id, options)),
@@ -60,10 +58,7 @@ export async function openAgentTask(
       alternatives: ['ask-again', 'end'],
     });
   const play: RlTask['play'] = async (sampler, starts, size, seed) => {
-    const setting: GameSetting<SampledReply> = {
-      ...{ arena, agent, ...playing },
-      speaker: sampler,
-    };
+    const setting: GameSetting<SampledReply> = { ...{ arena, agent, ...playing }, speaker: sampler };
     const samplings = deriveSeeds(seed, [], starts.length * size);
     const games = await playGames(
       setting,
@@ -76,9 +71,7 @@ export async function openAgentTask(
     play,
     async measure(sampler, starts, seed) {
       const groups = await play(sampler, starts, 1, seed);
-      return {
-        values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)),
-      };
+      return { values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)) };
     },
     async close() {
       await arena.close();

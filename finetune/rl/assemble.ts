@@ -11,15 +11,14 @@ import { hashModules } from '../../src/modules/sources.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
-import type { Objective } from '../engine/objective.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
-import { orOutOfMemory, type Parameter, type TrainingSession } from '../engine/training-session.js';
+import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
 import { policyObjective } from '../train/objectives/policy.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { openAgentTask } from './agent-task.js';
-import type { RlTask, Sampler } from './learning/episode.js';
-import { openObjective } from './learning/sessions.js';
+import { openSessions, readsReference } from './improvement.js';
+import type { RlTask } from './learning/episode.js';
 import { identityOf, type OnlineLearning, type OnlineSettings } from './online.js';
 import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
@@ -85,36 +84,24 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
     firstParameters({ model: config.model, method, seed: config.seed }, decoder),
   );
   const parameters = [...ofModel, ...ownParameters(objective, decoder)];
-  const opened: (Sampler | TrainingSession)[] = [];
-  const close = async () => {
-    await Promise.all(opened.map((one) => one.close()));
-  };
+  const sampler = await openSampler({
+    ...{ config: decoder, trainable, threads, device },
+    ...samplerParts(config, decoder),
+  });
   try {
-    const sampler = await openSampler({
-      ...{ config: decoder, trainable, threads, device },
-      ...samplerParts(config, decoder),
-    });
-    opened.push(sampler);
-    const session = async (purpose: 'train' | 'evaluate', of: Objective) => {
-      const made = await openObjective({ config: decoder, trainable, device, threads }, purpose, of);
-      opened.push(made);
-      return made;
-    };
-    const kl = readsReference(config);
-    const training = await session('train', objective.objective);
-    const again = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
+    const kl = readsReference(config.objective);
+    const isRead = config.epochs * config.minibatches > 1 || kl || config.objective.kind === 'ppo';
+    const graph = { config: decoder, trainable, device, threads };
+    const sessions = await openSessions(graph, objective, isRead);
     return {
-      ...{ sampler, objective, parameters, trainable, checkpoint, close },
-      sessions: {
-        training,
-        reading: again ? await session('evaluate', objective.reading) : undefined,
-      },
+      ...{ sampler, objective, parameters, trainable, checkpoint, sessions },
+      close: async () => void (await Promise.all([sampler.close(), sessions.close()])),
       reference: kl ? referenceOf(parameters, trainable) : undefined,
       settings: settingsOf(config),
       owner: { identity: identityOf(identityParts(config), parameters), threads },
     };
   } catch (error) {
-    await close();
+    await sampler.close();
     throw error;
   }
 }
@@ -149,11 +136,6 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
 
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
-
-function readsReference({ objective }: LearningConfig): boolean {
-  if (!('kl' in objective)) return false;
-  return (typeof objective.kl === 'number' ? objective.kl : objective.kl.coefficient) !== 0;
-}
 
 /** Parameters of the initial model: the initial weights, or with an adapter, a zero B matrix. */
 function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {

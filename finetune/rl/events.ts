@@ -1,5 +1,4 @@
 /** Events of reinforcement learning, for console, log and page. */
-
 import { mean } from '../../src/statistics/descriptive.js';
 import type { ControlledTraining, Timed } from '../train/record.js';
 import type { Improvement } from './improvement.js';
@@ -103,9 +102,9 @@ const watches: readonly Watch[] = [
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
-        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so that they taught nothing`,
+        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, which teach nothing`,
         remedy:
-          'raise groupSize or the temperature, choose easier starts, give a reward for parts of the way, or stop where the task is solved',
+          'raise groupSize or the temperature, choose easier starts, reward partial success, or stop if the task is solved',
       };
     },
   },
@@ -116,9 +115,9 @@ const watches: readonly Watch[] = [
       const teaches = compares && meanOf(now, 'flat') < 0.5;
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
-        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats a token: nothing new is tried, though better returns were seen`,
+        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, though better returns were seen`,
         remedy:
-          'lower the learning rate, raise objective.clip.high or objective.entropy, or stop where the task is solved',
+          'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
       };
     },
   },
@@ -128,9 +127,9 @@ const watches: readonly Watch[] = [
       const mismatch = meanOf(now, 'mismatch');
       if (mismatch < 0.01) return undefined;
       return {
-        message: `sampler and trainer give the same tokens other probabilities (KL ${mismatch.toPrecision(2)} a token)`,
+        message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} a token)`,
         remedy:
-          'take method.quantization none and method.compute float32, or truncate more with objective.importance.cap',
+          'set method.quantization to none and method.compute to float32, or lower objective.importance.cap',
       };
     },
   },
@@ -141,13 +140,12 @@ const watches: readonly Watch[] = [
       if (last > 0.5 * first) return undefined;
       if (first === 0)
         return {
-          message: 'no reply could be read so far: none names an action, or parameters',
-          remedy:
-            'give replies more tokens (maxTokens), or begin with a model that knows the format (finetune train)',
+          message: 'no reply could be parsed yet',
+          remedy: 'raise maxTokens, or start from a model that knows the format (finetune train)',
         };
       return {
-        message: `${percent(last)} of the replies can be read, where ${percent(first)} could at first`,
-        remedy: 'let invalid replies cost something (reward.invalid=-1), or lower the learning rate',
+        message: `${percent(last)} of the replies can be parsed, ${percent(first)} at first`,
+        remedy: 'penalize invalid replies (reward.invalid=-1), or lower the learning rate',
       };
     },
   },
@@ -155,18 +153,17 @@ const watches: readonly Watch[] = [
     alarm: 'length-drift',
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
-      const lengths = `replies have ${last.toFixed(1)} tokens on average, where they had ${first.toFixed(1)} at first`;
+      const lengths = `replies have ${last.toFixed(1)} tokens on average, ${first.toFixed(1)} at first`;
       if (first >= 8 && last <= 0.3 * first)
         return {
           message: lengths,
           remedy:
-            'take objective.variant dr_grpo, which counts long replies and short ones alike, or a lower learning rate',
+            'use objective.variant dr_grpo, which weighs long and short replies alike, or a lower learning rate',
         };
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy:
-            'lower the limit of tokens (maxTokens), or take objective.variant dr_grpo, which gains nothing by length',
+          remedy: "lower maxTokens, or use objective.variant dr_grpo, which doesn't reward length",
         };
       return undefined;
     },

@@ -1,11 +1,10 @@
 /** Forecasts a training run: memory is estimated, tokens follow from the config, time from trial updates. */
-
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { exampleLength } from '../engine/batch.js';
-import { zeroMoments } from '../engine/optimisers.js';
+import { freshState } from '../engine/checkpoint.js';
 import { estimateMemory, type MemoryEstimate, machineMemory } from '../train/memory-estimate.js';
 import { type OpenedLearning, openLearning, type PlannedLearning } from './assemble.js';
 import type { Group } from './learning/episode.js';
@@ -40,10 +39,7 @@ interface Tried {
   readonly learning: number;
 }
 
-/**
- * @param meters a monotonic clock in milliseconds, and the memory of the process in bytes
- * @throws UserError if the model or environment can't be used
- */
+/** @throws UserError if the model or environment can't be used */
 export async function forecast(
   plan: PlannedLearning,
   { memory: used, milliseconds }: { milliseconds(): number; memory(): number },
@@ -63,15 +59,15 @@ export async function forecast(
     // Warm-up: the first update allocates memory.
     await tryUpdate(learning, starts.length, size, milliseconds);
     const few = await tryUpdate(learning, starts.length, size, milliseconds);
-    const learnt = groups * groupSize;
-    const isShort = ((few.sampling + few.learning) * learnt) / few.episodes <= longestTrial;
+    const learned = groups * groupSize;
+    const isShort = ((few.sampling + few.learning) * learned) / few.episodes <= longestTrial;
     const one = isShort ? await tryUpdate(learning, groups, groupSize, milliseconds) : few;
     const evaluated =
       (1 + Math.ceil(updates / evaluation.every)) * evaluationSize(config) * turnsOf(config).evaluated;
-    const episodes = updates * learnt + evaluated;
+    const episodes = updates * learned + evaluated;
     const [sampling, training] = [one.sampling / one.episodes, one.learning / one.episodes];
     const sampledTokens = (episodes * one.tokens) / one.episodes;
-    const seconds = sampling * episodes + training * updates * learnt;
+    const seconds = sampling * episodes + training * updates * learned;
     const mostTokens = limits.tokens ?? Number.POSITIVE_INFINITY;
     return {
       memory: Math.max(memory.total, used()),
@@ -101,10 +97,9 @@ async function tryUpdate(
   milliseconds: () => number,
 ): Promise<Tried> {
   const parameters = learning.parameters.map((one) => ({ ...one, values: one.values.slice() }));
-  const state = { parameters, moments: parameters.map(zeroMoments), step: 0, evaluationsWithoutGain: 0 };
   const run = { ...learning, settings: { ...learning.settings, groups, groupSize } };
   const started = milliseconds();
-  const step = await playAndLearn(run, { ...state, best: undefined }, 0, { milliseconds });
+  const step = await playAndLearn(run, freshState(parameters), 0, { milliseconds });
   const all = (milliseconds() - started) / 1000;
   return {
     episodes: groups * groupSize,
@@ -144,9 +139,9 @@ function memoryOf(
 /** @param played what is counted: an agent's episodes or a proposer's answers */
 export function describedForecast(found: Forecast, played: string): string {
   return [
-    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may run out; ${found.remedy}` : ''}`,
-    `${played.padEnd(12)}${formatCompact(found.episodes)}, evaluations included`,
-    `tokens      about ${formatCompact(found.sampledTokens)} to sample, ${formatCompact(found.mostSampledTokens)} at the most`,
-    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} that were tried, and learnt from`,
+    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may not suffice; ${found.remedy}` : ''}`,
+    `${played.padEnd(12)}${formatCompact(found.episodes)}, including evaluations`,
+    `tokens      about ${formatCompact(found.sampledTokens)} to sample, at most ${formatCompact(found.mostSampledTokens)}`,
+    `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} in a trial update`,
   ].join('\n');
 }

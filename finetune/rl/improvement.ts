@@ -14,7 +14,7 @@ import type { PolicyObjective, Sampled } from '../train/objectives/sampled.js';
 import { policyStatistics } from '../train/objectives/statistics.js';
 import { layOut } from '../train/packing.js';
 import { refuseNonFinite } from '../train/trainer.js';
-import { lossAndGradients, readParts, update } from '../train/training-step.js';
+import { lossAndGradients, openObjective, readParts, update } from '../train/training-step.js';
 import type { ReadSequence } from './credit.js';
 import type { SampledSequence } from './learning/episode.js';
 
@@ -39,7 +39,30 @@ export interface Sessions {
   readonly training: TrainingSession;
   /** Reads what the objective needs before an update; undefined if it needs nothing. */
   readonly reading: TrainingSession | undefined;
+  close(): Promise<void>;
 }
+
+/** @throws UserError if memory runs out */
+export async function openSessions(
+  graph: Parameters<typeof openObjective>[0],
+  { objective, reading: reads }: PolicyObjective,
+  isRead: boolean,
+): Promise<Sessions> {
+  const training = await openObjective(graph, 'train', objective);
+  const close = () => training.close();
+  if (!isRead) return { training, reading: undefined, close };
+  try {
+    const reading = await openObjective(graph, 'evaluate', reads);
+    return { training, reading, close: async () => void (await Promise.all([close(), reading.close()])) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** True if the objective penalizes the KL divergence from the initial policy. */
+export const readsReference = (settings: ObjectiveSettings): boolean =>
+  'kl' in settings && (typeof settings.kl === 'number' ? settings.kl : settings.kl.coefficient) !== 0;
 
 export const stepsOf = ({ epochs, minibatches }: Pick<ImprovementSettings, 'epochs' | 'minibatches'>) =>
   epochs * minibatches;
@@ -66,10 +89,7 @@ export interface Improvement {
   readonly tokens: number;
 }
 
-/**
- * Updates the parameters of `state` in place.
- * @throws UserError if training diverges
- */
+/** Updates `state` in place. @throws UserError if training diverges */
 export async function improve(
   { training }: Sessions,
   objective: PolicyObjective,
@@ -125,10 +145,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/**
- * Reads log-probabilities, values and reference log-probabilities before an update.
- * @returns a function that adds them to a sequence; without a reading session it changes nothing
- */
+/** Returns a function that adds what was read before the update; without a reading session it changes nothing. */
 export async function readBefore(
   { reading }: Sessions,
   parameters: readonly Parameter[],

@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {
+  bestParameters,
   type CheckpointOwner,
+  freshState,
+  keepBest,
   readCheckpoint,
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
-import { zeroMoments } from '../engine/optimisers.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
@@ -73,10 +75,7 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/**
- * Trains, resuming from the checkpoint. Random numbers depend only on the seed and the update's number.
- * @throws UserError if training diverges, or the checkpoint belongs to another run
- */
+/** Resumes from the checkpoint. @throws UserError if training diverges, or the checkpoint is another run's */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);
@@ -135,14 +134,11 @@ export async function playAndLearn(
   );
   const samplingSeconds = (milliseconds() - started) / 1000;
   const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
-  const learnt = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
-  return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learnt };
+  const learned = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
+  return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learned };
 }
 
-/**
- * Updates the parameters of `state` in place; `permutation` is the seed for shuffling returns.
- * @throws UserError if training diverges
- */
+/** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError on divergence */
 export async function learnFrom(
   {
     objective,
@@ -201,22 +197,11 @@ async function evaluate(
   );
   const meanReward = mean(values);
   const step = state.step / stepsOf(improvement);
-  const best = state.best === undefined || -meanReward <= state.best.loss;
-  if (best)
-    state.best = {
-      step: state.step,
-      loss: -meanReward,
-      values: state.parameters.map(({ values }) => values.slice()),
-    };
+  const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
   const evaluated = { step, meanReward, margin, ...measured };
   hooks.onEvent?.({ kind: 'evaluation', ...evaluated, episodes, best });
   return evaluated;
-}
-
-export function freshState(parameters: readonly Parameter[]): TrainingState {
-  const moments = parameters.map(zeroMoments);
-  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
 async function restore({ checkpoint, owner, parameters, task }: OnlineLearning): Promise<TrainingState> {
@@ -235,17 +220,8 @@ function outcome(
   last: Evaluated | undefined,
   perUpdate: number,
 ): OnlineOutcome {
-  const { parameters, best } = state;
-  return {
-    parameters:
-      best === undefined
-        ? parameters
-        : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
-    step: state.step / perUpdate,
-    ended,
-    best: bestOf(state, perUpdate),
-    last,
-  };
+  const step = state.step / perUpdate;
+  return { parameters: bestParameters(state), step, ended, best: bestOf(state, perUpdate), last };
 }
 
 /** SHA-256 of all that determines the result; only a run with the same one can resume a checkpoint. */

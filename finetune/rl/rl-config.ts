@@ -8,17 +8,15 @@ import { modelDirectory } from '../../src/models/local/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { mean, sum } from '../../src/statistics/descriptive.js';
 import { servedAs } from '../train/method.js';
-import { readTrainingConfig } from '../train/train-config.js';
+import { type ConfigSource, count, fraction, positive, readTrainingConfig } from '../train/train-config.js';
 import { assignments } from './credit.js';
-import { learningSettings } from './learning/settings.js';
+import { checkObjective, learningSettings } from './learning/settings.js';
 import {
   heldOutRuns,
   isProposerConfig,
   loadProposerConfig,
   type ProposerConfig,
 } from './proposer/proposer-config.js';
-
-const count = (minimum: number) => z.int().min(minimum);
 
 const agentSchema = z
   .strictObject({
@@ -27,65 +25,54 @@ const agentSchema = z
       .enum(ways)
       .default('text')
       .describe(
-        'The last action that a free reply names, or that of a JSON object: `{"action": …}`; `constrained` masks tokens that lead to no possible action, so that each reply is one',
+        'Read the last action named, or a JSON object `{"action": …}`; `constrained` allows valid actions only',
       ),
     fallback: z
       .enum(fallbacks)
       .default('end')
       .describe(
-        'What follows a reply that names no action: the model is asked again, a random action, the first, or the end of the episode',
+        'After a reply without an action: ask again, act randomly, take the first action, or end the episode',
       ),
-    maxTurns: count(1)
-      .default(200)
-      .describe("Turns after which an episode is cut, beside the environment's own limit"),
+    maxTurns: count(1).default(200).describe("Most turns of an episode, besides the environment's own limit"),
     maxTokens: count(1).default(64).describe('Longest reply'),
-    temperature: z
-      .number()
-      .positive()
-      .default(1)
-      .describe('Of the sampling; the policy that is trained has it'),
+    temperature: positive.default(1).describe('Sampling temperature, which is part of the trained policy'),
   })
   .prefault({})
   .describe('How the model acts');
 
 const rewardSchema = z
   .strictObject({
-    gamma: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(1)
-      .describe('Discount of rewards for each turn that they lie ahead'),
+    gamma: fraction.default(1).describe('Discount factor per turn'),
     invalid: z.number().default(0).describe('Added for each reply that names no action'),
     assignment: z
       .enum(assignments)
       .default('return')
       .describe(
-        'What a turn is credited with: the return of the episode, what comes after it (to-go), or an equal share of the return (spread)',
+        'Credit of a turn: the return of the episode, the rewards to go, or an equal share of the return',
       ),
     shuffle: z
       .boolean()
       .default(false)
-      .describe('Permute the returns within each group: a control that must not learn'),
+      .describe('Permute the returns within groups: a control that must not learn'),
   })
   .prefault({})
-  .describe('What an episode earns');
+  .describe('Reward of an episode');
 
 const evaluationSchema = z
   .strictObject({
     every: count(1).default(10).describe('Updates between evaluations'),
     episodes: count(1)
       .default(256)
-      .describe('Episodes of an evaluation, sampled, on starts that are never trained on'),
+      .describe('Episodes per evaluation, sampled, on starts that are never trained on'),
   })
   .prefault({})
-  .describe('The return that the best weights are chosen by');
+  .describe('Evaluations that select the best weights');
 
 const settings = learningSettings.extend({
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
     .describe('Where the model acts: an id, or an id with options'),
-  groups: count(1).default(8).describe('Starts an update'),
+  groups: count(1).default(8).describe('Starts per update'),
   groupSize: count(1).default(8).describe('Episodes from each start'),
   agent: agentSchema,
   reward: rewardSchema,
@@ -94,34 +81,17 @@ const settings = learningSettings.extend({
 
 type Written = z.output<typeof settings>;
 
-/** Refuses settings that the objective would ignore, or from which it can't learn. */
 const schema = settings.superRefine((written, context) => {
-  const {
-    epochs,
-    groupSize,
-    minibatches,
-    objective: { kind },
-    reward,
-  } = written;
+  const { objective, reward } = written;
   const refuse = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
-  if (kind === 'ppo') {
-    if (reward.gamma !== 1)
-      refuse(['reward', 'gamma'], 'ppo discounts token by token: set objective.discount');
-    if (reward.assignment === 'to-go')
-      refuse(['reward', 'assignment'], 'ppo credits each token with what follows by itself: leave it out');
-    if (reward.shuffle)
-      refuse(['reward', 'shuffle'], 'ppo compares no episodes of a group: take grpo or rloo');
-  } else if (groupSize === 1) {
-    refuse(['groupSize'], `${kind} compares the episodes of a group, so that one alone teaches nothing`);
-  }
+  checkObjective(written, refuse);
+  if (objective.kind === 'ppo' && reward.gamma !== 1)
+    refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
+  if (objective.kind === 'ppo' && reward.assignment === 'to-go')
+    refuse(['reward', 'assignment'], 'must be left out: ppo credits each token with the rewards to go');
   if (reward.shuffle && reward.assignment !== 'return')
-    refuse(['reward', 'shuffle'], 'returns of whole episodes are shuffled: it needs assignment return');
-  if (kind === 'reinforce' && epochs * minibatches > 1)
-    refuse(
-      [epochs > 1 ? 'epochs' : 'minibatches'],
-      'the gradient of reinforce is right for one step: take grpo for several',
-    );
+    refuse(['reward', 'shuffle'], 'needs assignment return: whole returns are shuffled');
 });
 
 export type RlConfig = Omit<Written, 'environment'> & {
@@ -142,13 +112,8 @@ export const rlKind: SettingsKind<Written> = {
 };
 
 /** @throws UserError that lists every problem with its location, value, alternatives and remedy */
-export function loadRlConfig(
-  file: string,
-  overrides: readonly string[] = [],
-  cwd = '',
-  note: (text: string) => void = () => undefined,
-): RlConfig {
-  const config = readTrainingConfig('rl', rlKind, file, overrides, cwd, note);
+export function loadRlConfig(...source: ConfigSource): RlConfig {
+  const { config } = readTrainingConfig('rl', rlKind, ...source);
   const { environment } = config;
   return {
     ...config,
@@ -161,9 +126,9 @@ export type LearningConfig = RlConfig | ProposerConfig;
 
 export const isProposer = (config: LearningConfig): config is ProposerConfig => 'tasks' in config;
 
-export function loadLearningConfig(...given: Parameters<typeof loadRlConfig>): LearningConfig {
-  const [file, , cwd = ''] = given;
-  return isProposerConfig(file, cwd) ? loadProposerConfig(...given) : loadRlConfig(...given);
+export function loadLearningConfig(...source: ConfigSource): LearningConfig {
+  const [file, , cwd = ''] = source;
+  return isProposerConfig(file, cwd) ? loadProposerConfig(...source) : loadRlConfig(...source);
 }
 
 export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>

@@ -1,5 +1,4 @@
 /** `index.html` of a reinforcement learning run: result, progress, settings. */
-
 import { basename } from 'node:path';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
@@ -15,17 +14,12 @@ import type { Page } from '../../src/report/page/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { methodText } from '../train/method.js';
-import { type TrainingFrame, type TrainingStatus, trainingPage } from '../train/page-frame.js';
+import { type TrainingFrame, type TrainingReport, trainingPage } from '../train/page-frame.js';
 import { stepChart } from '../train/training-charts.js';
 import type { RlMetric, RlMetricOf } from './events.js';
 import { isProposer, type LearningConfig, placeOf, usedAs, wordsOf } from './rl-config.js';
 
-export interface RlReport {
-  readonly command: string;
-  readonly config: LearningConfig;
-  readonly metrics: readonly RlMetric[];
-  readonly status: TrainingStatus;
-}
+type RlReport = TrainingReport<LearningConfig, RlMetric>;
 
 /** Builds the page. External text is escaped. */
 export function rlPage(report: RlReport): Page {
@@ -44,15 +38,15 @@ export function rlPage(report: RlReport): Page {
       ['method', methodText(config.method)],
       ['seed', config.seed],
       ...(config.reward.shuffle
-        ? [['control', 'returns are shuffled within groups: nothing should be learnt'] as const]
+        ? [['control', 'returns are shuffled within groups, so nothing should be learned'] as const]
         : []),
     ],
     ...{ command, config, metrics, status },
   };
   const beside = comparison(report, evaluations);
   return trainingPage(frame, headline(report, steps, evaluations), use(report), [
-    ...(beside === undefined ? [] : [{ id: 'baselines', title: 'Beside it', content: beside }]),
-    { id: 'course', title: 'Course', content: course(config, steps, evaluations) },
+    ...(beside === undefined ? [] : [{ id: 'baselines', title: 'Baselines', content: beside }]),
+    { id: 'course', title: 'Progress', content: course(config, steps, evaluations) },
   ]);
 }
 
@@ -69,13 +63,13 @@ function headline(
   const sampling = steps.reduce((sum, step) => sum + step.samplingSeconds, 0);
   const sampled = steps.reduce((sum, step) => sum + step.sampledTokens, 0);
   return html`<dl class="headline main">
-${best && first ? tile(title, formatNumber(best.meanReward, 4), html`of ${plural(best.episodes, counted)} after update ${formatCount(best.step)}; <b>${formatNumber(first.meanReward, 4)}</b> after update ${formatCount(first.step)}`, 'confirmed') : tile(title, '–', 'nothing was evaluated yet')}
+${best && first ? tile(title, formatNumber(best.meanReward, 4), html`of ${plural(best.episodes, counted)} after update ${formatCount(best.step)}; <b>${formatNumber(first.meanReward, 4)}</b> after update ${formatCount(first.step)}`, 'confirmed') : tile(title, '–', 'no evaluation yet')}
 </dl>
 <dl class="headline">
 ${tile('Updates', formatCount(steps.at(-1)?.step ?? 0), `of ${formatCount(steps.at(-1)?.totalSteps ?? 0)}`)}
 ${tile('Sampled', formatCompact(sampled), 'tokens')}
 ${tile('Time', formatDuration(1000 * total(metrics)), `${formatDuration(1000 * sampling)} of it in episodes to learn from`)}
-${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the most that was seen')}
+${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the peak')}
 </dl>`;
 }
 
@@ -113,7 +107,7 @@ function course(
   steps: readonly RlMetricOf<'step'>[],
   evaluations: readonly RlMetricOf<'evaluation'>[],
 ): Html {
-  if (steps.length === 0) return html`<p class="empty">There was no update yet.</p>`;
+  if (steps.length === 0) return html`<p class="empty">No update yet.</p>`;
   const held = evaluations.map((evaluation) => ({ ...evaluation, step: Math.max(1, evaluation.step) }));
   const { measured, sampled, spread, valid } = wordsOf(config);
   const proposed = held.filter(({ policyReturn }) => policyReturn !== undefined);
@@ -125,8 +119,8 @@ ${proposed.length > 0 && chart(proposed, 'Mean return of the proposed policies, 
 ${chart(steps, sampled, ({ reward }) => reward)}
 ${chart(steps, spread, (step) => step.spread)}
 ${chart(steps, 'Groups without variance', ({ flat }) => flat, { format: share, most: 1 })}
-${chart(steps, 'Entropy (nats a token)', ({ entropy }) => entropy)}
-${withKl.length > 0 && chart(withKl, 'KL to the reference (nats a token)', ({ kl }) => kl ?? Number.NaN)}
+${chart(steps, 'Entropy (nats per token)', ({ entropy }) => entropy)}
+${withKl.length > 0 && chart(withKl, 'KL to the reference (nats per token)', ({ kl }) => kl ?? Number.NaN)}
 ${withValues.length > 0 && chart(withValues, 'Variance of the returns that the values explain', ({ explainedVariance }) => explainedVariance ?? Number.NaN, { format: share, most: 1 })}
 ${chart(steps, 'KL of sampler and trainer', ({ mismatch }) => mismatch)}
 ${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share, most: 1 })}
@@ -134,7 +128,7 @@ ${chart(steps, valid, (step) => step.valid, { format: share, most: 1 })}
 ${chart(steps, 'Tokens of a reply', ({ replyTokens }) => replyTokens)}
 ${chart(steps, 'Turns of an episode', ({ turns }) => turns)}
 ${chart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm)}
-${chart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
+${chart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
 </div>`;
 }
 

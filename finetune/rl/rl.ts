@@ -6,7 +6,7 @@ import type { Progress } from '../../src/format/progress.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
-import type { DatasetLineage } from '../dataset/lineage.js';
+import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { writeResult } from '../train/method.js';
 import { secondsLeftOf } from '../train/record.js';
@@ -120,21 +120,12 @@ function isSpent({ limits }: LearningConfig, metrics: readonly RlMetric[]): bool
   );
 }
 
-/** Describes the episodes played so far as the run's dataset, for the lineage. */
 function episodesOf(config: LearningConfig, step: number): DatasetLineage {
   const { groups, groupSize, model, seed } = config;
-  const source = { run: 'played while learning', model, seed, hash: '', split: 'train' } as const;
-  const played = step * groups * groupSize;
-  return {
-    path: placeOf(config),
-    recipe: 'rl',
-    sources: [...environmentsOf(config)].map(([environment, share]) => ({
-      ...{ ...source, environment },
-      kept: Math.round(played * share),
-    })),
-    files: {},
-    changed: false,
-  };
+  const kept = [...environmentsOf(config)].map(
+    ([environment, share]) => [environment, Math.round(step * groups * groupSize * share)] as const,
+  );
+  return playedLineage(placeOf(config), model, seed, Object.fromEntries(kept));
 }
 
 function scalars(metric: RlMetric): Scalars {

@@ -56,7 +56,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
         throw new UserError({
           field: settings.lengthField,
           value: maxTokens,
-          message: `an answer may need ${constraint.answerTokens} tokens`,
+          message: `must be at least ${constraint.answerTokens}`,
         });
       return {
         ...{ prompt, maxTokens, eosTokens },
@@ -167,7 +167,7 @@ function roomFor(prompt: readonly number[], { config, maxTokens }: SamplerSettin
   if (room >= 1) return Math.min(maxTokens, room);
   throw new UserError({
     field: 'agent.history',
-    message: `a conversation has ${prompt.length} tokens, and the context holds ${config.contextTokens}`,
-    remedy: 'show fewer turns (agent.history), or play fewer (agent.maxTurns)',
+    message: `a conversation has ${prompt.length} tokens, more than the context of ${config.contextTokens}`,
+    remedy: 'lower agent.history or agent.maxTurns',
   });
 }

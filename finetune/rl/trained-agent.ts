@@ -7,12 +7,12 @@ import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { modelDirectory } from '../../src/models/local/settings.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { parseSettings } from '../../src/settings/settings.js';
-import type { TrainingState } from '../engine/checkpoint.js';
+import { freshState, type TrainingState } from '../engine/checkpoint.js';
 import { writeResult } from '../train/method.js';
 import { modelParameters, type OpenedTrainer, openTrainer, planLearning } from './assemble.js';
 import type { SampledReply } from './learning/episode.js';
 import { type Episode, episodeOf } from './learning/episode.js';
-import { freshState, learnFrom } from './online.js';
+import { learnFrom } from './online.js';
 import { type RlConfig, type RlInput, rlKind } from './rl-config.js';
 
 /** Functions that turn a model into an agent. */
@@ -141,10 +141,7 @@ export class TrainedAgent<A extends Action = Action> {
   assignReward(reward: number): void {
     const last = this.#turns.at(-1);
     if (last === undefined)
-      throw new UserError({
-        field: 'assignReward',
-        message: 'nothing was done in this episode that earns it',
-      });
+      throw new UserError({ field: 'assignReward', message: 'this episode has no reply yet' });
     if (!Number.isFinite(reward))
       throw new UserError({
         field: 'assignReward',
@@ -162,7 +159,7 @@ export class TrainedAgent<A extends Action = Action> {
   async endEpisode(truncated = false): Promise<EndedEpisode> {
     const turns = this.#turns;
     if (turns.length === 0)
-      throw new UserError({ field: 'endEpisode', message: 'nothing was done in this episode' });
+      throw new UserError({ field: 'endEpisode', message: 'this episode has no reply' });
     this.#turns = [];
     this.#episodes++;
     this.#batch.push(episodeOf({ turns, truncated }));
@@ -174,10 +171,10 @@ export class TrainedAgent<A extends Action = Action> {
     const groups = this.#batch.map((episode) => [episode]);
     this.#batch = [];
     const permutation = deriveSeeds(this.#config.seed, [streams.permutation, this.#updates], 1)[0]!;
-    const learnt = await learnFrom(this.#trainer, this.#state, groups, permutation);
+    const learned = await learnFrom(this.#trainer, this.#state, groups, permutation);
     this.#trainer.sampler.refresh(this.#state.parameters);
     this.#updates++;
-    return { number: this.#updates, ...learnt };
+    return { number: this.#updates, ...learned };
   }
 
   /**

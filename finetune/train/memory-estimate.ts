@@ -1,7 +1,4 @@
-/**
- * Estimates the peak memory of a training run from the largest values in its graph. The factors are fitted to
- * measured peaks (docs/log); estimates are within 20 % of them.
- */
+/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';
@@ -187,7 +184,7 @@ function remedyOf(
       text:
         frozen && trainable.quantized === undefined
           ? 'set method.quantization to int4'
-          : 'take a smaller model',
+          : 'use a smaller model',
     },
   ];
   return remedies

@@ -77,7 +77,7 @@ export function withOwnModules(method: Method, config: DecoderConfig): Method {
     throw new UserError({
       field: 'method.kind',
       value: method.kind,
-      message: 'the weights of GPT-2 are not written here, as its files have them transposed',
+      message: "whole models of GPT-2 can't be trained, because its files have transposed weights",
       alternatives: ['lora'],
     });
   }
@@ -97,8 +97,7 @@ export function firstParameters(
       const int8 = method.compute === 'int8' ? int8Weights(model, config, base, quantized) : undefined;
       const trainable: Trainable = { kind: 'adapter', lora: method.lora, base, quantized, int8 };
       const shapes = trainedParameters(config, trainable);
-      if (shapes.length === 0)
-        throw new UserError({ field: 'modules', message: 'names no module, so nothing would be trained' });
+      if (shapes.length === 0) throw new UserError({ field: 'modules', message: "doesn't match any module" });
       return { trainable, parameters: initialAdapter(shapes, seed) };
     }
     case 'full':
@@ -106,10 +105,7 @@ export function firstParameters(
       return { trainable: { kind: 'all' }, parameters: storedModel(config, openWeights(model)) };
     case 'scratch':
       requireModelDirectory(model);
-      return {
-        trainable: { kind: 'all' },
-        parameters: randomModel(config, initializerRange(model), seed),
-      };
+      return { trainable: { kind: 'all' }, parameters: randomModel(config, initializerRange(model), seed) };
   }
 }
 
@@ -137,7 +133,7 @@ export function refuseOtherModel({ method, model, output }: MethodJob, checkpoin
   throw new UserError({
     field: 'output',
     value: output,
-    message: 'there is a model in it already, in the directory that the result will have',
-    remedy: `name another output, or move ${directory} away`,
+    message: 'already has a model where the result would be',
+    remedy: `choose another output, or move ${directory} away`,
   });
 }

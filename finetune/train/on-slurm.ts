@@ -1,9 +1,11 @@
-/** Submits a training run to Slurm as one task, which is requeued when its time is up. */
+/** Leaves a training run to Slurm as one task, which is requeued when its time is up. */
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
 import { readTraining } from '../../src/runs/training/trainings.js';
 import { isTraining } from '../../src/runs/training-files.js';
 import { isAtWork, submit, taskWords } from '../../src/studies/slurm.js';
+import type { TrainingArguments } from './session.js';
+import type { ConfigSource } from './train-config.js';
 
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 
@@ -18,11 +20,22 @@ export interface HandedTraining {
 export const withoutSlurm = (overrides: readonly string[]): readonly string[] =>
   overrides.filter((text) => !isOfSlurm(text));
 
-/**
- * @returns false if training is complete, so nothing is left to Slurm
- * @throws UserError if Slurm is missing or refuses the task
- */
-export async function trainOnSlurm(
+/** Trains, submits to Slurm, or reports the task. @throws UserError if Slurm is missing or refuses it */
+export async function onSlurm<T extends TrainingArguments & { readonly slurm?: boolean | undefined }>(
+  args: T,
+  context: CommandContext,
+  load: (...source: ConfigSource) => { readonly output: string },
+  train: (args: T) => Promise<number>,
+): Promise<number> {
+  if (args.slurm !== true) return train(args);
+  const overrides = withoutSlurm(args.overrides);
+  const { output } = load(args.config, overrides, context.cwd);
+  const isLeft = await submitted(output, args, context);
+  return isLeft ? 0 : train({ ...args, overrides });
+}
+
+/** False if training is complete, so nothing is left to Slurm. */
+async function submitted(
   output: string,
   { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },
   context: Pick<CommandContext, 'cwd' | 'note' | 'print' | 'words'>,
@@ -30,12 +43,12 @@ export async function trainOnSlurm(
   const facts = isTraining(output) ? readTraining(output) : undefined;
   const progress =
     facts === undefined ? 'not begun' : `${facts.unit} ${facts.steps.done} of ${facts.steps.of}`;
-  const told: HandedTraining = {
+  const submitted: HandedTraining = {
     status: 'elsewhere',
     steps: facts?.steps ?? { done: 0, of: 0 },
     output: shownPath(output, context.cwd),
   };
-  const tell = () => json && context.print(JSON.stringify(told));
+  const tell = () => json && context.print(JSON.stringify(submitted));
   if (await isAtWork(output, progress, context)) {
     tell();
     return true;

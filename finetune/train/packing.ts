@@ -191,10 +191,7 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/**
- * The examples with a nonzero weight and an answer.
- * @throws UserError if there are none, one exceeds the context, or a prompt is empty
- */
+/** Those with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
 export function usableExamples(
   examples: readonly TokenExample[],
   config: DecoderConfig,
@@ -206,20 +203,13 @@ export function usableExamples(
       field,
       value: largest(long.map(exampleLength)),
       message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
-      remedy: 'show less history in the examples, as serving would have to',
+      remedy: 'show less history in the examples',
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)
-    throw new UserError({
-      field,
-      message: 'no example has a weight other than 0 and an answer: there is nothing to learn',
-    });
+    throw new UserError({ field, message: 'no example has an answer and a nonzero weight' });
   if (weighted.some(({ promptIds }) => promptIds.length === 0))
-    throw new UserError({
-      field,
-      message: 'the chat template makes no token of a prompt, so nothing comes before its answer',
-      remedy: 'give the model a chat template that shows every message',
-    });
+    throw new UserError({ field, message: 'the chat template renders a prompt without any token' });
   return weighted;
 }
 

@@ -48,7 +48,18 @@ interface TimedMetric {
   readonly action?: Controlled['action'];
 }
 
-export interface TrainingFrame {
+/** What the page of a training shows. */
+export interface TrainingReport<C, M> {
+  /** Command line that started the run and resumes it. */
+  readonly command: string;
+  readonly config: C;
+  /** All metrics of the run, in order; includes a `start`. */
+  readonly metrics: readonly M[];
+  readonly status: TrainingStatus;
+}
+
+export interface TrainingFrame
+  extends TrainingReport<{ readonly $schema?: string | undefined; readonly output: string }, TimedMetric> {
   /** Kind of training, shown in the header after "policyloop". */
   readonly what: 'training' | 'reinforcement learning';
   /** The model or policy. */
@@ -57,15 +68,10 @@ export interface TrainingFrame {
   readonly relation: string;
   /** What it is trained on, or in. */
   readonly object: string;
-  readonly config: { readonly $schema?: string | undefined; readonly output: string };
   readonly facts: readonly (readonly [string, Content])[];
   readonly unit: 'step' | 'update';
   /** Why the run stopped early. */
   readonly early: string;
-  /** Command line that started the run and resumes it. */
-  readonly command: string;
-  readonly metrics: readonly TimedMetric[];
-  readonly status: TrainingStatus;
   /** Other things to know before using the result. */
   readonly notices?: readonly Notice[];
 }
@@ -90,7 +96,7 @@ export function trainingPage(
     alarms && { id: 'alarms', title: 'Alarms', content: alarms },
     isDone(status)
       ? { id: 'use', title: 'Use it', content: use }
-      : { id: 'use', title: 'Go on', content: goOn(frame) },
+      : { id: 'use', title: 'Resume', content: resumption(frame) },
     ...sections,
     { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
   ];
@@ -149,9 +155,9 @@ function stateText({ early, metrics, status, unit }: TrainingFrame): string {
       return `${unit} ${formatCount(metrics.at(-1)?.step ?? 0)} of ${formatCount(totalOf(metrics))}, ${doneText(metrics)}${left}`;
     }
     case 'crashed':
-      return 'cut off without notice; the same command goes on from the checkpoint';
+      return 'killed; the same command resumes from the checkpoint';
     case 'interrupted':
-      return 'by the user; the same command goes on from the checkpoint';
+      return 'by the user; the same command resumes from the checkpoint';
     case 'complete':
       return `after all ${unit}s`;
     case 'early':
@@ -169,17 +175,16 @@ function doneText(metrics: readonly TimedMetric[]): string {
   return total === 0 ? '' : `${Math.floor((100 * (metrics.at(-1)?.step ?? 0)) / total)} %`;
 }
 
-const goOnTexts = {
-  running:
-    'The training goes on, or was cut off without notice; then the same command continues from the last checkpoint:',
-  crashed: 'The same command continues from the last checkpoint:',
-  interrupted: 'The same command continues from the last checkpoint:',
+const resumeTexts = {
+  running: 'If the training was killed, this command resumes from the last checkpoint:',
+  crashed: 'This command resumes from the last checkpoint:',
+  interrupted: 'This command resumes from the last checkpoint:',
   failed:
-    'Once its cause is mended, the same command continues from the last checkpoint; with other settings, give another output:',
+    'Once the cause is fixed, this command resumes from the last checkpoint; other settings need another output:',
 };
 
-function goOn({ command, status }: TrainingFrame): Html {
-  return html`<p>${goOnTexts[status.kind as keyof typeof goOnTexts]}</p>
+function resumption({ command, status }: TrainingFrame): Html {
+  return html`<p>${resumeTexts[status.kind as keyof typeof resumeTexts]}</p>
 ${preformatted(command)}`;
 }
 

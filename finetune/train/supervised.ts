@@ -7,13 +7,12 @@ import { type Family, type InputsOf, type TokenExample, trainedLength } from '..
 import type { Objective, TokenValues } from '../engine/objective.js';
 import type { AdamWSettings, MuonSettings } from '../engine/optimisers.js';
 import { referenceModel, type Trainable } from '../engine/trainable.js';
-import { buildTrainingGraph } from '../engine/training-graph.js';
-import { openTrainingSession, type Parameter } from '../engine/training-session.js';
+import type { Parameter } from '../engine/training-session.js';
 import type { PerToken } from './objectives/sampled.js';
 import { arithmetic, groupSum, likelihood } from './objectives/terms.js';
 import { layOut, type OrderSettings, type Part } from './packing.js';
 import type { TrainConfig } from './train-config.js';
-import { readParts } from './training-step.js';
+import { openObjective, readParts } from './training-step.js';
 
 type Configured =
   | 'epochs'
@@ -55,10 +54,7 @@ export interface TrainingRun {
   readonly checkpoint: string;
 }
 
-/**
- * SHA-256 of all that determines the result. Excludes `batchTokens` and `checkpointEvery`, which don't change
- * what a step learns, so a run that ran out of memory can resume with a smaller `batchTokens`.
- */
+/** Excludes `batchTokens` and `checkpointEvery`, which don't change results, so resuming can lower them. */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
@@ -93,11 +89,7 @@ export interface Learned {
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
-/**
- * Prepares the configured objective. For DPO, the reference model first reads all pairs.
- * @param examples per split, in file order; the first example of each pair is the chosen one
- * @throws UserError if memory runs out
- */
+/** For DPO, the reference model first reads all pairs, the chosen answer first. @throws UserError if memory runs out */
 export async function learned(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
@@ -110,14 +102,12 @@ export async function learned(
 
 /** Log-probabilities of all answers under the initial model. */
 async function compare(
-  { config, trainable, parameters, settings, device, threads }: TrainingRun,
+  run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
 ): Promise<ReadonlyMap<TokenExample, Compared>> {
-  const graph = { config, trainable: referenceModel(trainable), objective: likelihood(1) } as const;
-  const session = await openTrainingSession(
-    buildTrainingGraph({ ...graph, precision: 'float32', purpose: 'evaluate' }),
-    { device, threads, optimize: true },
-  );
+  const { parameters, settings, trainable } = run;
+  const reference = { ...run, trainable: referenceModel(trainable) };
+  const session = await openObjective(reference, 'evaluate', likelihood(1));
   const compared = new Map<TokenExample, Compared>();
   try {
     for (const split of examples) {
@@ -162,6 +152,7 @@ export interface Compared {
   readonly referenceLogp: PerToken;
 }
 
+/** DPO (Rafailov et al. 2023, arXiv 2305.18290): the mean over pairs (families) of −log σ(β·margin). */
 export function dpo(beta: number): Objective {
   return {
     build(tokens) {

@@ -1,20 +1,19 @@
 /** The training loop: seeded order, gradient accumulation, clipping, schedule, validation, checkpoints. */
-
 import { FailedWork, UserError } from '../../src/base/errors.js';
 import { exampleLength, type TokenExample } from '../engine/batch.js';
 import {
-  type CheckpointOwner,
+  bestParameters,
+  freshState,
+  keepBest,
   readCheckpoint,
   type StepLoss,
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
-import { type Muon, openMuon, scheduleFactor, zeroMoments } from '../engine/optimisers.js';
-import { buildTrainingGraph } from '../engine/training-graph.js';
+import { type Muon, openMuon, scheduleFactor } from '../engine/optimisers.js';
 import {
   clipFactor,
   gradientNorm,
-  openTrainingSession,
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
@@ -36,7 +35,7 @@ import {
   trainingIdentity,
 } from './supervised.js';
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
-import { lossAndGradients, readParts, update } from './training-step.js';
+import { lossAndGradients, openObjective, readParts, update } from './training-step.js';
 
 /** The usable part of a split: examples with a weight and an answer. */
 interface ReadSplit {
@@ -100,7 +99,7 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
   const validation =
     run.validation.length === 0 ? [] : usableExamples(run.validation, run.config, 'validation');
   const owner = { identity: trainingIdentity(run), threads: run.threads };
-  const state = restore(run, owner);
+  const state = readCheckpoint(run.checkpoint, run.parameters, owner.identity) ?? freshState(run.parameters);
   if (hooks.finish === true && state.step === 0) throw nothingToFinish(run.checkpoint);
   const totalSteps = stepsPerEpoch(training.length, run.settings) * run.settings.epochs;
   const goal = await learned(run, [training, validation]);
@@ -122,7 +121,8 @@ export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promis
       { run, goal, training, validation, totalSteps, state, sessions, keep },
       hooks,
     );
-    return outcome(state, ended);
+    const { best, step } = state;
+    return { parameters: bestParameters(state), step, ended, best: best && stepLoss(best) };
   } finally {
     await Promise.all([sessions.training, sessions.validation, sessions.muon].map((one) => one?.close()));
   }
@@ -135,17 +135,11 @@ interface Sessions {
 }
 
 async function openSessions(run: TrainingRun, { objective }: Learned): Promise<Sessions> {
-  const { device, settings, threads } = run;
-  const open = (purpose: 'train' | 'evaluate') =>
-    openTrainingSession(buildTrainingGraph({ ...run, objective, precision: 'float32', purpose }), {
-      device,
-      threads,
-      optimize: true,
-    });
+  const { settings, threads } = run;
   return {
-    training: await open('train'),
+    training: await openObjective(run, 'train', objective),
     muon: settings.muon === undefined ? undefined : await openMuon(settings.muon, threads),
-    validation: run.validation.length === 0 ? undefined : await open('evaluate'),
+    validation: run.validation.length === 0 ? undefined : await openObjective(run, 'evaluate', objective),
   };
 }
 
@@ -218,21 +212,14 @@ const nothingToFinish = (checkpoint: string) =>
   new UserError({
     field: '--finish',
     value: checkpoint,
-    message: 'this training has no checkpoint yet, so there is no result to write',
-    remedy: 'train first; Ctrl-C writes a checkpoint',
+    message: 'this training has no checkpoint yet',
+    remedy: 'train first',
   });
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
 
 function exhausted(state: TrainingState, { patience }: TrainingSettings): boolean {
   return patience !== undefined && state.evaluationsWithoutGain >= patience;
-}
-
-function restore({ checkpoint, parameters }: TrainingRun, owner: CheckpointOwner): TrainingState {
-  const stored = readCheckpoint(checkpoint, parameters, owner.identity);
-  if (stored) return stored;
-  const moments = parameters.map(zeroMoments);
-  return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
 /** @throws FailedWork if any of the values isn't finite */
@@ -256,27 +243,8 @@ async function validate(
 ): Promise<number> {
   const { loss } = await readParts(evaluator, state.parameters, parts, goal.inputs(parts));
   refuseNonFinite(state.step, { 'validation loss': loss });
-  const best = state.best === undefined || loss < state.best.loss;
-  if (best) {
-    const values = state.parameters.map((parameter) => parameter.values.slice());
-    state.best = { step: state.step, loss, values };
-  }
+  const best = keepBest(state, loss, false);
   state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
   hooks.onEvent?.({ kind: 'validation', step: state.step, loss, best });
   return loss;
-}
-
-function outcome(
-  { parameters, step, best }: TrainingState,
-  ended: TrainingOutcome['ended'],
-): TrainingOutcome {
-  return {
-    parameters:
-      best === undefined
-        ? parameters
-        : parameters.map(({ name, shape }, index) => ({ name, shape, values: best.values[index]! })),
-    step,
-    ended,
-    best: best && stepLoss(best),
-  };
 }

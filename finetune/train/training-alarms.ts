@@ -35,16 +35,14 @@ export function templateAlarms(
   if (other[0] !== undefined)
     alarms.push({
       alarm: 'other-prompts',
-      message: `${other.length} of ${served.length} prompts that ${name} was served have another number of tokens now, e.g. ${other[0].now} for ${other[0].before}: it would be trained on other prompts than it reads`,
-      remedy:
-        'give `template` the variables of the runs’ model.template, and the model the tokenizer of then',
+      message: `${other.length} of ${served.length} prompts that ${name} was served have a different number of tokens now, e.g. ${other[0].now} instead of ${other[0].before}: training would see other prompts than serving`,
+      remedy: 'set `template` to the runs’ model.template, and use the same tokenizer',
     });
   if (changed.length > 0)
     alarms.push({
       alarm: 'answers-changed',
-      message: `the chat template shows ${changed.length} of ${some.length} answers otherwise than they were given, so a format correction would show the model other text than it was trained to write`,
-      remedy:
-        'take a chat template that neither trims nor drops parts of earlier answers, or set its variables in `template`',
+      message: `the chat template shows ${changed.length} of ${some.length} answers changed, so a format correction would show other text than the model was trained to write`,
+      remedy: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
     });
   return alarms;
 }
@@ -88,9 +86,9 @@ export class DivergenceWatch {
     this.#raised = true;
     return {
       alarm: 'validation-diverging',
-      message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: examples are learnt by heart`,
+      message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model overfits`,
       remedy:
-        'stop it (the result has the weights of the lowest validation loss); then add runs, train fewer epochs or at a lower rate, or set `patience`',
+        'stop it (the result has the weights of the lowest validation loss), then add runs, lower epochs or learningRate, or set `patience`',
     };
   }
 }

@@ -1,5 +1,4 @@
 /** Charts for the page of a training run. */
-
 import { type Content, type Html, html } from '../../src/format/html.js';
 import { formatBytes, formatCompact, formatCount, formatNumber } from '../../src/format/numbers.js';
 import {
@@ -91,7 +90,7 @@ ${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm, {
     maxGradientNorm !== undefined &&
     html`<ul class="legend"><li><span class="key dash"></span>longer ones are cut to ${formatNumber(maxGradientNorm)}: ${formatNumber((100 * cut) / steps.length, 2)} % of the steps</li></ul>`,
 })}
-${stepChart(steps, 'Tokens a second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
+${stepChart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
 ${stepChart(steps, 'Memory of the process', ({ rssBytes }) => rssBytes, { format: formatBytes })}
 </div>`;
 }

@@ -1,5 +1,4 @@
 /** `index.html` of a training run: settings, progress and result. */
-
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
@@ -19,21 +18,17 @@ import { sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
 import { methodText, servedAs } from './method.js';
 import { trainingLoss } from './pace.js';
-import { type TrainingFrame, type TrainingStatus, trainingPage } from './page-frame.js';
+import { type TrainingFrame, type TrainingReport, trainingPage } from './page-frame.js';
 import type { TrainConfig } from './train-config.js';
 import type { Metric, MetricOf } from './trainer.js';
 import { courseCharts, formatLoss, lossChart } from './training-charts.js';
 
-export interface TrainingReport {
-  readonly command: string;
-  readonly config: TrainConfig;
+interface SupervisedReport extends TrainingReport<TrainConfig, Metric> {
   readonly dataset: DatasetLineage;
-  readonly metrics: readonly Metric[];
-  readonly status: TrainingStatus;
 }
 
 /** Builds the page of a supervised training run. External text is escaped. */
-export function supervisedPage(report: TrainingReport): Page {
+export function supervisedPage(report: SupervisedReport): Page {
   const { command, config, dataset, metrics, status } = report;
   const steps = metrics.filter((metric) => metric.kind === 'step');
   const validations = metrics.filter((metric) => metric.kind === 'validation');
@@ -53,14 +48,10 @@ export function supervisedPage(report: TrainingReport): Page {
     notices: dataset.changed ? [changedData] : [],
   };
   return trainingPage(frame, headline(report, steps, validations), use(report, validations), [
-    {
-      id: 'loss',
-      title: 'Loss',
-      content: steps.length === 0 ? nothing : lossChart({ steps, validations }),
-    },
+    { id: 'loss', title: 'Loss', content: steps.length === 0 ? nothing : lossChart({ steps, validations }) },
     {
       id: 'course',
-      title: 'Course',
+      title: 'Progress',
       content: steps.length === 0 ? nothing : courseCharts({ steps, validations }, config.maxGradientNorm),
     },
     { id: 'data', title: 'Data', content: data(report) },
@@ -68,14 +59,14 @@ export function supervisedPage(report: TrainingReport): Page {
 }
 
 const changedData = {
-  message: 'the rows of the dataset are not those that its manifest describes',
-  remedy: 'make the dataset anew, unless it was changed on purpose',
+  message: 'the rows of the dataset differ from its manifest',
+  remedy: 'make the dataset again, unless it was changed on purpose',
 };
 
-const nothing = html`<p class="empty">There was no step yet.</p>`;
+const nothing = html`<p class="empty">No step yet.</p>`;
 
 function headline(
-  { config, metrics }: TrainingReport,
+  { config, metrics }: SupervisedReport,
   steps: readonly MetricOf<'step'>[],
   validations: readonly MetricOf<'validation'>[],
 ): Html {
@@ -93,9 +84,9 @@ ${steps.length > 0 && tile('Training loss', formatLoss(trainingLoss(losses)), ht
 ${tile('Steps', formatCount(done), `of ${formatCount(total)}`)}
 ${tile('Epochs', formatNumber(epochs, 3), `of ${formatCount(config.epochs)}`)}
 ${tile('Tokens', formatCompact(steps.reduce((sum, { tokens }) => sum + tokens, 0)), 'read in the steps')}
-${speeds.length > 0 && tile('Speed', formatCompact(quantile(speeds, 0.5)), 'tokens a second, median of the steps')}
+${speeds.length > 0 && tile('Speed', formatCompact(quantile(speeds, 0.5)), 'tokens per second, median of the steps')}
 ${tile('Time', formatDuration(1000 * seconds(metrics)), validations.length === 0 ? 'without validations' : `${formatDuration(1000 * seconds(validations))} of it in validations`)}
-${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the most that was seen')}
+${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the peak')}
 </dl>`;
 }
 
@@ -106,7 +97,7 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
     return tile(
       'Lowest validation loss',
       '–',
-      'without it, nothing here tells how well new prompts are answered',
+      'without validation, nothing shows how well new prompts are answered',
     );
   }
   const before =
@@ -117,7 +108,7 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
 }
 
 function use(
-  { config, dataset, status }: TrainingReport,
+  { config, dataset, status }: SupervisedReport,
   validations: readonly MetricOf<'validation'>[],
 ): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
@@ -133,13 +124,13 @@ function use(
       ...(quantization !== 'none' && { quantization }),
     },
   };
-  return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
+  return html`<p>${best === undefined ? 'The result has the values after the last step' : `The result has the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
 ${preformatted(`policyloop ${isImitation ? 'play' : 'run'} CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
 }
 
-function data({ dataset, metrics }: TrainingReport): Html {
+function data({ dataset, metrics }: SupervisedReport): Html {
   const start = metrics.findLast((metric) => metric.kind === 'start');
   return html`<dl class="facts">
 <div><dt>dataset</dt><dd><code>${dataset.path}</code></dd></div>

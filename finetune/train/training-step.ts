@@ -1,5 +1,6 @@
 /** One weight update: gradients of all parts of a batch, then the optimizer step. */
 import { append } from '../../src/base/append.js';
+import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import {
   byExample,
@@ -9,14 +10,35 @@ import {
   type TokenSequence,
 } from '../engine/batch.js';
 import type { TrainingState } from '../engine/checkpoint.js';
+import type { Objective } from '../engine/objective.js';
 import { type AdamWSettings, adamWStep, isDecayed, isMuonMatrix, type Muon } from '../engine/optimisers.js';
+import type { Trainable } from '../engine/trainable.js';
+import { buildTrainingGraph } from '../engine/training-graph.js';
 import {
   accumulate,
   type Gradients,
+  openTrainingSession,
   type Parameter,
   type TrainingSession,
 } from '../engine/training-session.js';
 import type { Part } from './packing.js';
+
+interface ObjectiveGraph {
+  readonly config: DecoderConfig;
+  readonly trainable: Trainable;
+  readonly device: string;
+  readonly threads: number;
+}
+
+/** @throws UserError if memory runs out */
+export function openObjective(
+  { config, trainable, device, threads }: ObjectiveGraph,
+  purpose: 'train' | 'evaluate',
+  objective: Objective,
+): Promise<TrainingSession> {
+  const graph = buildTrainingGraph({ config, trainable, objective, precision: 'float32', purpose, device });
+  return openTrainingSession(graph, { device, threads, optimize: true });
+}
 
 /** Sums over all parts of a batch. */
 interface ReadParts<E extends TokenSequence> {

@@ -105,6 +105,23 @@ export const manyRuns = {
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
+/** Config file and overrides as positional arguments. */
+export const configArguments = <T>(y: Argv<T>, config: string, overrides: string) =>
+  y
+    .positional('config', { type: 'string', demandOption: true, describe: config })
+    .positional('overrides', { ...common.overrides, describe: overrides });
+
+/** Options of the commands that train. */
+export const trainingOptions = <T>(y: Argv<T>) =>
+  y
+    .option('slurm', {
+      type: 'boolean',
+      describe: 'Submit it to Slurm (slurm.time=… etc. as key=value), or show how far it is there',
+    })
+    .option('open', { ...common.open, describe: 'Open its page, which updates itself, in the browser' })
+    .option('quiet', common.quiet)
+    .option('json', { ...flag, describe: 'Events as JSON lines; the last line is the result' });
+
 /** `--ignore-keys a,b` as a list; undefined where it was not given. */
 export const listed = (text: string | undefined): readonly string[] | undefined =>
   text?.split(',').map((part) => part.trim());

@@ -33,7 +33,6 @@ const firstTurn = 'Propose parameters.';
 /** An exchange that the next iteration continues. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** Number of memory entries already shown. */
   readonly shown: number;
   readonly turns: number;
 }
@@ -149,7 +148,6 @@ export class Prompter {
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
-  /** Keeps the trajectories that a prompt may show. */
   remember(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {
@@ -157,7 +155,6 @@ export class Prompter {
     }
   }
 
-  /** Sets the total number of iterations shown from now on. */
   expect(iterations: number): void {
     this.#config = { ...this.#config, iterations };
     this.#task = { ...this.#task, iterations };
@@ -208,7 +205,6 @@ export class Prompter {
     };
   }
 
-  /** Restores the conversation of a resumed run. */
   #restoreConversation({ calls, iteration: last }: Pick<RecordedRun, 'calls' | 'iteration'>): void {
     if (this.#maximumTurns <= 1) return;
     const { entries } = this.#buffer;

@@ -67,7 +67,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
     response.once('close', () => gone.abort());
     // Counted before the body is read, to limit the bodies in memory.
     if (open >= mostRequests)
-      throw new HttpError(429, 'rate_limit_error', `${open} requests are waiting already`, {
+      throw new HttpError(429, 'rate_limit_error', `${open} requests are already waiting`, {
         headers: { 'retry-after': '1' },
       });
     open++;

@@ -1,5 +1,4 @@
 /** A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently. */
-
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
@@ -10,10 +9,7 @@ import { ggufArchitecture } from './tensors.js';
 const { float32, int32s, string, uint32 } = ggufValue;
 type Own = Readonly<Record<string, Buffer>>;
 
-/**
- * Keys that start with the architecture's name.
- * @throws UserError if llama.cpp can't compute what the config specifies
- */
+/** @throws UserError if llama.cpp can't compute what the config specifies */
 export function architectureKeys(config: DecoderConfig): GgufMetadata {
   const architecture = ggufArchitecture(config);
   const keys: Own = {
@@ -49,7 +45,7 @@ function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
     message: `llama.cpp’s ${ggufArchitecture(config)} has no ${what}`,
-    remedy: 'serve this model with another program',
+    remedy: 'use another server',
   });
 }
 

@@ -1,8 +1,4 @@
-/**
- * GGUF version 3: `GGUF`, version, counts, metadata, the tensors' descriptions with offsets, then the tensors, aligned
- * to 32 bytes. Everything is little-endian.
- */
-
+/** GGUF version 3, little-endian: counts, metadata, tensor descriptions, tensors aligned to 32 bytes. */
 import { append } from '../../../src/base/append.js';
 import { blockType } from '../../../src/models/local/weights/gguf-blocks.js';
 

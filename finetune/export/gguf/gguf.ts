@@ -10,7 +10,7 @@ import { readTensorBytes, type StoredTensor } from '../../../src/models/local/we
 import { isTaken, writeWhole } from '../../../src/storage/draft.js';
 import { elementCount } from '../../engine/trainable.js';
 import { adapterChanges, mergedRows, type WeightChange } from '../merged-rows.js';
-import { type MergeHooks, makeRoom, writeParts } from '../writing.js';
+import { type MergeHooks, makeRoom, storedBytes, writeParts } from '../writing.js';
 import { architectureKeys, contextOf } from './architecture.js';
 import {
   type GgufMetadata,
@@ -49,8 +49,8 @@ export async function writeGguf(
     throw new UserError({
       field: '--out',
       value: output,
-      message: 'this file is there already',
-      remedy: 'name another one',
+      message: 'this file already exists',
+      remedy: 'choose another one',
     });
   const config = readDecoderConfig(model, ignoredKeys);
   const { metadata, tensors } = isGguf(model)
@@ -74,7 +74,7 @@ function exported(
   config: DecoderConfig,
   adapter: Adapter | undefined,
   type: GgufTensorType,
-): { readonly metadata: GgufMetadata; readonly tensors: readonly GgufTensor[] } {
+): Parts {
   const weights = openWeights(model);
   const changes = adapter === undefined ? new Map() : adapterChanges(adapter, weights);
   return {
@@ -94,8 +94,6 @@ function exported(
 /** GGUF's `general.file_type` for files with matrices of a type. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
-const chunkBytes = 1 << 22;
-
 /** Keys that no longer apply: file type, alignment and split information. */
 const outdated = /^general\.(file_type|alignment)$|^split\./;
 
@@ -104,10 +102,7 @@ interface Parts {
   readonly tensors: readonly GgufTensor[];
 }
 
-/**
- * Copies everything that the adapter doesn't change byte for byte; `type` is for the matrices it changes.
- * @throws UserError if there is no adapter, or it doesn't fit the model
- */
+/** Copies unchanged tensors byte for byte. @throws UserError if there is no adapter, or it doesn't fit the model */
 function mergedGguf(
   model: string,
   config: DecoderConfig,
@@ -118,8 +113,8 @@ function mergedGguf(
     throw new UserError({
       field: 'model',
       value: model,
-      message: 'this is a GGUF file already',
-      remedy: 'name an adapter that was trained over it: finetune gguf tuned/adapter --out tuned.gguf',
+      message: 'this is already a GGUF file',
+      remedy: 'give an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);
@@ -154,10 +149,7 @@ const copied = (tensor: StoredTensor): GgufTensor => ({
   shape: tensor.shape,
   type: tensor.dtype,
   byteLength: tensor.length,
-  *parts() {
-    for (let start = 0; start < tensor.length; start += chunkBytes)
-      yield readTensorBytes(tensor, start, Math.min(chunkBytes, tensor.length - start));
-  },
+  parts: () => storedBytes(tensor),
 });
 
 function merged(

@@ -130,7 +130,7 @@ function inexpressible(directory: string, reason: string): UserError {
   return new UserError({
     file: path.join(directory, 'tokenizer.json'),
     field: 'model.merges',
-    message: `the order of these merges can’t be told by SentencePiece’s scores: ${reason}`,
+    message: `SentencePiece’s scores can’t express the order of these merges: ${reason}`,
     remedy: 'put the model’s tokenizer.model into the directory: the scores are taken from there',
   });
 }
@@ -158,7 +158,7 @@ function* protobufFields(buffer: Buffer, file: string): Generator<{ number: numb
     let value = 0;
     for (let factor = 1; ; factor *= 128) {
       const byte = buffer[at++];
-      if (byte === undefined) throw new UserError({ file, message: 'this is no SentencePiece model' });
+      if (byte === undefined) throw new UserError({ file, message: 'not a SentencePiece model' });
       value += (byte & 127) * factor;
       if (byte < 128) return value;
     }
@@ -172,8 +172,7 @@ function* protobufFields(buffer: Buffer, file: string): Generator<{ number: numb
       continue;
     }
     const length = wire === 2 ? varint() : wire === 5 ? 4 : wire === 1 ? 8 : Number.NaN;
-    if (!(at + length <= buffer.length))
-      throw new UserError({ file, message: 'this is no SentencePiece model' });
+    if (!(at + length <= buffer.length)) throw new UserError({ file, message: 'not a SentencePiece model' });
     yield { number: Math.floor(key / 8), bytes: buffer.subarray(at, at + length) };
     at += length;
   }
@@ -218,10 +217,7 @@ const known = [
   { name: 'bloom', steps: [`split ${improverPattern}`], ignoreMerges: true, models: 'the embedded model' },
 ];
 
-/**
- * llama.cpp's name for a tokenizer's splitting rules.
- * @throws UserError if none is known: other rules would split text differently from what the model was trained on
- */
+/** llama.cpp's name for the splitting rules. @throws UserError if it has none that split text the same way */
 export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, file: string): string {
   const steps = stepsOf(preTokenizer);
   const found = known.find(
@@ -233,7 +229,7 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     file,
     field: 'pre_tokenizer',
     value: steps ?? preTokenizer,
-    message: 'it is not known which of llama.cpp’s rules cuts text up like this tokenizer',
+    message: 'none of llama.cpp’s known rules splits text like this tokenizer',
     alternatives: known.map(({ models }) => `as ${models}`),
     remedy:
       'merge the adapter (policyloop finetune merge) and convert the result with llama.cpp’s own script',

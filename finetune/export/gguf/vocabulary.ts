@@ -160,10 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/**
- * True if every piece of text between control tokens gets a leading space. With `prepend_scheme: first`, only the
- * start of the text gets one, which is a control token in a chat.
- */
+/** True if every text gets a leading space; with `prepend_scheme: first`, only a control token would get it. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })

@@ -20,11 +20,7 @@ export interface Modelfile {
   readonly template: boolean;
 }
 
-/**
- * @param gguf path from the Modelfile to the weights
- * @param variables chat template variables the model was trained with
- * @throws UserError for a name with a line break
- */
+/** @throws UserError for a name with a line break */
 export function ggufModelfile(
   model: string,
   gguf: string,
@@ -74,7 +70,7 @@ export function adapterModelfile(
     throw new UserError({
       field: 'adapter',
       value: architecture,
-      message: 'Ollama takes no adapters for this architecture',
+      message: "Ollama doesn't support adapters for this architecture",
       alternatives: ['llama', 'mistral', 'qwen2'],
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
@@ -82,12 +78,12 @@ export function adapterModelfile(
     throw new UserError({
       field: 'adapter',
       value: adapter.directory,
-      message: 'Ollama takes no adapters of this kind (DoRA)',
+      message: "Ollama doesn't support DoRA adapters",
       remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
   // After three quotes, Ollama would read on to the next three.
   if (from.trim() === '' || from.includes('"'))
-    throw new UserError({ field: '--from', value: from, message: 'is no name of a model' });
+    throw new UserError({ field: '--from', value: from, message: "isn't a model name" });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
   return lines([
     `# The adapter was trained on ${path.basename(model)}: on other weights it does something else`,

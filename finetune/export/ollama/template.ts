@@ -1,8 +1,4 @@
-/**
- * Derives a Go template from the model's Jinja template, because Ollama recognizes only some. Infers it from a few
- * rendered conversations, and keeps it only if it reproduces all of them.
- */
-
+/** Derives Ollama's Go template from rendered conversations, and keeps it only if it reproduces all of them. */
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
@@ -38,10 +34,7 @@ const conversations: readonly (readonly ChatMessage[])[] = [
   [system, user(u), assistant(a), user(v), assistant(b), user(w)],
 ];
 
-/**
- * @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none
- * @returns undefined if no template can be derived
- */
+/** @param bos text of the token that llama.cpp itself prepends; undefined if it prepends none */
 export function ollamaTemplate(
   template: Pick<ChatTemplate, 'render'>,
   bos: string | undefined,

@@ -1,5 +1,4 @@
 /** Implements learning during a search: opens the learner that trains a run's model. */
-
 import { UserError } from '../../../src/base/errors.js';
 import { freshLora } from '../../../src/config/learning/adapt.js';
 import type { AdaptingConfig, Learning } from '../../../src/experiment/learner.js';
@@ -14,7 +13,6 @@ import { readGenerationDefaults, samplingOf } from '../../../src/models/local/we
 import { toFloat32 } from '../../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../../src/models/local/weights/safetensors.js';
 import { learningSeed } from '../../../src/random/seeds.js';
-import type { Objective } from '../../engine/objective.js';
 import {
   type LoraSettings,
   modulesOf,
@@ -22,10 +20,10 @@ import {
   type Trainable,
   trainedParameters,
 } from '../../engine/trainable.js';
-import { orOutOfMemory, type Parameter, type TrainingSession } from '../../engine/training-session.js';
+import { orOutOfMemory, type Parameter } from '../../engine/training-session.js';
 import { firstParameters } from '../../train/method.js';
 import { policyObjective } from '../../train/objectives/policy.js';
-import { openObjective } from '../learning/sessions.js';
+import { openSessions, readsReference } from '../improvement.js';
 import { openReward } from '../proposer/reward.js';
 import { LearnerStates, objectiveOf, RunLearner } from './run-learner.js';
 
@@ -40,11 +38,20 @@ export const learning: Learning = {
     const tokenizer = openTokenizer(plan.model, model.template);
     const encode = (messages: Parameters<typeof tokenizer.encodePrompt>[0]) =>
       tokenizer.encodePrompt(messages);
-    const opened = await openSessions(config, plan, begun, threads);
+    const settings = objectiveOf(adapt);
+    const reused = adapt.epochs > 1;
+    const objective = policyObjective(settings, {
+      ...{ temperature: plan.temperature, reused, maxCompletionTokens: model.maxTokens },
+      constrained: model.format !== 'text',
+    });
+    const device = await chooseDevice(model.device);
+    const refers = readsReference(settings);
+    const graph = { config: plan.decoder, trainable: begun.trainable, device, threads };
+    const sessions = await openSessions(graph, objective, reused || refers);
     return new RunLearner(
       {
         ...{ config, run, threads, lora: plan.lora, parameters: begun.parameters },
-        ...opened,
+        ...{ objective, refers, sessions },
         rewarding: { terms, environment: environment.id, encode },
         milliseconds: () => performance.now(),
       },
@@ -52,42 +59,6 @@ export const learning: Learning = {
     );
   },
 };
-
-async function openSessions(
-  { adapt, model }: AdaptingConfig,
-  { decoder, temperature }: PlannedAdapter,
-  { trainable }: BegunAdapter,
-  threads: number,
-) {
-  const settings = objectiveOf(adapt);
-  const reused = adapt.epochs > 1;
-  const objective = policyObjective(settings, {
-    ...{ temperature, reused, maxCompletionTokens: model.maxTokens },
-    constrained: model.format !== 'text',
-  });
-  const device = await chooseDevice(model.device);
-  const sessions: TrainingSession[] = [];
-  const close = async () => {
-    await Promise.all(sessions.map((session) => session.close()));
-  };
-  const open = async (purpose: 'train' | 'evaluate', of: Objective) => {
-    const session = await openObjective({ config: decoder, trainable, device, threads }, purpose, of);
-    sessions.push(session);
-    return session;
-  };
-  const refers = 'kl' in settings && klOf(settings.kl) > 0;
-  try {
-    const training = await open('train', objective.objective);
-    const reading = reused || refers ? await open('evaluate', objective.reading) : undefined;
-    return { objective, refers, sessions: { training, reading }, close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-const klOf = (kl: number | { readonly coefficient: number }) =>
-  typeof kl === 'number' ? kl : kl.coefficient;
 
 /** What can be determined before loading any weights. */
 interface PlannedAdapter {
@@ -126,7 +97,7 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   if (temperature > 0) return temperature;
   throw new UserError({
     field: 'model.temperature',
-    message: 'is 0 by recommendation of the model’s publisher, so that adapt has no candidates to compare',
+    message: 'the publisher of the model recommends 0, which leaves adapt no candidates to compare',
     remedy: 'set model.temperature, e.g. to 1',
   });
 }
@@ -137,10 +108,10 @@ function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
     new UserError({
       field: 'model.adapter',
       value: adapter.directory,
-      message: `adapt can’t go on with this adapter: ${message}`,
-      remedy: 'begin with a fresh one (leave model.adapter out), or with one that `policyloop finetune` made',
+      message: `adapt can’t continue this adapter: ${message}`,
+      remedy: 'start with a fresh one (without model.adapter), or with one from `policyloop finetune`',
     });
-  if (adapter.decomposed) throw refused('it scales rows (DoRA), which is not trained here');
+  if (adapter.decomposed) throw refused('it scales rows (DoRA)');
   const changes = [...adapter.modules.values()];
   const { rank, scale } = changes[0]!;
   if (changes.some((change) => change.rank !== rank || change.scale !== scale))

@@ -20,12 +20,12 @@ import { largest, mean, standardDeviation } from '../../../src/statistics/descri
 import {
   type CheckpointOwner,
   checkpointThreads,
+  freshState,
   readCheckpoint,
   type TrainingState,
   writeCheckpoint,
 } from '../../engine/checkpoint.js';
 import { writeAdapter } from '../../engine/first-values.js';
-import { zeroMoments } from '../../engine/optimisers.js';
 import type { LoraSettings } from '../../engine/trainable.js';
 import type { Parameter } from '../../engine/training-session.js';
 import type { PolicyObjective, Sampled } from '../../train/objectives/sampled.js';
@@ -49,7 +49,6 @@ interface LearnerParts {
   readonly threads: number;
   readonly rewarding: Omit<Rewarding, 'shuffle'>;
   readonly milliseconds: () => number;
-  readonly close: () => Promise<void>;
 }
 
 /** The objective to train. Imitation is implemented as REINFORCE on the answers to imitate, each with advantage 1. */
@@ -74,7 +73,9 @@ export class RunLearner implements Learner {
     this.#owner = { identity: identityOf([config.adapt, config.seed], parameters), threads };
     const found = this.#states.restore(completed, parameters, this.#owner.identity);
     this.#iteration = found?.iteration ?? 0;
-    this.#state = found?.state ?? firstState(parameters);
+    // Copies, because the originals also serve as the reference.
+    this.#state =
+      found?.state ?? freshState(parameters.map((one) => ({ ...one, values: one.values.slice() })));
     // A killed process may have left a newer or incomplete adapter.
     rmSync(this.#directory, { recursive: true, force: true });
     if (this.#state.step > 0) this.#writeAdapter();
@@ -101,7 +102,7 @@ export class RunLearner implements Learner {
   }
 
   close(): Promise<void> {
-    return this.#parts.close();
+    return this.#parts.sessions.close();
   }
 
   async #update(iteration: number, groups: readonly RewardedGroup[]): Promise<Adaptation> {
@@ -109,8 +110,8 @@ export class RunLearner implements Learner {
     const started = milliseconds();
     const before = this.#state.step;
     // Groups with equal rewards teach nothing; dropping them keeps them from diluting the others (DAPO).
-    const telling = groups.filter(({ rewards }) => !isFlat(rewards));
-    const sequences = await this.#credited(telling);
+    const informative = groups.filter(({ rewards }) => !isFlat(rewards));
+    const sequences = await this.#credited(informative);
     const done = sequences.length > 0 ? await this.#improve(sequences) : undefined;
     if (done !== undefined) {
       this.#states.write(iteration, this.#state, this.#owner);
@@ -184,13 +185,6 @@ function bestOf({ episodes, rewards }: RewardedGroup): RewardedGroup {
   const best = rewards.indexOf(largest(rewards));
   return { episodes: [episodes[best]!], rewards: [rewards[best]!] };
 }
-
-/** Initial state. Copies the values, because the originals also serve as the reference. */
-const firstState = (parameters: readonly Parameter[]): TrainingState => ({
-  parameters: parameters.map((parameter) => ({ ...parameter, values: parameter.values.slice() })),
-  moments: parameters.map(zeroMoments),
-  ...{ step: 0, best: undefined, evaluationsWithoutGain: 0 },
-});
 
 function figuresOf(groups: readonly RewardedGroup[]) {
   const rewards = groups.map((group) => group.rewards);

@@ -20,18 +20,15 @@ export async function checkLearning(
   const notes: string[] = [];
   const given = { ...context, note: (text: string) => void notes.push(text) };
   try {
-    const { isNumericConfig, loadNumericConfig } = await import('../numeric/numeric-config.js');
-    const { loadLearningConfig } = await import('../rl-config.js');
-    const isNumeric = isNumericConfig(file, overrides, context.cwd);
-    const load = isNumeric ? loadNumericConfig : loadLearningConfig;
+    const { rlKind } = await import('./kind.js');
+    const { load, train } = await rlKind(file, overrides, context.cwd);
     load(file, overrides, context.cwd, given.note);
-    const read = [...notes.map((note) => found('config', note.trim())), found('config', 'can be read')];
-    if (offline) return [...read, found('forecast', 'not made offline: it tries an update')];
+    const read = [...notes.map((note) => found('config', note.trim())), found('config', 'valid')];
+    if (offline) return [...read, found('forecast', 'skipped offline: it needs a trial update')];
     const printed: string[] = [];
     const args = { config: file, overrides, quiet: true, json: false, dryRun: true };
     const trying = { ...given, print: (text: string) => void printed.push(text), note: () => undefined };
-    if (isNumeric) await (await import('../numeric/numeric.js')).numeric(args, trying);
-    else await (await import('../rl.js')).rl(args, trying);
+    await train(args, trying);
     return [...read, ...printed.flatMap((text) => text.split('\n')).map(forecastFinding)];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -27,11 +27,7 @@ interface About {
   readonly dataset?: unknown;
 }
 
-/**
- * @param path directory of a training run
- * @returns undefined if there are no metrics yet, or the settings don't match this version's schema
- * @throws UserError if files are damaged
- */
+/** Undefined without metrics, or if the settings don't match this version. @throws UserError for damaged files */
 export function shownTraining(path: string): Page | undefined {
   const facts = readTraining(path);
   const { config = {}, dataset } = readOwnJson(join(path, trainingFiles.about)) as About;

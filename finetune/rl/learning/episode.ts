@@ -1,5 +1,4 @@
 /** Replies in the form the trainer needs: as sampled tokens. */
-
 import type { Game, Turn } from '../../../src/agents/player.js';
 import type { Reply, Speaker } from '../../../src/agents/speaker.js';
 import { append } from '../../../src/base/append.js';

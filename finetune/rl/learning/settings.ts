@@ -1,74 +1,68 @@
 import { z } from 'zod';
 import { advantageScales, objectiveSchema } from '../../../src/config/learning/objective.js';
-import { deviceSchema, ignoreKeysSchema } from '../../../src/models/local/settings.js';
-import { schedules } from '../../engine/optimisers.js';
-import { rlMethod } from '../../train/train-config.js';
-
-const count = (minimum: number) => z.int().min(minimum);
+import { count, positive, rlMethod, shared } from '../../train/train-config.js';
 
 const limitsSchema = z
   .strictObject({
-    minutes: z.number().positive().optional().describe('Minutes of all sessions together'),
+    minutes: positive.optional().describe('Minutes of all sessions together'),
     tokens: count(1).optional().describe('Sampled tokens'),
   })
   .prefault({})
-  .describe('What ends it early, with its result');
+  .describe('Limits at which training ends early, with its result');
 
 /** Settings shared by agents and proposers. */
 export const learningSettings = z.strictObject({
-  $schema: z.string().optional().describe('For editors'),
+  $schema: shared.$schema,
   model: z
     .string()
     .min(1)
-    .describe(
-      'Directory of the model; `package:models/tiny-bytes` is a small one to be trained from scratch, `package:models/tiny-improver` the embedded one',
-    )
+    .describe('Directory of the model; `package:models/tiny-bytes` is one to train from scratch')
     .meta({ format: 'path' }),
-  objective: objectiveSchema.describe('What an update maximises'),
-  output: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, it goes on",
-    )
-    .meta({ format: 'path' }),
-  method: rlMethod.prefault({ kind: 'lora' }).describe('What is trained'),
-  seed: count(0).default(0).describe('Fixes starts, samples and first weights'),
-  updates: count(1).default(100).describe('Times that episodes are played and learnt from'),
-  epochs: count(1).default(1).describe('Times that the same episodes are learnt from'),
-  minibatches: count(1)
-    .default(1)
-    .describe('Parts that each epoch draws the replies into, with a step of the optimizer each'),
+  objective: objectiveSchema.describe('What an update maximizes'),
+  output: shared.output,
+  method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
+  seed: count(0).default(0).describe('Fixes starts, samples and initial weights'),
+  updates: count(1).default(100).describe('Times to play episodes and learn from them'),
+  epochs: count(1).default(1).describe('Passes over the same episodes'),
+  minibatches: count(1).default(1).describe('Parts of an epoch, with one optimizer step each'),
   advantages: z
     .enum(advantageScales)
     .default('group')
     .describe(
-      'What the differences to the mean of a group are divided by, for grpo and reinforce: its standard deviation, that of all groups, or nothing',
+      'Divide advantages by the standard deviation of the group, of the batch, or not at all (grpo, reinforce)',
     ),
   limits: limitsSchema,
-  learningRate: z.number().positive().default(1e-5).describe('Peak learning rate'),
-  schedule: z.enum(schedules).default('constant').describe('How the learning rate falls after the warm-up'),
-  warmupSteps: count(0).default(0).describe('Steps in which the learning rate rises'),
+  learningRate: shared.learningRate(1e-5),
+  schedule: shared.schedule('constant'),
+  warmupSteps: shared.warmupSteps(0),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
-  betas: z
-    .tuple([z.number().gt(0).lt(1), z.number().gt(0).lt(1)])
-    .default([0.9, 0.999])
-    .describe('Decay rates of the two averages of AdamW'),
-  maxGradientNorm: z.number().positive().default(1).describe('Longer gradients are cut to this norm'),
-  batchTokens: count(1)
-    .default(2048)
-    .describe('Tokens read at once in an update, padding included: lower it when memory is short'),
-  checkpointEvery: count(1).default(10).describe('Updates between checkpoints'),
-  template: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe('Variables of the chat template, as serving has them'),
-  ignoreKeys: ignoreKeysSchema,
-  device: deviceSchema
-    .default('cpu')
-    .describe('Where it samples and trains; `auto` takes a GPU where one can be used, else the processor'),
-  threads: count(1)
-    .optional()
-    .describe('Processor threads (default: the physical cores that are free at the start)'),
+  betas: shared.betas,
+  maxGradientNorm: shared.maxGradientNorm,
+  batchTokens: shared.batchTokens,
+  checkpointEvery: shared.checkpointEvery(10, 'Updates'),
+  template: shared.template,
+  ignoreKeys: shared.ignoreKeys,
+  device: shared.device,
+  threads: shared.threads,
 });
+
+type Learnt = Pick<z.output<typeof learningSettings>, 'epochs' | 'minibatches' | 'objective'> & {
+  readonly groupSize: number;
+  readonly reward: { readonly shuffle: boolean };
+};
+
+/** Refuses settings that the objective would ignore, or from which it can't learn. */
+export function checkObjective(
+  { epochs, groupSize, minibatches, objective: { kind }, reward }: Learnt,
+  refuse: (path: readonly string[], message: string) => void,
+): void {
+  if (groupSize === 1 && kind !== 'ppo')
+    refuse(['groupSize'], `must be at least 2: ${kind} compares the members of a group`);
+  if (kind === 'ppo' && reward.shuffle)
+    refuse(['reward', 'shuffle'], "ppo doesn't compare the members of a group: use grpo or rloo");
+  if (kind === 'reinforce' && epochs * minibatches > 1)
+    refuse(
+      [epochs > 1 ? 'epochs' : 'minibatches'],
+      'must be 1: the gradient of reinforce is only valid for one step; use grpo for several',
+    );
+}

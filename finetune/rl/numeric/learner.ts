@@ -1,7 +1,7 @@
 /** The learner: policy, value function and normalization, and their update. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
-import type { Moments } from '../../engine/optimisers.js';
+import { zeroMoments } from '../../engine/optimisers.js';
 import type { Actor, NumericEpisode } from './algorithms/episodes.js';
 import { addRow, emptyMoments, type RunningMoments, rowWidth } from './algorithms/episodes.js';
 import { type PpoState, ppoUpdate } from './algorithms/ppo.js';
@@ -75,8 +75,8 @@ export function openLearner(config: NumericConfig, environment: EnvironmentSpec)
       return {
         theta,
         valueTheta,
-        moments: zeroMoments(theta),
-        valueMoments: zeroMoments(valueTheta),
+        moments: zeroMoments({ values: theta }),
+        valueMoments: zeroMoments({ values: valueTheta }),
         adamSteps: 0,
         observed: emptyMoments(inputs),
         ...{ updates: 0, episodes: 0, steps: 0, evaluated: 0 },
@@ -121,8 +121,8 @@ async function improve(
   if (algorithm.kind === 'ppo') {
     const rate = algorithm.learningRate * (algorithm.decay ? 1 - progress : 1);
     const [order] = deriveSeeds(seed, [streams.order, state.updates], 1);
-    const told = await ppoUpdate(networks, state, batch, algorithm, rate, order!);
-    const { kl, entropy, valueLoss, gradientNorm, clipShare } = told;
+    const update = await ppoUpdate(networks, state, batch, algorithm, rate, order!);
+    const { kl, entropy, valueLoss, gradientNorm, clipShare } = update;
     return { kl, entropy, valueLoss, gradientNorm, clipShare };
   }
   const update = await trpoUpdate(networks.policy, state.theta, batch, algorithm);
@@ -175,8 +175,4 @@ function openPolicyNetwork(config: NumericConfig, inputs: number, outputs: numbe
     },
     close: () => features.close(),
   };
-}
-
-function zeroMoments({ length }: Float64Array): Moments {
-  return { first: new Float64Array(length), second: new Float64Array(length) };
 }

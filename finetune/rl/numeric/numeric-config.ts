@@ -6,116 +6,105 @@ import { modelDirectory } from '../../../src/models/local/settings.js';
 import { baselineNames } from '../../../src/search/baselines.js';
 import { applyOverrides } from '../../../src/settings/overrides.js';
 import { jsonSchemaOf, type SettingsKind } from '../../../src/settings/schema.js';
-import { readTrainingConfig } from '../../train/train-config.js';
+import {
+  type ConfigSource,
+  count,
+  fraction,
+  positive,
+  readTrainingConfig,
+  shared,
+} from '../../train/train-config.js';
 
-const count = (minimum: number) => z.int().min(minimum);
-const share = z.number().min(0).max(1);
-const positive = z.number().positive();
 const hidden = z.array(count(1)).default([64, 64]).describe('Widths of the hidden layers');
 const activation = z.enum(['tanh', 'relu']).default('tanh').describe('Between the layers');
 
 const policySchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('mlp').describe('A multilayer perceptron'), hidden, activation }),
   z.strictObject({
-    kind: z.literal('mlp').describe('A multilayer perceptron'),
-    hidden,
-    activation,
-  }),
-  z.strictObject({
-    kind: z.literal('transformer').describe('A decoder such as GPT-2, and a perceptron on its last state'),
-    path: z
-      .string()
-      .min(1)
-      .describe('Directory of the decoder, as Hugging Face has it')
-      .meta({ format: 'path' }),
+    kind: z.literal('transformer').describe('A decoder such as GPT-2, with a perceptron on its last state'),
+    path: z.string().min(1).describe('Hugging Face directory of the decoder').meta({ format: 'path' }),
     observations: z
       .enum(['text', 'embeddings'])
       .default('text')
-      .describe('What the decoder reads: the numbers as text, or a learned vector for each'),
+      .describe('How the decoder reads numbers: as text, or as one learned vector each'),
     decimals: count(0).max(6).default(2).describe('Digits after the decimal point, for text'),
     trained: z
       .enum(['all', 'head'])
       .default('all')
-      .describe('Whether the decoder is trained, too, or only the perceptron on it'),
+      .describe('Train the decoder, too, or only the perceptron'),
     hidden,
     activation,
   }),
 ]);
 
 const ppoSchema = z.strictObject({
-  kind: z.literal('ppo').describe('Proximal policy optimisation'),
-  clip: positive.default(0.2).describe('The ratio of probabilities counts up to 1 ± this'),
-  valueClip: positive.optional().describe('How far a value may move in an update (default: any way)'),
-  epochs: count(1).default(10).describe('Times that a batch is read'),
-  minibatchSteps: count(1).default(64).describe('Steps of an update of the weights'),
-  entropy: z.number().min(0).default(0).describe('Factor of the entropy'),
-  valueFactor: positive.default(0.5).describe('Factor of the value loss'),
-  maxGradientNorm: positive.default(0.5).describe("Longer gradients, each network's for itself, are cut"),
-  learningRate: positive.default(3e-4).describe('First learning rate of Adam'),
-  decay: z.boolean().default(true).describe('Whether the learning rate falls to 0 along a line'),
+  kind: z.literal('ppo').describe('Proximal policy optimization'),
+  clip: positive.default(0.2).describe('Probability ratios are clipped to 1 ± this'),
+  valueClip: positive.optional().describe('Most that a value may move in an update (default: no limit)'),
+  epochs: count(1).default(10).describe('Passes over a batch'),
+  minibatchSteps: count(1).default(64).describe('Environment steps per optimizer step'),
+  entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),
+  valueFactor: positive.default(0.5).describe('Weight of the value loss'),
+  maxGradientNorm: positive
+    .default(0.5)
+    .describe("Longer gradients, each network's separately, are scaled down"),
+  learningRate: positive.default(3e-4).describe('Initial learning rate of Adam'),
+  decay: z.boolean().default(true).describe('Lower the learning rate linearly to 0'),
 });
 
 const trpoSchema = z.strictObject({
-  kind: z.literal('trpo').describe('Trust region policy optimisation'),
+  kind: z.literal('trpo').describe('Trust region policy optimization'),
   maxKl: positive.default(0.01).describe('KL divergence of a step, in nats'),
   damping: z.number().min(0).default(0.1).describe('Added to the diagonal of the Fisher matrix'),
   conjugateGradientSteps: count(1).default(10).describe('Steps that solve for the direction'),
-  backtracks: count(0).default(10).describe('Times that the line search halves the step'),
-  valueIterations: count(1).default(25).describe('Iterations of L-BFGS that fit the value function'),
-  l2: z.number().min(0).default(1e-3).describe('Factor of the squared weights of the value function'),
+  backtracks: count(0).default(10).describe('Most halvings of the step in the line search'),
+  valueIterations: count(1).default(25).describe('L-BFGS iterations that fit the value function'),
+  l2: z.number().min(0).default(1e-3).describe('Weight of the squared parameters of the value function'),
 });
 
 const settings = z.strictObject({
-  $schema: z.string().optional().describe('For editors'),
+  $schema: shared.$schema,
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
     .describe('What the policy controls: an id, or an id with options'),
-  policy: policySchema.prefault({ kind: 'mlp' }).describe('What observations become actions by'),
+  policy: policySchema.prefault({ kind: 'mlp' }).describe('Maps observations to actions'),
   algorithm: z.discriminatedUnion('kind', [ppoSchema, trpoSchema]).describe('How it learns'),
-  output: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "Directory of the result (default: named after this file, in the working directory's `tuned`); with a checkpoint in it, it goes on",
-    )
-    .meta({ format: 'path' }),
-  seed: count(0).default(0).describe('Fixes first weights, starts and actions'),
-  updates: count(1).default(100).describe('Batches that are played and learnt from'),
-  maxEpisodes: count(1).optional().describe('Training ends before more episodes than these are played'),
+  output: shared.output,
+  seed: count(0).default(0).describe('Fixes initial weights, starts and actions'),
+  updates: count(1).default(100).describe('Batches to play and learn from'),
+  maxEpisodes: count(1).optional().describe('Most episodes to train on'),
   batchSteps: count(1)
     .default(15_000)
-    .describe('Steps of a batch: no episode begins once they are taken, and each is played to its end'),
-  batchEpisodes: count(1).optional().describe('Most episodes of a batch'),
-  environments: count(1).default(5).describe('Episodes that are played side by side'),
-  discount: share.default(0.995).describe('γ: what a reward is worth a step earlier'),
-  lambda: share.default(0.97).describe('λ of the generalised advantage estimates'),
+    .describe('Steps per batch; episodes under way are played to their end'),
+  batchEpisodes: count(1).optional().describe('Most episodes per batch'),
+  environments: count(1).default(5).describe('Episodes to play in parallel'),
+  discount: fraction.default(0.995).describe('γ: discount factor per step'),
+  lambda: fraction.default(0.97).describe('λ of the generalized advantage estimates'),
   normalizeObservations: z
     .boolean()
     .default(true)
-    .describe('Whether observations are brought to mean 0 and deviation 1 and clipped at ±5'),
+    .describe('Scale observations to mean 0 and deviation 1, clipped at ±5'),
   logDeviation: z
     .number()
     .default(0)
-    .describe('Logarithm of the first standard deviations of continuous actions'),
+    .describe('Log of the initial standard deviations of continuous actions'),
   value: z
     .strictObject({ hidden, activation })
     .prefault({})
-    .describe('The value function, a perceptron of its own'),
+    .describe('The value function, a separate perceptron'),
   evaluation: z
     .strictObject({
       every: count(1).default(10).describe('Updates between evaluations'),
-      episodes: count(1)
-        .default(25)
-        .describe('Episodes of an evaluation with the most probable actions, on starts never trained on'),
+      episodes: count(1).default(25).describe('Episodes per evaluation, with the most probable actions'),
     })
     .prefault({})
-    .describe('The return that the best weights are chosen by'),
+    .describe('Evaluations on starts that are never trained on; they select the best weights'),
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Searches over simple policies that are given the same number of episodes'),
-  checkpointEvery: count(1).default(5).describe('Updates between checkpoints'),
-  threads: count(1).default(1).describe('Processor threads'),
+    .describe('Searches over simple policies with the same number of episodes'),
+  checkpointEvery: shared.checkpointEvery(5, 'Updates'),
+  threads: count(1).default(1).describe('CPU threads'),
 });
 
 type Written = z.output<typeof settings>;
@@ -151,13 +140,8 @@ export function isNumericConfig(file: string, overrides: readonly string[], cwd:
 }
 
 /** @throws UserError that lists every problem with its location, value, alternatives and remedy */
-export function loadNumericConfig(
-  file: string,
-  overrides: readonly string[] = [],
-  cwd = '',
-  note: (text: string) => void = () => undefined,
-): NumericConfig {
-  const config = readTrainingConfig('rl', numericKind, file, overrides, cwd, note);
+export function loadNumericConfig(...source: ConfigSource): NumericConfig {
+  const { config } = readTrainingConfig('rl', numericKind, ...source);
   const { environment, policy } = config;
   return {
     ...config,

@@ -63,10 +63,7 @@ export function writeNumericCheckpoint(
   );
 }
 
-/**
- * @returns undefined if the file doesn't exist
- * @throws UserError if it belongs to a training run with other settings
- */
+/** @throws UserError if it belongs to a training run with other settings */
 export function readNumericCheckpoint(
   file: string,
   identity: string,
@@ -77,8 +74,8 @@ export function readNumericCheckpoint(
   if (progress.data?.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint belongs to a training with other settings',
-      remedy: 'train with those of then, name another output, or remove the checkpoint to begin anew',
+      message: 'this checkpoint is from a training with other settings',
+      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
     });
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (name: string) => new Float64Array(Uint8Array.from(readTensorBytes(byName.get(name)!)).buffer);

@@ -11,17 +11,17 @@ import { htmlTable, number, text } from '../../../src/format/table.js';
 import type { Page } from '../../../src/report/page/page.js';
 import { tile } from '../../../src/report/views/overview.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
-import { type TrainingFrame, type TrainingStatus, trainingPage } from '../../train/page-frame.js';
+import {
+  type TrainingFrame,
+  type TrainingReport,
+  type TrainingStatus,
+  trainingPage,
+} from '../../train/page-frame.js';
 import { stepChart } from '../../train/training-charts.js';
 import { type NumericConfig, policyText } from './numeric-config.js';
 import type { NumericMetric, NumericMetricOf } from './train-numeric.js';
 
-export interface NumericReport {
-  readonly command: string;
-  readonly config: NumericConfig;
-  readonly metrics: readonly NumericMetric[];
-  readonly status: TrainingStatus;
-}
+type NumericReport = TrainingReport<NumericConfig, NumericMetric>;
 
 /** Builds the page. External text is escaped. */
 export function numericPage(report: NumericReport): Page {
@@ -41,14 +41,14 @@ export function numericPage(report: NumericReport): Page {
     ...{ command, config, metrics, status },
   };
   return trainingPage(frame, headline(report, steps), use(status), [
-    { id: 'baselines', title: 'Beside it', content: comparison(metrics) },
-    { id: 'course', title: 'Course', content: course(steps, metrics) },
+    { id: 'baselines', title: 'Baselines', content: comparison(metrics) },
+    { id: 'course', title: 'Progress', content: course(steps, metrics) },
   ]);
 }
 
 function use(status: TrainingStatus): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
-  return html`<p>The parameters of the best evaluation, and the mean and deviation of the observations that they expect, lie in <code>${status.result}</code>.</p>`;
+  return html`<p>The parameters of the best evaluation, and the moments of the observations, are in <code>${status.result}</code>.</p>`;
 }
 
 function headline({ metrics }: NumericReport, steps: readonly NumericMetricOf<'step'>[]): Html {
@@ -56,7 +56,7 @@ function headline({ metrics }: NumericReport, steps: readonly NumericMetricOf<'s
   const last = steps.at(-1);
   const seconds = metrics.reduce((sum, metric) => sum + metric.seconds, 0);
   return html`<dl class="headline main">
-${best?.kind === 'evaluation' ? tile('Best mean return', formatNumber(best.meanReturn, 4), `held out, after update ${formatCount(best.step)}`, 'confirmed') : tile('Best mean return', '–', 'nothing was evaluated yet')}
+${best?.kind === 'evaluation' ? tile('Best mean return', formatNumber(best.meanReturn, 4), `held out, after update ${formatCount(best.step)}`, 'confirmed') : tile('Best mean return', '–', 'no evaluation yet')}
 </dl>
 <dl class="headline">
 ${tile('Updates', formatCount(last?.step ?? 0), '')}
@@ -68,7 +68,7 @@ ${tile('Time', formatDuration(1000 * seconds), '')}
 function comparison(metrics: readonly NumericMetric[]): Html {
   const played = metrics.filter((metric) => metric.kind === 'final' || metric.kind === 'baseline');
   if (played.length === 0)
-    return html`<p class="empty">At the end the policy and the searches play episodes that nothing else saw.</p>`;
+    return html`<p class="empty">Shown at the end: returns on episodes that nothing else used.</p>`;
   const rows = played.map((metric) => ({
     label: metric.kind === 'final' ? 'this policy' : `${metric.label}, simple policies`,
     episodes: metric.episodes,
@@ -82,11 +82,11 @@ function comparison(metrics: readonly NumericMetric[]): Html {
     text('mean return', ({ centre }) => centre),
     text('standard deviation', ({ spread }) => spread),
   ])}
-<p class="note">Each over ${plural(rows[0]!.count, 'episode')} on the same starts, which nothing else saw.</p>`;
+<p class="note">Each over ${plural(rows[0]!.count, 'episode')} on the same starts, which nothing else used.</p>`;
 }
 
 function course(steps: readonly NumericMetricOf<'step'>[], metrics: readonly NumericMetric[]): Html {
-  if (steps.length === 0) return html`<p class="empty">There was no update yet.</p>`;
+  if (steps.length === 0) return html`<p class="empty">No update yet.</p>`;
   const held = metrics.filter((metric) => metric.kind === 'evaluation');
   const clipped = steps.filter(({ clipShare }) => clipShare !== undefined);
   return html`<div class="charts">

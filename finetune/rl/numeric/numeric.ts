@@ -11,7 +11,7 @@ import {
 import type { Progress } from '../../../src/format/progress.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
 import { mean } from '../../../src/statistics/descriptive.js';
-import type { DatasetLineage, Training } from '../../dataset/lineage.js';
+import { playedLineage, type Training } from '../../dataset/lineage.js';
 import { machineMemory } from '../../train/memory-estimate.js';
 import { secondsLeftOf } from '../../train/record.js';
 import {
@@ -101,16 +101,8 @@ function aboutOf(config: NumericConfig): Omit<Training, 'outcome'> {
 const modelOf = (policy: NumericConfig['policy']) =>
   policy.kind === 'transformer' ? policy.path : policyText(policy);
 
-function episodesOf({ environment: { id }, policy, seed }: NumericConfig, kept: number): DatasetLineage {
-  const source = { run: 'played while learning', environment: id, model: modelOf(policy), seed, hash: '' };
-  return {
-    path: id,
-    recipe: 'rl',
-    sources: [{ ...source, split: 'train', kept }],
-    files: {},
-    changed: false,
-  };
-}
+const episodesOf = ({ environment: { id }, policy, seed }: NumericConfig, kept: number) =>
+  playedLineage(id, modelOf(policy), seed, { [id]: kept });
 
 function describedForecast(
   { episodes, memory, most, parameters, seconds, steps }: Awaited<ReturnType<typeof forecastNumeric>>,
@@ -223,13 +215,10 @@ async function timeOfPlay(
 ): Promise<number> {
   const started = milliseconds();
   let steps = 0;
-  const start = (index: number): Start | undefined =>
-    index === 0 ? { seed: finalSeeds(training.config)[0]!, actionSeed: undefined } : undefined;
-  const episodes = await playEpisodes(
-    training.learner.actor({ theta, observed }),
-    training.environments,
-    start,
-  );
+  const start: Start = { seed: finalSeeds(training.config)[0]!, actionSeed: undefined };
+  const { environments, learner } = training;
+  const actor = learner.actor({ theta, observed });
+  const episodes = await playEpisodes(actor, environments, (index) => (index === 0 ? start : undefined));
   for (const episode of episodes ?? []) steps += episode.rewards.length;
   return (milliseconds() - started) / 1000 / Math.max(1, steps);
 }

@@ -1,5 +1,4 @@
 /** Trains a numeric policy: play a batch → advantages → update → evaluate. Read this file first. */
-
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { FailedWork, UserError } from '../../../src/base/errors.js';
@@ -78,10 +77,7 @@ export interface NumericOutcome {
 /** First spawn keys below the seed. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/**
- * Trains, resuming from the checkpoint in `config.output`; results don't depend on interruptions.
- * @throws UserError if a numeric policy can't control the environment, or the checkpoint has other settings
- */
+/** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or for other settings */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }
@@ -178,7 +174,7 @@ export async function update(
   const figures = await learner.update(state, episodes, progressOf(config, state));
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
-      message: `the policy holds numbers that are not finite after update ${state.updates}`,
+      message: `the policy isn't finite after update ${state.updates}`,
       remedy: 'lower the learning rate, or algorithm.maxKl',
     });
   return {
@@ -267,8 +263,8 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'another program plays this environment, and numeric policies are trained in this one',
-      remedy: 'name a built-in environment, or a module of yours (./my-env.js)',
+      message: 'another program runs it, and numeric policies only learn in environments of this program',
+      remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const stand = replacementFor(id);
   if (stand !== undefined) note?.(stand.note);

@@ -23,76 +23,57 @@ import {
   withLayers,
 } from '../../../src/studies/collection/collection-config.js';
 import { checkCollection, configOfRun, drawRun } from '../../../src/studies/collection/collection-plan.js';
-import { readTrainingSettings } from '../../train/train-config.js';
-import { learningSettings } from '../learning/settings.js';
-
-const count = (minimum: number) => z.int().min(minimum);
+import { type ConfigSource, count, positive, readTrainingConfig } from '../../train/train-config.js';
+import { checkObjective, learningSettings } from '../learning/settings.js';
 
 const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
     .describe(
-      "What all runs have in common: a part of an experiment's config. A run begins anew, as another one, after `iterations`",
+      "What all runs share: a part of an experiment's config; after `iterations`, the next run begins",
     ),
-  tasks: tasksSchema.describe('One is drawn for each run, and laid over `experiment`'),
+  tasks: tasksSchema.describe('One is drawn for each run, and overlays `experiment`'),
   heldOut: tasksSchema
     .optional()
-    .describe('The tasks of the evaluations (default: `tasks`, with seeds that are never trained on)'),
-  groups: count(1).default(8).describe('Runs under way: each gives a prompt an update'),
-  groupSize: count(1).default(8).describe('Candidates of a prompt'),
+    .describe('Tasks of the evaluations (default: `tasks`, with seeds never trained on)'),
+  groups: count(1).default(8).describe('Runs in flight; each gives one prompt per update'),
+  groupSize: count(1).default(8).describe('Candidates per prompt'),
   answers: z
     .strictObject({
       maxTokens: count(1).default(256).describe('Longest reply'),
-      temperature: z.number().positive().default(1).describe('Of the sampling'),
+      temperature: positive.default(1).describe('Sampling temperature'),
       format: z
         .enum(['text', 'constrained'])
         .default('text')
         .describe(
-          '`constrained` masks tokens that would break the answer format; where it leaves one, nothing is learnt',
+          '`constrained` masks tokens that would break the answer format; forced tokens teach nothing',
         ),
     })
     .prefault({})
     .describe('How the model answers'),
-  reward: rewardSchema.prefault({ kind: 'rank' }).describe('What a candidate earns'),
+  reward: rewardSchema.prefault({ kind: 'rank' }).describe('Reward of a candidate'),
   evaluation: z
     .strictObject({
       every: count(1).default(20).describe('Updates between evaluations'),
-      runs: count(1)
-        .default(16)
-        .describe('Held-out runs, always the same, each played to its end with one candidate an iteration'),
+      runs: count(1).default(16).describe('Held-out runs, always the same, with one candidate per iteration'),
     })
     .prefault({})
-    .describe('What the best weights are chosen by'),
+    .describe('Evaluations that select the best weights'),
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Searches that play the held-out runs, too, with the same number of episodes'),
+    .describe('Searches that play the held-out runs with the same number of episodes'),
 });
 
 const schema = proposerSettings.superRefine((written, context) => {
-  const {
-    baselines,
-    epochs,
-    groupSize,
-    minibatches,
-    objective: { kind },
-    reward,
-  } = written;
+  const { baselines, reward } = written;
   const refuse = (path: readonly string[], message: string) =>
     context.addIssue({ code: 'custom', path: [...path], message });
-  if (groupSize === 1 && kind !== 'ppo')
-    refuse(['groupSize'], `${kind} compares the candidates of a group, so that one alone teaches nothing`);
-  if (kind === 'ppo' && reward.shuffle)
-    refuse(['reward', 'shuffle'], 'ppo compares no candidates of a group: take grpo or rloo');
-  if (kind === 'reinforce' && epochs * minibatches > 1)
-    refuse(
-      [epochs > 1 ? 'epochs' : 'minibatches'],
-      'the gradient of reinforce is right for one step: take grpo for several',
-    );
+  checkObjective(written, refuse);
   if (baselines.length === 0 && !isAbsolute(reward))
     refuse(
       ['baselines'],
-      'rewards by rank or improvement have no scale: held-out runs are compared with searches',
+      'needs a search: rewards by rank or improvement have no scale to compare held-out runs by',
     );
   for (const term of termsOf(reward))
     if (term.kind === 'return' && !(term.low < term.high)) refuse(['reward', 'low'], 'must be below high');
@@ -102,16 +83,16 @@ type Written = z.output<typeof schema>;
 
 /** Keys of an experiment that can't be set for the training's runs, with the reason or the key to use instead. */
 const reserved: Reserved = {
-  seed: 'each run has its own, which follows from the seed of the learning',
+  seed: 'each run has its own, derived from the seed of the training',
   repeats: 'raise updates',
-  model: 'it is the model that learns: the key model beside experiment',
+  model: 'set the key model at the top level',
   candidates: 'set groupSize',
-  screening: 'every candidate is evaluated: that is what is learnt from',
-  proposal: 'answers are parameters, all to one prompt',
-  corrections: 'a reply that can’t be read is not asked again: it earns reward.invalid',
+  screening: 'every candidate is evaluated',
+  proposal: 'answers are parameters',
+  corrections: 'a reply that can’t be parsed earns reward.invalid',
   target: 'a run ends after its iterations',
-  limits: 'set limits beside experiment',
-  confirmation: 'nothing is confirmed: evaluations of the learning are held out',
+  limits: 'set limits at the top level',
+  confirmation: 'nothing is confirmed: evaluations are held out',
   render: 'nothing is drawn',
   record: 'nothing is recorded',
 };
@@ -145,13 +126,8 @@ export function isProposerConfig(file: string, cwd: string): boolean {
 }
 
 /** @throws UserError that lists every problem with its location, value, alternatives and remedy */
-export function loadProposerConfig(
-  file: string,
-  overrides: readonly string[] = [],
-  cwd = '',
-  note: (text: string) => void = () => undefined,
-): ProposerConfig {
-  const { config, read } = readTrainingSettings('rl', proposerKind, file, overrides, cwd, note);
+export function loadProposerConfig(...source: ConfigSource): ProposerConfig {
+  const { config, read } = readTrainingConfig('rl', proposerKind, ...source);
   const problems = layerProblems(read.content, read.where, reserved);
   if (problems.length > 0) throw new UserError(oneScreen(problems));
   const { heldOut = config.tasks } = config;
@@ -179,20 +155,19 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
   const problems: (Problem | false)[] = [
     prompts.conversation !== 'fresh' && {
       field: 'prompts.conversation',
-      message: 'must be fresh: a prompt is learnt from with all that it shows',
+      message: 'must be fresh: every prompt shows all that it depends on',
     },
     evaluation.seeds !== 'common' && {
       field: 'evaluation.seeds',
-      message: 'must be common: candidates and the best before them meet the same episodes',
+      message: 'must be common: candidates and the best before them play the same episodes',
     },
     evaluation.racing !== undefined && {
       field: 'evaluation.racing',
-      message: 'must be left out: the returns of an evaluation that was cut short can’t be compared',
+      message: 'must be left out: returns of evaluations that were cut short can’t be compared',
     },
     demonstrations !== undefined && {
       field: 'demonstrations',
-      message:
-        'must be left out: a training keeps no copy of them, and would go on with what stands there then',
+      message: 'must be left out: training keeps no copy of them to resume with',
     },
     warmup.from !== undefined && {
       field: 'warmup.from',

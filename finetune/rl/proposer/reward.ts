@@ -1,6 +1,3 @@
-/** Pure functions that reward the candidates of a prompt, shared by everything that learns from candidates. */
-
-import { basename } from 'node:path';
 import { messageOf, UserError } from '../../../src/base/errors.js';
 import { type CandidateReward, type RewardTerm, termsOf } from '../../../src/config/learning/reward.js';
 import { loadModule, thrownIn } from '../../../src/modules/user-module.js';
@@ -127,10 +124,6 @@ function checked(file: string, give: RewardModule): RewardModule {
     const { length } = group.candidates;
     if (Array.isArray(rewards) && rewards.length === length && rewards.every(Number.isFinite))
       return rewards as readonly number[];
-    throw new UserError({
-      file,
-      message: `${basename(file)} is to give ${length} candidates a finite number each`,
-      value: rewards,
-    });
+    throw new UserError({ file, message: `must return ${length} finite numbers`, value: rewards });
   };
 }

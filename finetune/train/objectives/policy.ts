@@ -1,11 +1,14 @@
+/** Objectives of policy updates, side by side. */
 import type {
+  CommonSettings,
   GrpoSettings,
   ObjectiveSettings,
   ReinforceSettings,
   RlooSettings,
 } from '../../../src/config/learning/objective.js';
+import type { Value } from '../../../src/models/local/graph/graph.js';
 import { type TokenSequence, trainedLength } from '../../engine/batch.js';
-import type { Objective, TokenValues } from '../../engine/objective.js';
+import type { TokenValues } from '../../engine/objective.js';
 import { ppo } from './ppo.js';
 import {
   type PolicyContext,
@@ -19,12 +22,11 @@ import {
 import {
   arithmetic,
   clippedSurrogate,
-  importanceWeights,
   klToReference,
   likelihood,
   oldLogp,
+  policyLoss,
   ratioTo,
-  weightedLoss,
 } from './terms.js';
 
 export function policyObjective(settings: ObjectiveSettings, context: PolicyContext): PolicyObjective {
@@ -46,91 +48,76 @@ function unconstrained(settings: ObjectiveSettings, context: PolicyContext): Pol
   }
 }
 
-function reinforce(
-  settings: ReinforceSettings,
-  { temperature }: Pick<PolicyContext, 'temperature'>,
+/** An objective that raises a gain per token, corrected by importance weights. */
+function policyGradient(
+  settings: CommonSettings,
+  { temperature, reused }: PolicyContext,
+  loss: (tokens: TokenValues, old: Value) => ReturnType<typeof policyLoss>,
+  weightsOf: (update: readonly Sampled[]) => (example: TokenSequence) => number,
 ): PolicyObjective {
-  const { importance } = settings;
-  const objective: Objective = {
-    temperature,
-    build(tokens) {
-      const { mul } = arithmetic(tokens);
-      const { logp, input } = tokens;
-      const gain = mul(input('advantages'), logp);
-      const correction = importanceWeights(tokens, logp, importance);
-      const corrected = correction === undefined ? gain : mul(gain, correction);
-      const spread = tokens.entropy();
-      return { loss: weightedLoss(tokens, corrected, spread, settings), outputs: { entropy: spread } };
-    },
-  };
   return {
-    objective,
+    objective: { temperature, build: (tokens) => loss(tokens, oldLogp(tokens, reused)) },
     reading: likelihood(temperature),
-    inputs: (update, progress) => policyInputs(update, () => 1 / update.length, settings, false, progress),
+    inputs: (update, progress) => policyInputs(update, weightsOf(update), settings, reused, progress),
   };
 }
 
-function rloo(settings: RlooSettings, context: PolicyContext): PolicyObjective {
-  const { temperature, reused } = context;
-  const objective: Objective = {
-    temperature,
-    build(tokens) {
-      const old = oldLogp(tokens, reused);
+/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions, for the policy that sampled them. */
+const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyObjective =>
+  policyGradient(
+    settings,
+    { ...context, reused: false },
+    (tokens, old) =>
+      policyLoss(tokens, old, arithmetic(tokens).mul(tokens.input('advantages'), tokens.logp), settings),
+    (update) => () => 1 / update.length,
+  );
+
+/** RLOO (Ahmadian et al. 2024, arXiv 2402.14740) as in TRL 1.13: ratios per completion, KL in the rewards. */
+const rloo = (settings: RlooSettings, context: PolicyContext): PolicyObjective =>
+  policyGradient(
+    settings,
+    context,
+    (tokens, old) => {
       const ratio = ratioTo(tokens, old, 'product');
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
-      const importance = importanceWeights(tokens, old, settings.importance);
-      const corrected = importance === undefined ? gain : arithmetic(tokens).mul(gain, importance);
-      const entropy = tokens.entropy();
-      return { loss: weightedLoss(tokens, corrected, entropy, settings), outputs: { entropy } };
+      return policyLoss(tokens, old, gain, settings);
     },
-  };
-  return {
-    objective,
-    reading: likelihood(temperature),
-    inputs: (update, progress) => policyInputs(update, sequenceMean(update), settings, reused, progress),
-  };
-}
+    sequenceMean,
+  );
 
+/**
+ * Group-relative policy optimization (DeepSeekMath, arXiv 2402.03300) and its variants as in TRL 1.13: DAPO
+ * (2503.14476), Dr. GRPO (2503.20783), CISPO (2506.13585) and sequence ratios (GSPO, 2507.18071). The loss is
+ * −Σ weights·(min(ρ·A, clip(ρ)·A)·importance − kl·KL). The variants differ in the weights. CISPO also replaces
+ * min(ρ·A, clip(ρ)·A) by min(ρ, cap)·A·log π, where min(ρ, cap) is a constant.
+ */
 function grpo(settings: GrpoSettings, context: PolicyContext): PolicyObjective {
   const { kl } = settings;
-  const { temperature, reused } = context;
-  return {
-    objective: grpoGraph(settings, context),
-    reading: likelihood(temperature),
-    inputs(update, progress) {
-      const weights = grpoWeights(update, settings, context);
-      const common = policyInputs(update, weights, settings, reused, progress);
-      if (kl.coefficient === 0) return common;
-      return (example: Sampled) => ({
-        ...common(example),
-        reference_logp: required(example, 'referenceLogp'),
-      });
-    },
-  };
-}
-
-function grpoGraph(settings: GrpoSettings, { temperature, reused }: PolicyContext): Objective {
-  return {
-    temperature,
-    build(tokens) {
+  const objective = policyGradient(
+    settings,
+    context,
+    (tokens, old) => {
       const { number, mul, sub } = arithmetic(tokens);
-      const old = oldLogp(tokens, reused);
       const ratio = ratioTo(tokens, old, settings.ratio === 'token' ? 'token' : 'mean');
-      const gain = gainOf(tokens, ratio, settings);
-      const importance = importanceWeights(tokens, old, settings.importance);
-      const corrected = importance === undefined ? gain : mul(gain, importance);
-      const { kl } = settings;
-      const kept =
+      const penalized = (gain: Value) =>
         kl.coefficient === 0
-          ? corrected
-          : sub(corrected, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
-      const entropy = tokens.entropy();
-      return { loss: weightedLoss(tokens, kept, entropy, settings), outputs: { entropy } };
+          ? gain
+          : sub(gain, mul(klToReference(tokens, ratio, kl), number(kl.coefficient)));
+      return policyLoss(tokens, old, gainOf(tokens, ratio, settings), settings, penalized);
+    },
+    (update) => grpoWeights(update, settings, context),
+  );
+  if (kl.coefficient === 0) return objective;
+  return {
+    ...objective,
+    inputs(update, progress) {
+      const common = objective.inputs(update, progress);
+      return (example) => ({ ...common(example), reference_logp: required(example, 'referenceLogp') });
     },
   };
 }
 
-function gainOf(tokens: TokenValues, ratio: string, { variant, clip, cap }: GrpoSettings): string {
+function gainOf(tokens: TokenValues, ratio: Value, { variant, clip, cap }: GrpoSettings): Value {
   const advantages = tokens.input('advantages');
   if (variant !== 'cispo') return clippedSurrogate(tokens, ratio, advantages, clip);
   const { number, mul, min } = arithmetic(tokens);

@@ -3,7 +3,6 @@
  * last hidden state. Policy and value losses are means over the update's tokens. A KL penalty is part of the
  * rewards, so it doesn't appear here.
  */
-
 import type { PpoSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
@@ -17,15 +16,7 @@ import {
   type Sampled,
   tokenMean,
 } from './sampled.js';
-import {
-  arithmetic,
-  clippedSurrogate,
-  importanceWeights,
-  likelihood,
-  oldLogp,
-  ratioTo,
-  weightedLoss,
-} from './terms.js';
+import { arithmetic, clippedSurrogate, likelihood, oldLogp, policyLoss, ratioTo } from './terms.js';
 
 /** Names of the value head's parameters, which are initialized to 0. */
 const valueHead = { weight: 'value_head.weight', bias: 'value_head.bias' } as const;
@@ -44,13 +35,10 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
       const old = oldLogp(tokens, reused);
       const ratio = ratioTo(tokens, old, 'token');
       const gain = clippedSurrogate(tokens, ratio, tokens.input('advantages'), settings.clip);
-      const importance = importanceWeights(tokens, old, settings.importance);
-      const corrected = importance === undefined ? gain : mul(gain, importance);
-      const entropy = tokens.entropy();
+      const policy = policyLoss(tokens, old, gain, settings);
       const values = valuesOf(tokens);
-      const policy = weightedLoss(tokens, corrected, entropy, settings);
       const critic = mul(valueLoss(tokens, values, settings.valueClip), number(settings.valueCoefficient));
-      return { loss: add(policy, critic), outputs: { entropy, values } };
+      return { loss: add(policy.loss, critic), outputs: { ...policy.outputs, values } };
     },
   };
   return {

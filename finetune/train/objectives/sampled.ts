@@ -1,5 +1,4 @@
 /** Sampled completions and the inputs that policy objectives compute from them. */
-
 import type { CommonSettings } from '../../../src/config/learning/objective.js';
 import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';

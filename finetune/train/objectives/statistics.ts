@@ -1,5 +1,4 @@
 /** Statistics of a policy update: how far the policy moved and how certain it is. */
-
 import type { ObjectiveSettings } from '../../../src/config/learning/objective.js';
 import { largest, mean, standardDeviation, sum } from '../../../src/statistics/descriptive.js';
 import { type ReadExample, trainedLength } from '../../engine/batch.js';

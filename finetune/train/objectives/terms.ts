@@ -79,8 +79,22 @@ export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrectio
   return biasCorrection ? mul(estimate, ratio) : estimate;
 }
 
-/** −Σ weights·gain − Σ entropy_weights·entropy */
-export function weightedLoss(
+/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` changes the weighted gain. */
+export function policyLoss(
+  tokens: TokenValues,
+  old: Value,
+  gain: Value,
+  settings: CommonSettings,
+  penalized: (gain: Value) => Value = (value) => value,
+): { readonly loss: Value; readonly outputs: { readonly entropy: Value } } {
+  const importance = importanceWeights(tokens, old, settings.importance);
+  const corrected = importance === undefined ? gain : arithmetic(tokens).mul(gain, importance);
+  const total = penalized(corrected);
+  const entropy = tokens.entropy();
+  return { loss: weightedLoss(tokens, total, entropy, settings), outputs: { entropy } };
+}
+
+function weightedLoss(
   tokens: TokenValues,
   gain: Value,
   entropy: Value,
@@ -115,11 +129,8 @@ export function likelihood(temperature: number, head?: Head): Objective {
 /** Log-ratios are clipped here: larger ones exceed any cap, and the square of their exponential could overflow. */
 const largestLog = 40;
 
-/**
- * π_old / π_sampler per token or per sequence, as a constant: the trainer's probability before the update
- * divided by the sampler's. Ratios above the cap become 0 (mask) or the cap (truncate).
- */
-export function importanceWeights(
+/** π_old / π_sampler per token or sequence, as a constant. Ratios above the cap become 0 (mask) or the cap. */
+function importanceWeights(
   tokens: TokenValues,
   old: Value,
   { kind, cap }: ImportanceSettings,

@@ -115,7 +115,7 @@ function actionTable(
     return html`<tr><th scope="row">${start}</th>${Array.from({ length }, (_, c) => cell(start + c))}</tr>`;
   })}</tbody>
 </table></div>
-<p class="note">Action by state: the number of a state is that of its row plus that of its column</p></div>`;
+<p class="note">Action by state (state number = row label + column label)</p></div>`;
 }
 
 /** Index of the action taken in each state, the first if tied. */

@@ -79,7 +79,7 @@ describe('policyloop finetune rl', () => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);
     await expect(learn(folder, ['environment=textworld-express:coin'])).rejects.toThrow(
-      /another program plays it[\s\S]*policyloop play plays it/,
+      /environment: [\s\S]*policyloop play/,
     );
   });
 
@@ -123,10 +123,10 @@ describe('policyloop finetune rl', () => {
     ['environment=nowhere', /nowhere/],
     ['objective.kind=magic', /objective\.kind/],
     ['agent.fallback=ask', /agent\.fallback/],
-    ['groupSize=1', /groupSize: grpo compares the episodes of a group/],
-    ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle: ppo compares no episodes/],
-    ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma: ppo discounts token by token/],
-    ['objective={kind: reinforce} epochs=2', /epochs: the gradient of reinforce is right for one step/],
+    ['groupSize=1', /groupSize: .*grpo compares/],
+    ['objective={kind: ppo} reward.shuffle=true', /reward\.shuffle: ppo/],
+    ['objective={kind: ppo} reward.gamma=0.9', /reward\.gamma: .*ppo/],
+    ['objective={kind: reinforce} epochs=2', /epochs: .*reinforce/],
   ])('refuses %s with the field', async (override, message) => {
     const folder = temporaryDirectory();
     tinyConfig(small, folder);

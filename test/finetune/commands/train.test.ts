@@ -280,8 +280,8 @@ describe('alarms before a training starts', () => {
     const template = join(changed, 'chat_template.jinja');
     writeFileSync(template, `Think. ${readFileSync(template, 'utf8')}`);
     const other = await told('otherwise', changed);
-    expect(other).toMatch(/alarm .*prompts that local\/qwen3-fp32 was served have another number of tokens/);
-    expect(other).toMatch(/remedy: give `template`/);
+    expect(other).toMatch(/alarm .*prompts that local\/qwen3-fp32 was served/);
+    expect(other).toMatch(/remedy: .*`template`/);
     expect(readFileSync(path('otherwise', 'metrics.jsonl'), 'utf8')).toMatch(/"alarm":"other-prompts"/);
   });
 });
@@ -356,21 +356,19 @@ describe('what is wrong with a training', () => {
     );
     const file = path('from-parquet.yaml');
     writeFileSync(file, `model: ${model}\ndataset: parquet\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/in Parquet \(train\.parquet\)[\s\S]*--format jsonl/);
+    expect(await refusal(file)).toMatch(/in Parquet[\s\S]*--format jsonl/);
   });
 
   it('is told of a dataset that is not there, or holds pairs', async () => {
     const file = path('none.yaml');
     writeFileSync(file, `model: ${model}\ndataset: nowhere\noutput: none\n`);
-    expect(await refusal(file)).toMatch(
-      /dataset: there is no train\.jsonl[\s\S]*policyloop finetune dataset/,
-    );
+    expect(await refusal(file)).toMatch(/dataset: .*no train\.jsonl[\s\S]*policyloop finetune dataset/);
     mkdirSync(path('pairs'));
     writeFileSync(
       path('pairs', 'train.jsonl'),
       '{"prompt":[{"role":"user","content":"a"}],"chosen":"b","rejected":"c"}\n',
     );
     writeFileSync(file, `model: ${model}\ndataset: pairs\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row is no answer to learn/);
+    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row isn't an answer to learn/);
   });
 });

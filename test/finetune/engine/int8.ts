@@ -7,5 +7,5 @@ export const hasInt8 = await requireInt8('cpu').then(
 );
 if (!hasInt8)
   process.stderr.write(
-    'Trainings in int8 are not tested: this processor has no exact products of 8-bit numbers.\n',
+    'Trainings in int8 are not tested: this CPU has no exact products of 8-bit numbers.\n',
   );

@@ -402,7 +402,7 @@ describe('an adapter of a training', () => {
         repeats: 1,
         out: 'local',
       }),
-    ).rejects.toThrow(/--out: holds an evaluation of other models/);
+    ).rejects.toThrow(/--out: .*evaluation of other models/);
   });
 
   it('tells no transfer where the rows were changed since they were made', () => {
@@ -410,7 +410,7 @@ describe('an adapter of a training', () => {
     const { arms } = openArms(undefined, adapter, [], place);
     expect(trainedOn(arms[1]!, undefined)).toMatchObject({
       kind: 'unknown',
-      reason: expect.stringContaining('other rows than its manifest says'),
+      reason: expect.stringContaining('manifest'),
     });
   });
 
@@ -440,7 +440,7 @@ describe('controls', () => {
   });
 
   it.each([
-    [['hill-climb:2'], /--control: is no setting of a control/],
+    [['hill-climb:2'], /--control: .*setting/],
     [['climber:sigma=2'], /--control: there is no such baseline/],
     [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
   ])('%j is refused', (control, message) => {
@@ -461,8 +461,8 @@ describe('what is wrong is said before anything is played', () => {
     expect(await refusal({ tuned: 'nowhere' })).toMatch(
       /--tuned: there is no such directory[\s\S]*ollama:NAME/,
     );
-    expect(await refusal({ tuned: 'interrupted' })).toMatch(/has not come to its end[\s\S]*finetune train/);
-    expect(await refusal({ base: reference, tuned: reference })).toMatch(/--tuned: holds the same weights/);
+    expect(await refusal({ tuned: 'interrupted' })).toMatch(/isn't complete[\s\S]*policyloop show/);
+    expect(await refusal({ base: reference, tuned: reference })).toMatch(/--tuned: .*same weights/);
     expect(await refusal({ base: undefined, tuned: reference })).toMatch(/--base: is needed/);
     mkdirSync(path('elsewhere'));
     writeFileSync(path('elsewhere', 'adapter_config.json'), '{"base_model_name_or_path": "org/model"}');

@@ -93,7 +93,7 @@ it('a directory is refused where config.json can’t say the same', async () => 
 
 it('the file alone is a GGUF file already', async () => {
   const out = path.join(folder, 'copy.gguf');
-  await expect(writeGguf(base(), undefined, out, 'F16')).rejects.toThrow(/is a GGUF file already/);
+  await expect(writeGguf(base(), undefined, out, 'F16')).rejects.toThrow(/already a GGUF file/);
 });
 
 it('has a Modelfile from the template in its metadata', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { freshState } from '../../../finetune/engine/checkpoint.js';
 import { type ImprovementSettings, improve, type Sessions } from '../../../finetune/rl/improvement.js';
-import { freshState } from '../../../finetune/rl/online.js';
 import { policyObjective } from '../../../finetune/train/objectives/policy.js';
 import type { Sampled } from '../../../finetune/train/objectives/sampled.js';
 import { objectiveSchema } from '../../../src/config/learning/objective.js';
@@ -39,7 +39,7 @@ async function steps(more: Partial<ImprovementSettings>, some = sequences) {
   };
   const given = settings({ ...more, batchTokens: 10_000 });
   await improve(
-    { training, reading: undefined },
+    { training, reading: undefined, close: training.close },
     policyObjective(objective, context),
     freshState([]),
     some,

@@ -101,8 +101,8 @@ describe('an agent that learns while it plays', () => {
 
   it('refuses what makes no sense', async () => {
     const agent = await open();
-    expect(() => agent.assignReward(1)).toThrow('nothing was done in this episode');
-    await expect(agent.endEpisode()).rejects.toThrow('nothing was done in this episode');
+    expect(() => agent.assignReward(1)).toThrow('this episode has no reply');
+    await expect(agent.endEpisode()).rejects.toThrow('this episode has no reply');
     await agent.act('up');
     expect(() => agent.assignReward(Number.NaN)).toThrow('finite');
     await expect(open({ learningRate: -1 })).rejects.toThrow('learningRate');

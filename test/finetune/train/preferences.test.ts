@@ -143,7 +143,7 @@ describe('datasets of pairs', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
     expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/no answer to learn/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
-      /train\.jsonl:1: chosen: this row is no pair of answers[\s\S]*--recipe preference/,
+      /train\.jsonl:1: chosen: this row isn't a pair of answers[\s\S]*--recipe preference/,
     );
   });
 
@@ -154,7 +154,7 @@ describe('datasets of pairs', () => {
       return loadTrainConfig(file);
     };
     expect(load('lora').objective).toEqual({ kind: 'dpo', beta: 0.1 });
-    expect(() => load('scratch')).toThrow(/dpo compares with the model that it starts from/);
+    expect(() => load('scratch')).toThrow(/dpo compares with the initial model/);
     rmSync(file);
   });
 });

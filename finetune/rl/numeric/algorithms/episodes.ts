@@ -1,5 +1,4 @@
 /** Plays episodes of a policy. Several run in parallel, so each step needs only one evaluation of the network. */
-
 import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,
@@ -160,8 +159,8 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'its observations are texts, and this policy reads numbers',
-      remedy: 'give a model instead of a policy: a language model reads texts',
+      message: 'its observations are text',
+      remedy: 'train a language model (model)',
     });
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }

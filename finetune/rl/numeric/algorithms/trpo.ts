@@ -2,7 +2,6 @@
  * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): a step along the natural gradient with a
  * KL divergence of `maxKl` to second order, halved until the actual gain and divergence are acceptable.
  */
-
 import { dot, plus } from '../../../../src/search/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
 import type { Batch } from './values.js';
@@ -33,10 +32,7 @@ export interface TrpoUpdate {
   readonly gradientNorm: number;
 }
 
-/**
- * Returns v ↦ F·v + damping·v. F = Jᵀ·M·J is the policy's Fisher matrix on the batch, with M the Fisher
- * matrix of the head.
- */
+/** v ↦ Jᵀ·M·J·v + damping·v, with M the Fisher matrix of the head on the batch. */
 export function fisherProduct(
   policy: NumericPolicy,
   theta: Float64Array,

@@ -1,5 +1,4 @@
 /** Computes advantages and value targets for a batch of episodes. */
-
 import { minimise } from '../../../../src/search/lbfgs.js';
 import { dot } from '../../../../src/search/linear-algebra.js';
 import { generalisedAdvantages } from '../../advantages.js';

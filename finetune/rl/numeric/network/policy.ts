@@ -56,8 +56,8 @@ export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: n
       throw new UserError({
         field: 'environment',
         value: id,
-        message: `its actions are ${actionSpace.kind === 'text' ? 'texts' : 'several choices at once'}, for which there is no head`,
-        remedy: 'name an environment with discrete or continuous actions',
+        message: `its actions are ${actionSpace.kind === 'text' ? 'texts' : 'several choices at once'}, which numeric policies don't support`,
+        remedy: 'choose an environment with discrete or continuous actions',
       });
   }
 }

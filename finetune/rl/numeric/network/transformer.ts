@@ -217,7 +217,7 @@ function tooLong(path: string, tokens: number, { contextTokens }: DecoderConfig)
   return new UserError({
     field: 'policy.path',
     value: path,
-    message: `an observation has ${tokens} tokens, and the context of this model ${contextTokens}`,
-    remedy: 'write fewer decimals (policy.decimals), or name a model with a longer context',
+    message: `an observation has ${tokens} tokens, more than the context of ${contextTokens}`,
+    remedy: 'lower policy.decimals, or choose a model with a longer context',
   });
 }

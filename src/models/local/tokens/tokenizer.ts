@@ -26,7 +26,7 @@ import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokeni
 export interface ChatTokenizer {
   /** The prompt for people. */
   promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt for the model. Baseline tokens inside a message stay text. */
+  /** The prompt for the model. Control tokens inside a message stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
   /** What the template writes between the last answer, whose ids are known already, and the next one. */
   encodeNext(messages: readonly ChatMessage[]): number[];

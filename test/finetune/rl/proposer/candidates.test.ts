@@ -115,7 +115,7 @@ describe('a module of the user’s', () => {
 
   it('is named where it throws, or gives something else than numbers', async () => {
     await expect(given('candidates.nope()')).rejects.toThrow(/the reward function threw/);
-    await expect(given('[1]')).rejects.toThrow(/3 candidates a finite number each/);
-    await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 candidates a finite number each/);
+    await expect(given('[1]')).rejects.toThrow(/3 finite numbers/);
+    await expect(given('candidates.map(() => NaN)')).rejects.toThrow(/3 finite numbers/);
   });
 });

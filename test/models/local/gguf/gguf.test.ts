@@ -90,7 +90,7 @@ describe('models of blocks', () => {
       { ...architectureMetadata(), ...tokenizerMetadata() },
       decoderTensors('F16'),
     );
-    await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(/this is a GGUF file already/);
+    await expect(writeGguf(file, undefined, newFile(), 'F16')).rejects.toThrow(/this is already a GGUF file/);
   });
 
   it('are opened with a key that is to be ignored, and with no other', () => {
