@@ -4,10 +4,9 @@ import type { LanguageModel } from '../../src/models/language-model.js';
 import { openLocalModels } from '../../src/models/local/process/local-model.js';
 import { localSchema } from '../../src/models/local/settings.js';
 import { startServer } from '../../src/serve/server.js';
-import { readReference, referenceDirectory } from '../models/local/fixture.js';
+import { referenceDirectory } from '../models/local/fixture.js';
 
 export const path = referenceDirectory('qwen2-tied-bf16-sharded');
-export const { messages } = readReference('qwen2-tied-bf16-sharded');
 export const localConfig = (config: object = {}) =>
   localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config });
 

@@ -30,7 +30,7 @@ interface EnvironmentServerOptions extends Address {
   readonly note: (line: string) => void;
 }
 
-interface ServedEnvironment {
+export interface ServedEnvironment {
   readonly name: string;
   readonly url: string;
 }

@@ -4,7 +4,7 @@ import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { Action, Observation } from '../../../src/environments/environment.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { offerEnvironments } from '../../../src/serve/environments/offered.js';
-import { startEnvironmentServer } from '../../../src/serve/environments/server.js';
+import { type ServedEnvironment, startEnvironmentServer } from '../../../src/serve/environments/server.js';
 import type { SessionLimits } from '../../../src/serve/environments/sockets.js';
 
 export interface Message {
@@ -33,7 +33,8 @@ export async function startServer(
     port: 0,
     note: (line) => log.push(line),
   });
-  return { ...server, log, port: Number(new URL(server.url).port) };
+  const environments: readonly ServedEnvironment[] = server.environments;
+  return { ...server, environments, log, port: Number(new URL(server.url).port) };
 }
 
 /** A connection: what is sent, and one answer after the other. */
