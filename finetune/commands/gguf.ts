@@ -96,10 +96,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 }
 
 /** @throws UserError unless the output ends in .gguf, and its Modelfile is free or left by a killed command */
-function requireFree(out: string, modelfile: string, isAgain: boolean): void {
+function requireFree(out: string, modelfile: string, isRetry: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'must end in .gguf' });
-  if (existsSync(modelfile) && !isAgain)
+  if (existsSync(modelfile) && !isRetry)
     throw new UserError({
       field: '--out',
       value: out,

@@ -168,8 +168,10 @@ function renderedSteps(
   let shown = 0;
   return run.steps.map((step) => {
     const end = recorded.entries.findIndex(({ iteration }) => iteration >= step.iteration);
-    const told = recorded.entries.slice(shown, end).map((entry) => ({ ...entry, score: scale(entry.score) }));
-    buffer.append(told);
+    const rescaled = recorded.entries
+      .slice(shown, end)
+      .map((entry) => ({ ...entry, score: scale(entry.score) }));
+    buffer.append(rescaled);
     shown = end;
     const prompt = prompter.messages(step.iteration);
     return {

@@ -79,7 +79,7 @@ export interface Training {
 }
 
 export function trainingLineage({ method, model, dataset, config, outcome }: Training): TrainingLineage {
-  const atHand = existsSync(model);
+  const isAvailable = existsSync(model);
   return {
     version: 1,
     kind: 'training',
@@ -87,9 +87,9 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
     method,
     base: {
       model,
-      hash: atHand ? contentHash(model) : null,
+      hash: isAvailable ? contentHash(model) : null,
       // Training from scratch uses only the base's architecture, so its lineage doesn't matter.
-      lineage: atHand && method !== 'scratch' ? (readLineage(model) ?? null) : null,
+      lineage: isAvailable && method !== 'scratch' ? (readLineage(model) ?? null) : null,
     },
     dataset,
     config: JSON.parse(JSON.stringify(config)) as Record<string, unknown>,

@@ -116,7 +116,9 @@ function missing(dataset: string, split: Split): UserError {
   const isParquet = existsSync(join(dataset, `${split}.parquet`));
   return new UserError({
     field: 'dataset',
-    message: isParquet ? 'Parquet files are for other trainers' : `this directory has no ${split}.jsonl`,
+    message: isParquet
+      ? 'this dataset is in Parquet, for other trainers'
+      : `this directory has no ${split}.jsonl`,
     value: dataset,
     remedy: isParquet ? 'make the dataset with --format jsonl' : makeOne,
   });

@@ -33,11 +33,11 @@ export function formatAnswer(
   form: AnswerForm,
   reason = '',
 ): string {
-  const told = tell(parameters);
-  const answer = writtenAnswer(told, spec, form, reason);
+  const shown = tell(parameters);
+  const answer = writtenAnswer(shown, spec, form, reason);
   const read = parseParameters(answer, spec);
-  const same = read.ok && vectorKey(read.value) === vectorKey(told);
-  return same ? answer : writtenAnswer(told, spec, form, '');
+  const same = read.ok && vectorKey(read.value) === vectorKey(shown);
+  return same ? answer : writtenAnswer(shown, spec, form, '');
 }
 
 /** The reason given in a reply, on one line; '' if there is none or it is too long. */

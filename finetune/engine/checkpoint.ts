@@ -92,7 +92,7 @@ export function readCheckpoint(
       message: 'this checkpoint is from a training with other settings, data or weights',
       remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
     });
-  const { step, evaluationsWithoutGain, best, progress: elsewhere } = progress as Progress;
+  const { step, evaluationsWithoutGain, best, progress: extra } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (prefix: string) =>
     parameters.map(({ name }) => {
@@ -106,7 +106,7 @@ export function readCheckpoint(
     step,
     best: best === null ? undefined : { ...best, values: read('best.') },
     evaluationsWithoutGain,
-    ...(elsewhere !== undefined && { progress: elsewhere }),
+    ...(extra !== undefined && { progress: extra }),
   };
 }
 

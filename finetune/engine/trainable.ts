@@ -81,7 +81,7 @@ export function trainedParameters(config: DecoderConfig, trainable: Trainable): 
 /** Translates Llama's module names to the model's own, where several may be fused into one. */
 export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[]): readonly string[] {
   const { attention, feedForward } = modules;
-  const meant: Readonly<Record<string, string>> = {
+  const aliases: Readonly<Record<string, string>> = {
     q_proj: attention[0],
     k_proj: attention[1] ?? attention[0],
     v_proj: attention[2] ?? attention[0],
@@ -90,7 +90,7 @@ export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[])
     up_proj: feedForward[1] ?? feedForward[0],
     down_proj: modules.down,
   };
-  return [...new Set(wanted.map((name) => (meant[name] ?? name).replace(/^.*\./, '')))];
+  return [...new Set(wanted.map((name) => (aliases[name] ?? name).replace(/^.*\./, '')))];
 }
 
 /** Graph inputs that hold the random numbers for dropout masks; present only if dropout is on. */

@@ -163,7 +163,7 @@ function compared(
 function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
   results: readonly R[],
 ) {
-  const told = forMetrics((metric) => {
+  const corrected = forMetrics((metric) => {
     const own = results.flatMap(({ comparisons }) =>
       comparisons.flatMap(({ metrics }) => metrics[metric] ?? []),
     );
@@ -172,7 +172,7 @@ function judged<R extends { readonly comparisons: readonly ArmDifference<PairedD
     return new Map(distinct.map((difference, i) => [difference, found[i]!]));
   });
   const verdictOf = (metric: Metric, difference: PairedDifference | null) =>
-    difference === null ? null : told[metric].get(difference)!;
+    difference === null ? null : corrected[metric].get(difference)!;
   return results.map((result) => ({
     ...result,
     comparisons: result.comparisons.map(

@@ -59,15 +59,15 @@ export async function forecast(
     // Warm-up: the first update allocates memory.
     await tryUpdate(learning, starts.length, size, milliseconds);
     const few = await tryUpdate(learning, starts.length, size, milliseconds);
-    const learnt = groups * groupSize;
-    const isShort = ((few.sampling + few.learning) * learnt) / few.episodes <= longestTrial;
+    const learned = groups * groupSize;
+    const isShort = ((few.sampling + few.learning) * learned) / few.episodes <= longestTrial;
     const one = isShort ? await tryUpdate(learning, groups, groupSize, milliseconds) : few;
     const evaluated =
       (1 + Math.ceil(updates / evaluation.every)) * evaluationSize(config) * turnsOf(config).evaluated;
-    const episodes = updates * learnt + evaluated;
+    const episodes = updates * learned + evaluated;
     const [sampling, training] = [one.sampling / one.episodes, one.learning / one.episodes];
     const sampledTokens = (episodes * one.tokens) / one.episodes;
-    const seconds = sampling * episodes + training * updates * learnt;
+    const seconds = sampling * episodes + training * updates * learned;
     const mostTokens = limits.tokens ?? Number.POSITIVE_INFINITY;
     return {
       memory: Math.max(memory.total, used()),

@@ -134,8 +134,8 @@ export async function playAndLearn(
   );
   const samplingSeconds = (milliseconds() - started) / 1000;
   const permutation = deriveSeeds(seed, [streams.permutation, number], 1)[0]!;
-  const learnt = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
-  return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learnt };
+  const learned = await learnFrom({ objective, reference, sessions, settings }, state, groups, permutation);
+  return { kind: 'step', step: number + 1, totalSteps: updates, samplingSeconds, ...learned };
 }
 
 /** Updates `state` in place; `permutation` is the seed for shuffling returns. @throws UserError on divergence */

@@ -171,10 +171,10 @@ export class TrainedAgent<A extends Action = Action> {
     const groups = this.#batch.map((episode) => [episode]);
     this.#batch = [];
     const permutation = deriveSeeds(this.#config.seed, [streams.permutation, this.#updates], 1)[0]!;
-    const learnt = await learnFrom(this.#trainer, this.#state, groups, permutation);
+    const learned = await learnFrom(this.#trainer, this.#state, groups, permutation);
     this.#trainer.sampler.refresh(this.#state.parameters);
     this.#updates++;
-    return { number: this.#updates, ...learnt };
+    return { number: this.#updates, ...learned };
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log.md), within 20 %. */
+/** Estimates the peak memory of training. The factors are fitted to measured peaks (docs/log), within 20 %. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import process from 'node:process';

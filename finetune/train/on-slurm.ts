@@ -43,12 +43,12 @@ async function submitted(
   const facts = isTraining(output) ? readTraining(output) : undefined;
   const progress =
     facts === undefined ? 'not begun' : `${facts.unit} ${facts.steps.done} of ${facts.steps.of}`;
-  const told: HandedTraining = {
+  const submitted: HandedTraining = {
     status: 'elsewhere',
     steps: facts?.steps ?? { done: 0, of: 0 },
     output: shownPath(output, context.cwd),
   };
-  const tell = () => json && context.print(JSON.stringify(told));
+  const tell = () => json && context.print(JSON.stringify(submitted));
   if (await isAtWork(output, progress, context)) {
     tell();
     return true;

@@ -96,7 +96,7 @@ export function trainingPage(
     alarms && { id: 'alarms', title: 'Alarms', content: alarms },
     isDone(status)
       ? { id: 'use', title: 'Use it', content: use }
-      : { id: 'use', title: 'Resume', content: goOn(frame) },
+      : { id: 'use', title: 'Resume', content: resumption(frame) },
     ...sections,
     { id: 'config', title: 'Config', content: preformatted(stringify(settings)) },
   ];
@@ -175,7 +175,7 @@ function doneText(metrics: readonly TimedMetric[]): string {
   return total === 0 ? '' : `${Math.floor((100 * (metrics.at(-1)?.step ?? 0)) / total)} %`;
 }
 
-const goOnTexts = {
+const resumeTexts = {
   running: 'If the training was killed, this command resumes from the last checkpoint:',
   crashed: 'This command resumes from the last checkpoint:',
   interrupted: 'This command resumes from the last checkpoint:',
@@ -183,8 +183,8 @@ const goOnTexts = {
     'Once the cause is fixed, this command resumes from the last checkpoint; other settings need another output:',
 };
 
-function goOn({ command, status }: TrainingFrame): Html {
-  return html`<p>${goOnTexts[status.kind as keyof typeof goOnTexts]}</p>
+function resumption({ command, status }: TrainingFrame): Html {
+  return html`<p>${resumeTexts[status.kind as keyof typeof resumeTexts]}</p>
 ${preformatted(command)}`;
 }
 

@@ -124,7 +124,7 @@ function use(
       ...(quantization !== 'none' && { quantization }),
     },
   };
-  return html`<p>${best === undefined ? 'The result holds the values after the last step' : `The result holds the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
+  return html`<p>${best === undefined ? 'The result has the values after the last step' : `The result has the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
 ${preformatted(`policyloop ${isImitation ? 'play' : 'run'} CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;

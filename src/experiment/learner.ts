@@ -59,16 +59,16 @@ export interface Learning {
   open(config: AdaptingConfig, run: string, completed: number): Promise<Learner>;
 }
 
-let handedIn: (() => Promise<Learning>) | undefined;
+let loadLearning: (() => Promise<Learning>) | undefined;
 
 /** Registers the training half. Called once by each package entry point that includes it. */
 export function registerLearner(load: () => Promise<Learning>): void {
-  handedIn = load;
+  loadLearning = load;
 }
 
 /** @throws UserError if the training half isn't part of the program */
 export function learningAtHand(): Promise<Learning> {
-  if (handedIn !== undefined) return handedIn();
+  if (loadLearning !== undefined) return loadLearning();
   throw new UserError({
     field: 'adapt',
     message: 'nothing that trains is at hand here',

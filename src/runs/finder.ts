@@ -51,7 +51,8 @@ export function planAt(directory: string): PlanDirectory | undefined {
     const file = join(directory, record);
     if (!existsSync(file)) continue;
     const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
-    if (record === planFile && written?.kind !== kind) continue;
+    // Evaluations of earlier versions name no kind.
+    if (record === planFile && (written?.kind ?? 'evaluation') !== kind) continue;
     return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
   }
   return undefined;

@@ -96,16 +96,20 @@ describe('a hostile model directory is refused in one message', () => {
       { 'tokenizer.json': fields({ added_tokens: [{ id: 4e9, content: 'x', special: true }] }) },
       /added_tokens.0.id: /,
     ],
-    ['a negative token', { 'tokenizer.json': fields({ 'model.vocab': { a: -1 } }) }, /model.vocab: is no id/],
+    [
+      'a negative token',
+      { 'tokenizer.json': fields({ 'model.vocab': { a: -1 } }) },
+      /model.vocab: is not a token id/,
+    ],
     [
       'a word of id 4e9',
       { 'tokenizer.json': fields({ 'model.vocab': { a: 4e9 } }) },
-      /model.vocab: is no id/,
+      /model.vocab: is not a token id/,
     ],
     [
       'a text for an id',
       { 'tokenizer.json': fields({ 'model.vocab': { a: 'length' } }) },
-      /model.vocab: is no id/,
+      /model.vocab: is not a token id/,
     ],
     ['a template without end', { 'chat_template.jinja': link('/dev/zero') }, /is a device, pipe or socket/],
     ['a large template', { 'chat_template.jinja': text('x'.repeat(2_000_000)) }, /has 2000000 bytes or more/],

@@ -116,7 +116,7 @@ interface FileForm {
   change(values: Float32Array, columns: number): Float32Array;
 }
 
-const asItIs: FileForm = { rows: 1, change: (values) => values };
+const unchanged: FileForm = { rows: 1, change: (values) => values };
 
 /**
  * Hugging Face rotates element i of a head's first half with element i of its second half. Some of llama.cpp's
@@ -135,7 +135,7 @@ export function fileForm(config: DecoderConfig, name: string): FileForm {
     return gatedDeltaForm(recurrence, name);
   if (wholeNorms && norm.offset === 1 && name.endsWith('norm.weight'))
     return { rows: 1, change: (values) => values.map((value) => value + 1) };
-  return asItIs;
+  return unchanged;
 }
 
 /** Converts decays to rates, and value heads from grouped to interleaved order, unless they already are. */
@@ -152,7 +152,7 @@ function gatedDeltaForm(
       rows: 1,
       change: (values) => heads(decay === 'rate' ? values : values.map((value) => -Math.exp(value))),
     };
-  if (!moved || name.endsWith('.norm.weight')) return asItIs;
+  if (!moved || name.endsWith('.norm.weight')) return unchanged;
   if (name.endsWith('.out_proj.weight'))
     return {
       rows: 1,

@@ -110,8 +110,8 @@ export class RunLearner implements Learner {
     const started = milliseconds();
     const before = this.#state.step;
     // Groups with equal rewards teach nothing; dropping them keeps them from diluting the others (DAPO).
-    const telling = groups.filter(({ rewards }) => !isFlat(rewards));
-    const sequences = await this.#credited(telling);
+    const informative = groups.filter(({ rewards }) => !isFlat(rewards));
+    const sequences = await this.#credited(informative);
     const done = sequences.length > 0 ? await this.#improve(sequences) : undefined;
     if (done !== undefined) {
       this.#states.write(iteration, this.#state, this.#owner);

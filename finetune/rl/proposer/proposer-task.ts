@@ -13,15 +13,15 @@ import {
   openRun,
   type PlayedBaseline,
   playBaselines,
+  type RunInFlight,
   type RunState,
-  type RunUnderway,
 } from './run-in-flight.js';
 
 interface Slot {
   readonly number: number;
   /** Number of iterations after which the next run takes its place. */
   readonly until: number;
-  readonly run: RunUnderway;
+  readonly run: RunInFlight;
 }
 
 /** State that the next groups depend on, saved as JSON. */
@@ -36,7 +36,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export async function openProposerTask(config: ProposerConfig, env: Env): Promise<RlTask> {
   const terms = await openReward(config.reward);
   const constrained = config.answers.format === 'constrained';
-  const training = new RunsUnderway(runPlans(config).training, config.groups, env);
+  const training = new RunsInFlight(runPlans(config).training, config.groups, env);
   const configs = heldOutRuns(config);
   const heldOut = { configs, terms, constrained, env };
   let baselines: Promise<readonly PlayedBaseline[]> | undefined;
@@ -96,7 +96,7 @@ function wonBy(own: number | undefined, other: number): number {
 }
 
 /** Runs in flight. They continue from update to update; a finished run is replaced by the next one of the plan. */
-class RunsUnderway {
+class RunsInFlight {
   readonly #plan: Collection;
   readonly #env: Env;
   readonly #count: number;
@@ -176,7 +176,7 @@ async function playHeldOut(
   },
   seed: number,
 ): Promise<readonly Outcome[]> {
-  const runs: RunUnderway[] = [];
+  const runs: RunInFlight[] = [];
   const played = configs.map(() => ({ scores: [] as number[], rewards: [] as number[] }));
   try {
     for (const config of configs) runs.push(await openRun(config, env));

@@ -24,7 +24,7 @@ export interface RunState {
   readonly entries: readonly BufferEntry[];
 }
 
-export interface RunUnderway {
+export interface RunInFlight {
   readonly parameters: ParameterSpec;
   readonly state: RunState;
   prompt(): readonly ChatMessage[];
@@ -54,7 +54,7 @@ export async function openRun(
   config: Config,
   env: Readonly<Record<string, string | undefined>>,
   from?: RunState,
-): Promise<RunUnderway> {
+): Promise<RunInFlight> {
   const assembly = await assemble(config, env, undefined, { model: noModel });
   const { environment, family } = assembly;
   const { evaluation, memory, seed } = config;

@@ -224,7 +224,7 @@ function wordsOf(value: unknown): string {
 }
 
 /** The error of a refused request; all texts of the body if its form is unknown. */
-export function refusalIn(body: string): ServerError {
+function refusalIn(body: string): ServerError {
   const error = serverError(body);
   return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
 }
@@ -235,7 +235,7 @@ const textsIn = (value: unknown): readonly string[] =>
     : Object.values(isRecord(value) || Array.isArray(value) ? value : {}).flatMap(textsIn);
 
 /** Describes a body that should have been JSON. */
-export function describeBody(body: string): string {
+function describeBody(body: string): string {
   if (body.trim() === '') return 'an empty body';
   if (isWebPage(body)) {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
@@ -246,7 +246,7 @@ export function describeBody(body: string): string {
     : `text that is not JSON: ${shorten(body)}`;
 }
 
-export const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
+const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
 
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();

@@ -118,8 +118,6 @@ export const contextRemedy = (contextTokens: number) =>
   `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
 
-/** Fewest tokens that a server must have read, given what it read of an earlier, mostly identical prompt. */
-
 /** Tokens that may merge at a boundary, or that a template adds to a message. */
 const seam = 8;
 

@@ -245,7 +245,7 @@ function lengthsIn(facts: unknown): readonly number[] {
 const patienceMs = 5_000;
 
 /** The context length in the server's list of models; undefined if missing. @throws the reason of an aborted signal */
-export async function servedContext(
+async function servedContext(
   settings: ClientOptions,
   name: string,
   signal: AbortSignal | undefined,

@@ -28,7 +28,7 @@ const margin = { beginMs: 100, endMs: 500 } as const;
 const pauses = { firstMs: 10, longestMs: 100 } as const;
 
 /** In milliseconds. Longer cells waste more of the limit, shorter ones leave less time to send granted requests. */
-export const cellMs = 4000;
+const cellMs = 4000;
 
 /** Requests within this time predict how many will follow. */
 const expectedMs = 2 * cellMs;

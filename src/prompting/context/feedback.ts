@@ -112,8 +112,6 @@ export function saidText({ rating, remark }: Said): string {
   ].join(', ');
 }
 
-/** The variables available to the prompt templates of a vision model that gives feedback; see `prompt-context.ts`. */
-
 const seenSchema = z.strictObject({
   iteration: count('The iteration of the evaluation, from 1'),
   evaluated: object('The evaluation of the episode', {

@@ -284,8 +284,6 @@ export function rankHistory(
   return { best: [...highest].map(ranked), others: others.map(ranked) };
 }
 
-/** Selects the parents of an iteration's proposals, if the `proposal` section asks for any. */
-
 /** The parents, best first: the `beam` best evaluations, or for changes the latest one (the best of its iteration). */
 export function parentsOf(
   proposal: ProposalConfig | undefined,

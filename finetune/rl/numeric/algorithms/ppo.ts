@@ -142,9 +142,9 @@ export async function ppoUpdate(
     for (let from = 0; from < order.length; from += settings.minibatchSteps) {
       const places = order.slice(from, from + settings.minibatchSteps);
       const part = chosen({ ...batch, logProbabilities }, places, policy.head.width);
-      const { gradient, valueGradient, ...told } = await ppoLoss(networks, state, part, settings);
+      const { gradient, valueGradient, ...figures } = await ppoLoss(networks, state, part, settings);
       const slopes = { gradient, valueGradient };
-      last.push({ ...told, gradientNorm: ppoStep(state, slopes, learningRate, settings.maxGradientNorm) });
+      last.push({ ...figures, gradientNorm: ppoStep(state, slopes, learningRate, settings.maxGradientNorm) });
     }
   }
   const mean = (of: (one: PpoUpdate) => number) => last.reduce((sum, one) => sum + of(one), 0) / last.length;

@@ -174,7 +174,7 @@ describe('models pull', () => {
   });
 
   it.each([
-    ['hf:org/nothing', {}, /knows no such model/],
+    ['hf:org/nothing', {}, /has no such model/],
     ['hf:org/tiny:other.gguf', {}, /no such file[\s\S]*hf:org\/tiny:tiny\.Q8_0\.gguf/],
     ['hf:org/tiny', { HF_HUB_OFFLINE: '1' }, /HF_HUB_OFFLINE/],
     ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
