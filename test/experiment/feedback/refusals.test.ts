@@ -74,7 +74,7 @@ describe('is refused', () => {
     } as never;
     await expect(
       assemble(parseConfig({ ...config, feedback: vision } as ConfigInput), {}, undefined, { environment }),
-    ).rejects.toThrow(/feedback\.from.*no drawing/s);
+    ).rejects.toThrow(/feedback\.from.*can't be drawn/s);
     const module = createScriptedModel([]);
     await expect(
       assemble(parseConfig({ ...config, feedback: vision } as ConfigInput), {}, undefined, {
