@@ -42,7 +42,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
       process.exitCode = exitCodes.failure;
     });
     context.note(
-      `${red('error')} the ${name} can't be written: ${error.message}\n  remedy: ${systemRemedy(error.code)}`,
+      `${red('error')} can't write the ${name}: ${error.message}\n  remedy: ${systemRemedy(error.code)}`,
     );
   };
   stream.on('error', close);
@@ -151,7 +151,7 @@ function endNow(): void {
   finish.abort();
   abort.abort();
   setTimeout(() => {
-    context.note('something does not end; leaving it');
+    context.note('something did not stop; exiting anyway');
     process.exit(exitCodes.interrupted);
   }, closingMs).unref();
 }
@@ -167,7 +167,7 @@ function report(error: unknown): number {
     );
   } else {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    context.note(`${red('unexpected error')} ${text}\nThis is a bug of policyloop.`);
+    context.note(`${red('unexpected error')} ${text}\nThis is a bug in policyloop.`);
   }
   return exitCodeOfError(error);
 }
@@ -176,17 +176,17 @@ function systemRemedy(code: string | undefined): string {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return 'make room on the disk, then give the same command again (for a run: policyloop resume)';
+      return 'free some disk space, then repeat the command (for a run: policyloop resume)';
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return 'use a directory that you may write to';
+      return 'use a writable directory';
     case 'ENAMETOOLONG':
       return 'use a shorter name';
     case 'ENOENT':
-      return 'this was removed while it was needed; start again';
+      return 'it was removed while in use; start again';
     default:
-      return 'check this file or directory, then give the same command again (for a run: policyloop resume)';
+      return 'check this file or directory, then repeat the command (for a run: policyloop resume)';
   }
 }
 

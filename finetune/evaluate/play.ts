@@ -161,7 +161,7 @@ function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
       throw new UserError({ field: '--out', message, value: directory, remedy: 'choose another' });
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
-    return { version: 1, hash, arms, seeds: plan.seeds, experiments: plan.experiments };
+    return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };
   };
   return { directory, record };
 }

@@ -1,4 +1,5 @@
 /** Runs any kind of training in its output directory: lock, record, progress, requests, lineage and result. */
+
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';

@@ -54,7 +54,7 @@ async function search() {
   const found = query === '' ? [] : (await index).search(query);
   if (field.value.trim() !== query) return;
   box.hidden = query === '';
-  status.textContent = found.length === 0 ? 'Nothing found' : `${found.length} found`;
+  status.textContent = found.length === 0 ? 'No matches' : `${found.length} found`;
   list.replaceChildren(...found.slice(0, 12).map(entry));
 }
 

@@ -97,7 +97,7 @@ function layout(
 <script defer src="${up}search.js" data-site="${up}"></script>
 </head>
 <body>
-<a class="skip" href="#content">To the content</a>
+<a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="name" href="${relative(page, 'README.md')}">policyloop</a>
 <search class="scripted"><label for="query">Search</label> <input id="query" type="search" autocomplete="off" placeholder="/ searches">

@@ -13,9 +13,7 @@ export interface Moment {
 
 /** The first three functions are required; the others have defaults. */
 export interface Agent {
-  /**
-   * The system prompt; empty for none. `objective`: of a text world, once the first turn, which states it, isn't shown.
-   */
+  /** The system prompt; empty for none. `objective`: the text world's, once the first turn isn't shown any more. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /** The action named in a reply, among the listed choices if there are any; undefined if there is none. */

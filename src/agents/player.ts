@@ -253,7 +253,6 @@ function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonl
 }
 
 /** Where agents play: games that advance in parallel, in this process or in another program. */
-
 export interface Arena extends EnvironmentSpec {
   readonly batch: EpisodeBatch;
   close(): void | Promise<void>;

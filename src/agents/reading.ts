@@ -134,10 +134,7 @@ export interface Choice {
 /** Larger products are not listed. */
 const mostCombinations = 1000;
 
-/**
- * The choices of an action space: named by `words` or numbers, or a text world's admissible commands; undefined if
- * unlisted.
- */
+/** The choices of a space, named by `words` or numbers, or a text world's commands; undefined if unlisted. */
 export function listedChoices(
   space: Space,
   words?: readonly string[],

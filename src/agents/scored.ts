@@ -34,9 +34,8 @@ export function scoredChoices(
 
 /** The index of the chosen action. With `greedy`, the first one wins ties. */
 export function chosenOf(scored: readonly ScoredChoice[], { choose }: Scoring, seed: number): number {
-  if (choose === 'greedy') {
+  if (choose === 'greedy')
     return scored.reduce((best, { score }, i) => (score > scored[best]!.score ? i : best), 0);
-  }
   let rest = createGenerator(seed).random();
   const taken = scored.findIndex(({ probability }) => {
     rest -= probability;

@@ -176,3 +176,25 @@ export function messageOf(error: unknown): string {
 export function problemsOf(error: unknown): readonly Problem[] {
   return error instanceof UserError ? error.problems : [{ message: messageOf(error) }];
 }
+
+/** The result of `work`; undefined if it throws a UserError. */
+export function unlessRefused<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/** Changes the problems of a UserError that `work` throws. */
+export async function changingProblems<T>(
+  work: () => T | Promise<T>,
+  change: (problem: Problem) => Problem,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof UserError ? new UserError(error.problems.map(change)) : error;
+  }
+}

@@ -1,8 +1,8 @@
 /** Text from outside on its way to a terminal: what would steer the terminal, or reorder a line, is shown instead. */
 
 /**
- * Baseline characters but line break and tab; marks that turn the direction of writing around; line and paragraph
- * separators; halves of characters. See Unicode's TR 36 and https://trojansource.codes.
+ * Control characters except line break and tab, bidirectional marks, line and paragraph separators, lone
+ * surrogates. See Unicode's TR 36 and https://trojansource.codes.
  */
 const steering = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
 

@@ -13,18 +13,20 @@ export const options = (y: Argv) =>
       type: 'string',
       array: true,
       demandOption: true,
-      describe: 'Config files or names of ready ones; key=value overrides hold for all of them',
+      describe: 'Config files or names of bundled configs; key=value overrides apply to all of them',
     })
     .option('offline', {
       ...kinds.flag,
-      describe:
-        'Ask no server, start no program and import no module; what can therefore not be checked is named',
+      describe: 'Contact no server, start no program and import no module; report what stays unchecked',
     })
-    .option('strict', { ...kinds.flag, describe: 'Exit with 2 on warnings too' })
+    .option('strict', { ...kinds.flag, describe: 'Exit with 2 on warnings, too' })
     .option('json', common.json)
     .example('$0 check configs/*.yaml --offline', 'in CI')
-    .example('$0 check rl/bandit updates=20', 'memory, tokens and time of a reinforcement learning')
-    .example('$0 check cartpole-semantic model.name=qwen3:8b', 'is the model there, does all fit?');
+    .example('$0 check rl/bandit updates=20', 'memory, tokens and time of reinforcement learning')
+    .example(
+      '$0 check cartpole-semantic model.name=qwen3:8b',
+      'check that the model exists and everything fits',
+    );
 
 type Args = Arguments<typeof options>;
 

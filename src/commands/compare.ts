@@ -13,12 +13,15 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('by', {
       ...kinds.text,
-      describe: 'Keys of the config that make the groups, e.g. model,prompts.set (default: all but the seed)',
+      describe: 'Config keys that define the groups, e.g. model,prompts.set (default: all but the seed)',
     })
-    .option('target', { ...kinds.number, describe: "Return to time runs by (default: the configs' target)" })
+    .option('target', {
+      ...kinds.number,
+      describe: "Return for comparing times (default: the configs' target)",
+    })
     .option('unfinished', {
       ...kinds.flag,
-      describe: 'Count runs that have not come to their end, too',
+      describe: 'Include unfinished runs',
     })
     .option('csv', { ...kinds.text, describe: 'Write the groups to this file, as CSV' })
     .option('html', {
@@ -30,10 +33,10 @@ export const options = (y: Argv) =>
     .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of repeats')
     .example(
       "$0 compare 'cartpole-*' --by model,prompts.set --html cartpole.html",
-      'groups by two keys, and a page',
+      'group by two keys; write a page',
     )
-    .example('$0 compare cooking-llm cooking-random', 'two plays: differences over the same games')
-    .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'what policyloop controls left behind');
+    .example('$0 compare cooking-llm cooking-random', 'two plays: differences on the same games')
+    .example('$0 compare buffers/controls-1a2b3c4d5e --target 475', 'the results of policyloop controls');
 
 type Args = Arguments<typeof options>;
 

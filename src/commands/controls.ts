@@ -15,33 +15,33 @@ export const options = (y: Argv) =>
         type: 'string',
         array: true,
         demandOption: true,
-        describe: 'Config files, or names of ready ones; and key=value for all of them',
+        describe: 'Config files or names of bundled configs, and key=value for all of them',
       })
       .option('controls', {
         ...kinds.text,
         default: 'random,hill-climb,cma-es',
-        describe: 'Which ones, separated by commas; one-plus-one-es, mix, gp and grid are there too',
+        describe: 'Baselines, separated by commas; also one-plus-one-es, mix, gp and grid',
       })
       .option('iterations', {
         ...kinds.number,
         default: 400,
         describe: 'Iterations of a run, after its warm-up',
       })
-      .option('candidates', { ...kinds.number, default: 1, describe: 'Proposals an iteration' })
-      .option('episodes', { ...kinds.number, default: 20, describe: 'Episodes an evaluation' })
+      .option('candidates', { ...kinds.number, default: 1, describe: 'Proposals per iteration' })
+      .option('episodes', { ...kinds.number, default: 20, describe: 'Episodes per evaluation' })
       .option('repeats', {
         ...kinds.number,
         default: 5,
-        describe: 'Seeds that everything is played with',
+        describe: 'Seeds per task and baseline',
       })
       .option('markdown', {
         ...kinds.text,
-        describe: 'Write the table to this file, as documents have it',
+        describe: 'Write the table to this file, as Markdown',
       })
       .option('csv', { ...kinds.text, describe: 'Write the table to this file, as CSV' }),
   ).example(
     '$0 controls cartpole-numeric pong-numeric nim-numeric --repeats 10',
-    'random search, hill climbing and CMA-ES; the same command goes on, as does one with more tasks and the same --out',
+    'random search, hill climbing and CMA-ES; the same command continues, also with more tasks and the same --out',
   );
 
 type Args = Arguments<typeof options>;
@@ -49,7 +49,7 @@ type Args = Arguments<typeof options>;
 /** A line for each run, then the table or the progress. */
 export type Output = StudyRunLine | BaselinesSummary | PlanProgress;
 
-export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
+export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const part = partOf(args.part);

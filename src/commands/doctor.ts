@@ -5,13 +5,10 @@ import type { Examination } from '../preflight/doctor.js';
 
 export const options = (y: Argv) =>
   y
-    .option('offline', { ...kinds.flag, describe: 'Ask no other machine but that of Ollama' })
+    .option('offline', { ...kinds.flag, describe: 'Contact no other machine, except for Ollama' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example(
-      '$0 doctor',
-      'Node, memory, devices, Ollama, Python, keys (whether they are set), disk, network',
-    );
+    .example('$0 doctor', 'Node, memory, devices, Ollama, Python, keys (whether set), disk, network');
 
 type Args = Arguments<typeof options>;
 

@@ -73,7 +73,7 @@ async function describe(id: string, { env }: Pick<CommandContext, 'env'>): Promi
     ...{ note: replacementFor(id)?.note, observation: spaceText(environment.observationSpace) },
     action: spaceText(environment.actionSpace),
     maxSteps: environment.maxSteps,
-    options: info?.options ?? ['those of the environment'],
+    options: info?.options ?? ['defined by the environment'],
     defaults: info?.defaults ?? {},
     description: prompts.description,
   };
@@ -91,10 +91,10 @@ function page(environment: DescribedEnvironment): string {
     `observation  ${observation}`,
     `action       ${action}`,
     `step limit   ${maxSteps ?? 'none'}`,
-    'options, and their defaults:',
+    'options and defaults:',
     ...options.map((name) => `  ${name.padEnd(width)}  ${defaultText(defaults[name])}`.trimEnd()),
     '',
-    'As a model is told of it (prompts.set: semantic):',
+    'Description in prompts (prompts.set: semantic):',
     '',
     description.trim(),
   ].join('\n');

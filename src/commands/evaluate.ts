@@ -30,13 +30,13 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: 'Seed of the episodes (default: untouched ones of the run)',
+      describe: 'Seed of the episodes (default: fresh ones)',
     })
-    .option('iteration', { ...kinds.number, describe: 'The best candidate of this iteration instead' })
+    .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
     .option('workers', common.workers)
     .option('json', common.json)
-    .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
-    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more exactly');
+    .example('$0 evaluate cartpole', 'mean return of the best policy with its interval')
+    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more precisely');
 
 type Args = Arguments<typeof options>;
 
@@ -58,7 +58,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const told = apart([mean, min, max, iqm]);
   context.print(
     [
-      `${environment}, the policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${episodes} episodes`,
+      `${environment}, policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${episodes} episodes`,
       `mean return  ${told(mean)}  95 % interval ${formatInterval(ci95)}`,
       `spread       ${told(min)} … ${told(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${told(iqm)}`,
       `length       ${formatReturn(meanLength)} steps`,

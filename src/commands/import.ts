@@ -16,12 +16,12 @@ export const options = (y: Argv) =>
     })
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value, with a key of theirs or of ours',
+      describe: 'key=value, with a key of either program',
     })
     .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: print)' })
     .option('force', { ...kinds.flag, describe: 'Overwrite the file' })
     .option('json', { ...kinds.flag, describe: 'Print the config and the notes as JSON' })
-    .example('$0 import theirs.yaml -o ours.yaml', 'write it as a config of policyloop');
+    .example('$0 import theirs.yaml -o ours.yaml', 'write a policyloop config');
 
 type Args = Arguments<typeof options>;
 
@@ -37,7 +37,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (imported === undefined) {
     throw new UserError({
       file,
-      message: 'is a config of policyloop already',
+      message: 'is already a policyloop config',
       remedy: `policyloop run ${args.config} runs it`,
     });
   }
@@ -62,9 +62,9 @@ function write(path: string, text: string, { output, force }: Args): void {
   if (!force && isTaken(path))
     throw new UserError({
       field: '--output',
-      message: 'there is a file of this name already',
+      message: 'already exists',
       value: output,
-      remedy: 'give another name, or --force to overwrite it',
+      remedy: 'name another file, or add --force to overwrite it',
     });
   writeWhole(path, (draft) => writeFileSync(draft, text));
 }

@@ -22,10 +22,10 @@ export const options = (y: Argv) =>
     .positional('kind', {
       choices: Object.keys(uses) as ModuleKind[],
       demandOption: true,
-      describe: 'What the module is',
+      describe: 'Kind of module',
     })
     .positional('file', { type: 'string', demandOption: true, describe: 'File to write' })
-    .example('$0 init environment my-env.mjs', 'an environment that plays as it is');
+    .example('$0 init environment my-env.mjs', 'an environment that works as it is');
 
 export async function execute(
   { kind, file }: Arguments<typeof options>,
@@ -35,9 +35,9 @@ export async function execute(
   if (!isModulePath(`./${file}`)) {
     throw new UserError({
       field: 'file',
-      message: 'is no name of a module',
+      message: "isn't a module name",
       value: file,
-      remedy: `give a name such as my-${kind}.mjs`,
+      remedy: `use a name such as my-${kind}.mjs`,
     });
   }
   requireRunnable(file, 'file');
@@ -54,7 +54,7 @@ export async function execute(
   const named = template.replaceAll(`./${kind}.js`, () => `./${basename(file)}`);
   const text = isCommonJs(place) ? named.replace(/^export default /m, 'module.exports = ') : named;
   writeWhole(place, (draft) => writeFileSync(draft, text));
-  context.print(`written: ${file}\na config beside it names it: ${uses[kind](path)}`);
+  context.print(`written: ${file}\nuse it in a config in the same directory:  ${uses[kind](path)}`);
   return 0;
 }
 

@@ -16,20 +16,16 @@ export const options = (y: Argv) =>
     })
     .option('sort', {
       ...kinds.text,
-      describe:
-        'Key that orders them: the highest or newest first, words by the alphabet (default: oldest first)',
+      describe: 'Key to sort by, highest or newest first, text alphabetically (default: oldest first)',
     })
-    .option('limit', { ...kinds.number, describe: 'Only so many of them: of the newest, without --sort' })
+    .option('limit', { ...kinds.number, describe: 'Maximum number, the newest unless --sort is given' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example(
-      '$0 list',
-      'the runs below buffers/, and the trainings below tuned/; many runs of one plan stand in one line',
-    )
-    .example("$0 list environment='CartPole*' status=completed best=400..", 'by their figures')
-    .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five of those that are tagged so')
-    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the runs of such a line')
-    .example('$0 list --runs-dir elsewhere', 'the runs and trainings there; without it, trainings of tuned/');
+    .example('$0 list', 'runs in buffers/ and trainings in tuned/; the runs of one plan share a line')
+    .example("$0 list environment='CartPole*' status=completed best=400..", 'by their results')
+    .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
+    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the runs on such a line')
+    .example('$0 list --runs-dir elsewhere', 'runs and trainings in that directory instead');
 
 type Args = Arguments<typeof options>;
 
@@ -62,9 +58,8 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     { cwd, runsDir: args.runsDir },
   );
   const { damaged, damagedTrainings, numberOfRun, numberOfTraining, runs, trainings } = found;
-  for (const name of damaged) note(`${name}: its manifest is damaged; policyloop show ${name} says how`);
-  for (const name of damagedTrainings)
-    note(`${name}: its record is damaged; policyloop show ${name} says how`);
+  for (const name of damaged) note(`${name}: its manifest is damaged; see policyloop show ${name}`);
+  for (const name of damagedTrainings) note(`${name}: its record is damaged; see policyloop show ${name}`);
   if (args.json) {
     const figures = runs.map((run): ListedRunFigures => {
       const { labels, manifest, name, status } = run;
@@ -78,11 +73,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   if (found.isEmpty) {
-    note(`no runs in ${args.runsDir}; policyloop run quickstart makes one`);
+    note(`no runs in ${args.runsDir}; policyloop run quickstart creates one`);
     return 0;
   }
   if (runs.length + trainings.length === 0 && damaged.length + damagedTrainings.length === 0) {
-    note('nothing fits these filters');
+    note('no runs match');
     return 0;
   }
   const lines = linesOf(runs, root);
@@ -96,7 +91,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const holder = lines.find((line) => !isRun(line));
   if (holder !== undefined) {
     const shown = join(args.runsDir, holder[0]);
-    note(`a name that ends in / holds many runs: policyloop list --runs-dir ${shown} lists them`);
+    note(`a name ending in / holds many runs: policyloop list --runs-dir ${shown}`);
   }
   return 0;
 }

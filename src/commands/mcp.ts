@@ -7,16 +7,16 @@ export const options = (y: Argv) =>
   y
     .option('allow-runs', {
       ...kinds.flag,
-      describe: 'Also begin, pause, resume, stop and evaluate runs; without it, a client can only read',
+      describe: 'Also start, pause, resume, stop and evaluate runs (default: read only)',
     })
     .option('runs-dir', common.runsDir)
-    .epilogue('For programs that speak the Model Context Protocol; docs/automation.md shows their settings.')
+    .epilogue('For clients of the Model Context Protocol; docs/automation.md shows their settings.')
     .example('$0 mcp', 'runs, comparisons, SQL and checks as tools for an assistant')
-    .example('$0 mcp --allow-runs', 'and experiments, each in a process of its own');
+    .example('$0 mcp --allow-runs', 'and experiments, each in its own process');
 
 type Args = Arguments<typeof options>;
 
-export const finishing = 'closing the server; runs that it began go on';
+export const finishing = 'closing the server; its runs continue';
 
 /** Serves until the input ends. @param load loads the commands that serve as tools */
 export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {

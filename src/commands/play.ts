@@ -8,16 +8,16 @@ export const options = (y: Argv) =>
   y
     .positional('config', common.config)
     .positional('overrides', common.overrides)
-    .option('human', { ...kinds.flag, describe: 'You play, in this terminal (player=human)' })
+    .option('human', { ...kinds.flag, describe: 'You play in this terminal (player=human)' })
     .option('run-dir', common.runDir)
     .option('runs-dir', common.runsDir)
     .option('open', common.open)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
-    .example('$0 play agents/cooking', 'a model of Ollama cooks, in games that no training has seen')
-    .example('$0 play agents/cooking player=random episodes=100', 'what anybody reaches')
+    .example('$0 play agents/cooking', 'an Ollama model cooks, in games that no training has seen')
+    .example('$0 play agents/cooking player=random episodes=100', 'the random baseline')
     .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides')
-    .example('$0 play agents/cooking --human', 'your turn');
+    .example('$0 play agents/cooking --human', 'play yourself');
 
 type Args = Arguments<typeof options>;
 
@@ -25,7 +25,7 @@ type Args = Arguments<typeof options>;
 export type Output = ShownPlayEvent | PlayResult | FailedPlay;
 
 export const finishing =
-  'stopping after the answers under way (Ctrl-C again stops at once; nothing recorded is lost, policyloop resume goes on)';
+  'stopping after pending answers (Ctrl-C again stops at once; nothing recorded is lost, and policyloop resume continues)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { playConfig } = await import('../play/run-play.js');

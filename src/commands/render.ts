@@ -30,29 +30,32 @@ export const options = (y: Argv) =>
     .option('iteration', {
       ...kinds.text,
       default: 'best',
-      describe: 'best, worst or first policy, or the number of an iteration (0: the warm-up)',
+      describe: 'best, worst or first policy, or an iteration number (0: the warm-up)',
     })
     .option('candidate', {
       ...kinds.number,
-      describe: 'Which candidate of that iteration, from 1 (default: its best)',
+      describe: 'Candidate of that iteration, from 1 (default: its best)',
     })
     .option('episode', {
       ...kinds.number,
-      describe: "Which of the evaluation's episodes, from 1 (default: 1)",
+      describe: 'Episode of the evaluation, from 1 (default: 1)',
     })
-    .option('seed', { ...kinds.number, describe: 'Any other episode, by its seed' })
+    .option('seed', { ...kinds.number, describe: 'Seed of another episode' })
     .conflicts('episode', 'seed')
-    .option('format', { ...kinds.text, describe: 'gif or svg (default: as --out ends, else gif)' })
-    .option('out', { ...kinds.text, describe: 'File to write (default: one in animations/ of the run)' })
+    .option('format', { ...kinds.text, describe: 'gif or svg (default: by --out, otherwise gif)' })
+    .option('out', {
+      ...kinds.text,
+      describe: 'File to write (default: a new one in animations/ of the run)',
+    })
     .option('fps', {
       ...kinds.number,
-      describe: "Frames a second (default: the task's own speed, faster where that takes over 20 s)",
+      describe: "Frames per second (default: the task's speed, or faster if that takes over 20 s)",
     })
     .option('size', { ...kinds.number, default: 480, describe: 'Width in pixels' })
     .option('max-frames', {
       ...kinds.number,
       default: 300,
-      describe: 'Longer episodes are shown with every second, third, … step only',
+      describe: 'Longer episodes show only every second, third, … step',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
@@ -81,13 +84,13 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const which = told.episode === null ? '' : `episode ${told.episode + 1}, `;
   context.print(
     [
-      `${told.environment}, the policy of ${policy}, ${which}seed ${told.seed}: return ${formatReturn(told.return)} in ${told.length} steps${told.asRecorded === true ? ', as recorded' : ''}`,
+      `${told.environment}, policy of ${policy}, ${which}seed ${told.seed}: return ${formatReturn(told.return)} in ${told.length} steps${told.asRecorded === true ? ', as recorded' : ''}`,
       `${told.out}  ${formatBytes(told.bytes)}, ${told.frames} frames, ${told.seconds.toFixed(1)} s`,
     ].join('\n'),
   );
   if (told.asRecorded === false) {
     context.note(
-      `warning: the evaluation recorded a return of ${formatReturn(told.recorded!)} for this episode: the environment is not what it was then (its options, or another version of policyloop)`,
+      `warning: the evaluation recorded a return of ${formatReturn(told.recorded!)} for this episode: the environment has changed since (its options, or the version of policyloop)`,
     );
   }
   return 0;
@@ -105,8 +108,7 @@ function formatOf({ format, out }: Args): PictureFormat {
   if (found === undefined) {
     throw new UserError({
       field: format === undefined ? '--out' : '--format',
-      message:
-        format === undefined ? 'this file name has no ending of a known format' : 'there is no such format',
+      message: format === undefined ? 'unknown file format' : 'unknown format',
       value: format ?? out,
       alternatives: format === undefined ? pictureFormats.map((one) => `*.${one}`) : pictureFormats,
     });
@@ -127,7 +129,7 @@ function readIteration(text: string): NotablePolicy | number {
   if (/^\d+$/.test(text)) return Number(text);
   throw new UserError({
     field: '--iteration',
-    message: 'give best, worst, first or the number of an iteration',
+    message: 'give best, worst, first or an iteration number',
     value: text,
   });
 }
@@ -136,8 +138,8 @@ function readOut(out: string, cwd: string): string {
   const file = resolve(cwd, out);
   const problem = (message: string, remedy: string) =>
     new UserError({ field: '--out', message, value: out, remedy });
-  if (!existsSync(dirname(file))) throw problem('there is no such directory', 'make it first');
-  if (existsSync(file) && !statSync(file).isFile()) throw problem('this is not a file', 'name another');
+  if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
+  if (existsSync(file) && !statSync(file).isFile()) throw problem('this is not a file', 'name another one');
   return file;
 }
 

@@ -8,8 +8,8 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('open', common.open)
     .option('json', common.json)
-    .example('$0 report cartpole', 'after an update of policyloop, or for a run that crashed')
-    .example('$0 report latest --open', 'and look at it');
+    .example('$0 report cartpole', 'after an update of policyloop or a crash')
+    .example('$0 report latest --open', 'and open it');
 
 type Args = Arguments<typeof options>;
 

@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
     .option('part', common.part)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
-    .example('$0 resume buffers/cartpole iterations=200', 'to 200 iterations in all');
+    .example('$0 resume buffers/cartpole iterations=200', 'extend it to 200 iterations in total');
 
 type Args = Arguments<typeof options>;
 
@@ -39,7 +39,7 @@ export type Output =
   | Steered;
 
 export const finishing =
-  'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
+  'finishing the requested part of the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { findPlay } = await import('../play/played.js');

@@ -17,15 +17,15 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('dry-run', {
       ...kinds.flag,
-      describe: 'Check everything, print the resolved config and the first prompt, call nothing',
+      describe: 'Check everything; print the resolved config and the first prompt; make no calls',
     })
     .option('history', {
       ...kinds.number,
-      describe: 'With --dry-run: show the prompt after so many random policies, which are played',
+      describe: 'With --dry-run: show the prompt after this many random policies, which are evaluated',
     })
     .option('history-from', {
       ...kinds.text,
-      describe: 'With --dry-run: show the prompt that would follow the history of this run',
+      describe: "With --dry-run: show the prompt that would follow this run's history",
     })
     .option('workers', common.workers)
     .option('jobs', common.jobs)
@@ -33,10 +33,7 @@ export const options = (y: Argv) =>
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
     .example('$0 run quickstart', 'solve CartPole-v1 offline with the embedded model')
-    .example(
-      '$0 run cartpole-semantic --dry-run --history 20',
-      'what the model is asked after 20 evaluations',
-    )
+    .example('$0 run cartpole-semantic --dry-run --history 20', 'the prompt after 20 evaluations')
     .example('$0 run configs/cartpole-semantic.yaml model.name=qwen3:8b iterations=50', 'with overrides');
 
 type Args = Arguments<typeof options>;
@@ -52,14 +49,14 @@ export type Output =
   | NoPrompt;
 
 export const finishing =
-  'finishing the iteration, as far as it is asked for (Ctrl-C again stops at once; nothing recorded is lost)';
+  'finishing the requested part of the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (!args.dryRun && (args.history ?? args.historyFrom) !== undefined) {
     throw new UserError({
       field: args.history === undefined ? '--history-from' : '--history',
-      message: 'tells --dry-run which prompt to show; a run makes its own history',
-      remedy: 'add --dry-run; warmup.from=RUN begins a run with the replay buffer of another',
+      message: 'only works with --dry-run; a run creates its own history',
+      remedy: "add --dry-run; to start from another run's replay buffer, set warmup.from=RUN",
     });
   }
   const { playConfig } = await import('../studies/play-config.js');

@@ -17,20 +17,20 @@ export const options = (y: Argv) =>
       ...kinds.text,
       array: true,
       default: [],
-      describe: 'Directory of a LoRA adapter that requests can name as their model, or name=directory',
+      describe: 'Directory of a LoRA adapter that requests can select by name, or name=directory',
     })
-    .option('port', { ...kinds.number, default: 8000, describe: 'Port, 0 for any free one' })
+    .option('port', { ...kinds.number, default: 8000, describe: 'Port; 0 for any free one' })
     .option('host', { ...kinds.text, default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
     .option('device', { ...kinds.text, default: 'auto', describe: 'auto, cpu, cuda, webgpu, dml or coreml' })
     .option('quantization', { ...kinds.text, default: 'none', describe: 'none, int8, int4 or int4-block128' })
     .option('threads', { ...kinds.number, describe: 'Processor threads (default: the free cores)' })
     .option('batch', {
       ...kinds.number,
-      describe: 'Requests that are answered in one batch, on the processor (default: one after the other)',
+      describe: 'Requests per batch, on the CPU (default: one at a time)',
     })
     .option('context-tokens', {
       ...kinds.number,
-      describe: "Longest prompt and answer together (default: the model's own)",
+      describe: "Maximum tokens of prompt and answer (default: the model's)",
     })
     .option('template', {
       ...kinds.text,
@@ -42,7 +42,7 @@ export const options = (y: Argv) =>
     .option('environments', {
       type: 'string',
       array: true,
-      describe: 'Serve environments instead: ids, or name=id; without any, all that are built in',
+      describe: 'Serve environments instead: ids, or name=id (default: all built-in ones)',
     })
     .option('option', {
       ...kinds.text,
@@ -50,32 +50,32 @@ export const options = (y: Argv) =>
       default: [],
       describe: 'name=value for the environments, e.g. is_slippery=false',
     })
-    .option('stdio', { ...kinds.flag, describe: 'Environments over lines of JSON instead of HTTP' })
-    .option('sessions', { ...kinds.number, describe: 'Environments that are played at once (default: 64)' })
+    .option('stdio', { ...kinds.flag, describe: 'Serve environments over JSON lines instead of HTTP' })
+    .option('sessions', { ...kinds.number, describe: 'Maximum number of sessions (default: 64)' })
     .option('idle-seconds', {
       ...kinds.number,
-      describe: 'Longest pause of a client of environments (default: 3600)',
+      describe: 'Maximum pause between two messages of a client (default: 3600)',
     })
-    .option('json', { ...kinds.flag, describe: 'One JSON line when it is ready' })
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'in less memory')
+    .option('json', { ...kinds.flag, describe: 'Print a JSON line when ready' })
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'with less memory')
     .example(
       '$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter',
-      'two models at once',
+      'with and without an adapter',
     )
     .example('$0 serve --environments CartPole-v1', 'an environment for OpenEnv clients')
-    .example('$0 serve --environments text:cooking --stdio', 'for a program that starts this one');
+    .example('$0 serve --environments text:cooking --stdio', 'for a program that starts the server itself');
 
 type Args = Arguments<typeof options>;
 
 /** The address of the model or the environments. */
 export type Output = Ready | EnvironmentsReady;
 
-export const finishing = 'answering what was asked for (Ctrl-C again stops at once)';
+export const finishing = 'answering pending requests (Ctrl-C again stops at once)';
 
 /** Serves a model, or with `--environments` environments, until Ctrl-C. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.environments !== undefined) return environmentsServed(args, args.environments, context);
-  refuseOthers(args, ofEnvironments, 'without --environments', 'add --environments, or leave it out');
+  refuseOthers(args, ofEnvironments, 'without --environments', 'add --environments or remove this option');
   const host = readHost(args.host);
   const port = requirePort(args.port);
   const settings = await readSettings(args, context.cwd);
@@ -101,8 +101,13 @@ async function environmentsServed(
   ids: readonly string[],
   context: CommandContext,
 ): Promise<number> {
-  refuseOthers(args, ofModels, 'to --environments', 'leave it out, or serve a model by another call');
-  if (args.stdio) refuseOthers(args, ofAddress, 'to --stdio', 'leave it out, or --stdio');
+  refuseOthers(
+    args,
+    ofModels,
+    'with --environments',
+    'remove this option, or serve a model with another command',
+  );
+  if (args.stdio) refuseOthers(args, ofAddress, 'with --stdio', 'remove one of the two');
   const { parse } = await import('yaml');
   const { offerEnvironments } = await import('../serve/environments/offered.js');
   const { serveEnvironments, serveLines } = await import('../serve/environments/server.js');
@@ -131,7 +136,7 @@ function requireIdle(seconds: number): number {
   throw new UserError({
     field: '--idle-seconds',
     value: seconds,
-    message: `give at most ${longestIdle}, which is 24 days`,
+    message: `must be at most ${longestIdle} (24 days)`,
   });
 }
 
@@ -157,7 +162,7 @@ function refuseOthers(args: Args, defaults: Defaults, what: string, remedy: stri
   throw new UserError({
     field: optionOf(name),
     value: args[name as keyof Args],
-    message: `says nothing ${what}`,
+    message: `has no effect ${what}`,
     remedy,
   });
 }
@@ -213,9 +218,9 @@ function readAdapters(
     value: twice.adapter,
     message:
       twice.name === base
-        ? `an adapter can't have the name of the model itself, ${base}`
+        ? `an adapter can't have the model's name, ${base}`
         : `two adapters have the name ${twice.name}`,
-    remedy: 'give it another name: --adapter name=directory',
+    remedy: 'choose a name: --adapter name=directory',
   });
 }
 
@@ -225,7 +230,7 @@ function readVariable(text: string, option: string, example: string): readonly [
     throw new UserError({
       field: option,
       value: text,
-      message: 'is no name=value',
+      message: 'is not name=value',
       remedy: `e.g. ${option} ${example}`,
     });
   return [name, value];
@@ -237,9 +242,9 @@ function readHost(given: string): LoopbackHost {
   throw new UserError({
     field: '--host',
     value: given,
-    message: 'only this machine itself is served',
+    message: 'servers only accept connections from this machine',
     alternatives: loopbackHosts,
-    remedy: 'to reach it from another machine, forward the port, e.g. ssh -L 8000:127.0.0.1:8000',
+    remedy: 'to reach it from another machine, forward the port: ssh -L 8000:127.0.0.1:8000 HOST',
   });
 }
 

@@ -12,23 +12,23 @@ export const options = (y: Argv) =>
   y
     .positional('run', common.run)
     .option('runs-dir', common.runsDir)
-    .option('top', { ...kinds.number, default: 10, describe: 'Evaluations in the table' })
+    .option('top', { ...kinds.number, default: 10, describe: 'Number of evaluations in the table' })
     .option('iteration', {
       ...kinds.number,
       describe: 'Prompts, replies and evaluations of this iteration (0: the warm-up)',
     })
-    .option('candidate', { ...kinds.number, describe: 'Only this candidate of it, from 1' })
+    .option('candidate', { ...kinds.number, describe: 'Only this candidate of the iteration, from 1' })
     .implies('candidate', 'iteration')
     .option('game', {
       ...kinds.number,
-      describe: 'Of a play: everything that was seen and done in this game, from 1',
+      describe: 'For a play: the transcript of this game, from 1',
     })
     .option('json', common.json)
-    .example('$0 show cartpole', 'a run below buffers/, by its name')
+    .example('$0 show cartpole', 'a run in buffers/, by its name')
     .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
-    .example('$0 show tuned/bandit', 'a training: how far it came, what it reached, how it goes on')
-    .example('$0 show cooking --game 3', 'a game of a play, to be read')
-    .example('$0 show cartpole --iteration 12', 'what the model was asked, and what it answered');
+    .example('$0 show tuned/bandit', 'a training: progress, results, how to resume')
+    .example('$0 show cooking --game 3', 'the transcript of a game')
+    .example('$0 show cartpole --iteration 12', 'prompts and replies of an iteration');
 
 type Args = Arguments<typeof options>;
 
@@ -48,7 +48,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   if (game !== undefined)
-    throw new UserError({ field: '--game', value: game, message: 'only a play has games (policyloop play)' });
+    throw new UserError({
+      field: '--game',
+      value: game,
+      message: 'only a play has games (see policyloop play)',
+    });
   const { readShownRun } = await import('../runs/open-run.js');
   const { runFigures, runText } = await import('../report/run-text.js');
   const { fitted } = await import('../format/width.js');

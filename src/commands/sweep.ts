@@ -27,11 +27,11 @@ export const options = (y: Argv) =>
     .option('open', common.open)
     .example(
       "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'memory.best=choice(4,8)'",
-      'a grid of 6 settings under 10 seeds; the same command goes on',
+      'a grid of 6 settings with 10 seeds; the same command continues',
     )
     .example(
       "$0 sweep cartpole-numeric 'model.sigma=loguniform(0.1,3)' seed=1..8 sweep.method=halving sweep.samples=16",
-      'all of 16 drawn settings on two seeds, the better half on four, …',
+      '16 random settings on two seeds, the better half on four, …',
     );
 
 type Args = Arguments<typeof options>;
@@ -39,7 +39,7 @@ type Args = Arguments<typeof options>;
 /** A line for each run, then the sweep or its progress; with `--dry-run`, the estimate. */
 export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 
-export const finishing = 'finishing the iteration (the same command goes on; Ctrl-C again stops at once)';
+export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const part = partOf(args.part);

@@ -9,11 +9,11 @@ export const options = (y: Argv) =>
       type: 'string',
       describe: 'Directory of runs and trainings (default: buffers/ and tuned/)',
     })
-    .option('port', { ...kinds.number, default: 7600, describe: 'Port, 0 for any free one' })
+    .option('port', { ...kinds.number, default: 7600, describe: 'Port; 0 for any free one' })
     .option('open', { ...kinds.flag, describe: 'Open it in the browser' })
     .option('json', common.json)
-    .example('$0 view', 'the runs below buffers/ and the trainings below tuned/, live, in a browser')
-    .example('$0 view elsewhere --port 0', 'what another directory holds, on any free port');
+    .example('$0 view', 'runs in buffers/ and trainings in tuned/, live in a browser')
+    .example('$0 view elsewhere --port 0', 'another directory, on any free port');
 
 type Args = Arguments<typeof options>;
 
@@ -36,7 +36,7 @@ export async function execute(
   await view(given, context, (url, file) => {
     context.print(args.json ? JSON.stringify({ url } satisfies Output) : url);
     context.note(
-      `${args.open ? '' : 'open this address in a browser of this machine; '}Ctrl-C ends the view`,
+      `${args.open ? '' : 'open this address in a browser on this machine; '}press Ctrl-C to stop`,
     );
     if (file !== undefined) void openPage(file, context);
   });

@@ -127,13 +127,13 @@ const choosing: Readonly<Record<string, string>> = {
 const budgetKeys = /^(iterations|candidates|warmup|limits)($|\.)/;
 
 /** Why two groups can't be tested against each other; undefined if they can. */
-export function refusal(a: RunGroup, b: RunGroup): string | undefined {
+function refusal(a: RunGroup, b: RunGroup): string | undefined {
   const key = Object.keys(scoring).find((name) => valuesOf([a, b], name).size > 1);
   return key === undefined ? undefined : `${key} differs`;
 }
 
 /** Whether runs with the same seed played the same episodes and were confirmed on the same ones. */
-export const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
+const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
   ['evaluation', 'confirmation'].every((section) => valuesOf([a, b], section).size === 1);
 
 /** The distinct values of a key in these groups, ignoring settings that don't affect results. */

@@ -16,10 +16,8 @@ import { comparisonCsv, comparisonTables } from './table.js';
 interface CompareRequest {
   readonly runs: readonly string[];
   readonly runsDir: string;
-  /** Config keys that define the groups; if undefined, all except the seed. */
   readonly by: readonly string[] | undefined;
   readonly target?: number | undefined;
-  /** Includes unfinished runs. */
   readonly unfinished: boolean;
   readonly csv?: string | undefined;
   readonly html?: string | undefined;

@@ -39,7 +39,6 @@ export interface ComparedRun extends RunSummary {
   readonly racing: RacingTotals | null;
 }
 
-/** A run that can't be read. */
 export interface UnreadableRun {
   readonly path: string;
   readonly message: string;
@@ -135,7 +134,6 @@ function bestOf(entries: readonly BufferEntry[], iteration: number): number | nu
   return scores.length === 0 ? null : largest(scores);
 }
 
-/** Range of an episode's return over all of these runs. */
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [
   smallest(runs.map(({ range }) => range[0])),
   largest(runs.map(({ range }) => range[1])),

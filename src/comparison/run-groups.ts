@@ -24,7 +24,6 @@ export interface TaskGroups {
   readonly name: string;
   readonly environment: TaskEnvironment;
   readonly groups: readonly RunGroup[];
-  /** Keys that distinguish the groups in their names. */
   readonly named: readonly string[];
 }
 
@@ -50,7 +49,6 @@ const order = [
 /** Keys whose values are self-explanatory in names. */
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
-/** Every value of the config. */
 function allSettings({ config, manifest }: ComparedRun): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
@@ -175,7 +173,6 @@ function requireKeys(by: readonly string[], runs: readonly ComparedRun[]): void 
   }
 }
 
-/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     isMapping(inner)

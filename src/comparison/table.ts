@@ -35,7 +35,6 @@ import {
   verdictText,
 } from './words.js';
 
-/** A row of a task's groups. */
 type TaskGroup = GroupFigures & { readonly task: TaskComparison };
 
 export const groupsOf = (task: TaskComparison): readonly TaskGroup[] =>
@@ -135,7 +134,6 @@ export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[
   return [[...lines, ...(more > 0 ? [`  … and ${more} more`] : [])].join('\n')];
 }
 
-/** One line per group. */
 export function comparisonCsv({ tasks, policyloop }: RunComparison): string {
   return csvTable(tasks.flatMap(groupsOf), [
     forMachines('environment', ({ task }) => task.environment.id),

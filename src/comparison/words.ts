@@ -1,5 +1,4 @@
 /** Puts the results of a comparison into words. */
-
 import {
   formatInterval,
   formatNumber,
@@ -50,7 +49,6 @@ export const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> 
 export const countText = ({ counts, test }: Counted): string =>
   test === 'paired' ? plural(counts[0]!, 'pair') : `${counts.join(' and ')} runs`;
 
-/** A difference as a sentence. */
 function conclusion(found: GroupDifference): string {
   const { of, against, difference, reason, verdict } = found;
   if (verdict === 'not-comparable') return `${of} and ${against} can't be compared: ${reason}.`;
@@ -119,7 +117,6 @@ const verdictStarts = {
   'no-evidence': 'No evidence of a difference',
 } as const;
 
-/** A p-value: `< 0.001`, `0.043`. */
 export function pText(p: number): string {
   return p < 0.001 ? '< 0.001' : formatNumber(p, p < 0.1 ? 2 : 3);
 }

@@ -32,20 +32,15 @@ const warmupSchema = z.strictObject({
   policies: count(0)
     .optional()
     .describe('Random policies evaluated before the first proposal (default: 20, or none with `from`)'),
-  from: text
-    .optional()
-    .describe('Run directory whose replay buffer is taken over first')
-    .meta({ format: 'path' }),
-  until: count(0)
-    .optional()
-    .describe('Last iteration of that run whose evaluations are taken over (default: all)'),
+  from: text.optional().describe('Run directory whose replay buffer to start from').meta({ format: 'path' }),
+  until: count(0).optional().describe('Last iteration of that run to include (default: all)'),
 });
 
 const confirmationSchema = z.strictObject({
   candidates: count(0)
     .default(3)
-    .describe('How many of the best are evaluated again at the end; 0 turns it off'),
-  episodes: count(2).default(100).describe('Episodes for each, on seeds no evaluation has used'),
+    .describe('Number of the best candidates to evaluate again at the end; 0 turns it off'),
+  episodes: count(2).default(100).describe('Episodes for each, on fresh seeds'),
 });
 
 const targetSchema = z.strictObject({
@@ -55,9 +50,9 @@ const targetSchema = z.strictObject({
 
 const amounts = {
   tokens: count(1).optional().describe('Prompt and completion tokens'),
-  promptTokens: count(1).optional().describe('Prompt tokens, cached ones included'),
+  promptTokens: count(1).optional().describe('Prompt tokens, including cached ones'),
   cachedTokens: count(1).optional().describe('Prompt tokens from the cache'),
-  completionTokens: count(1).optional().describe('Completion tokens, reasoning included'),
+  completionTokens: count(1).optional().describe('Completion tokens, including reasoning'),
   reasoningTokens: count(1).optional().describe('Hidden reasoning'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
 };
@@ -68,34 +63,30 @@ export const limitsSchema = z.strictObject({
   ...amounts,
   evaluations: count(1)
     .optional()
-    .describe('Evaluated policies: those of the warm-up, proposals and revisions, not what is rejected'),
+    .describe('Evaluated policies: warm-up, proposals and revisions, but not rejected replies'),
   rejections: count(0)
     .optional()
     .describe(
-      'Rejected replies in a row that end the run while no proposal has been accepted, first tries and corrections alike; 0 for no such limit (default: 10, and none with `adapt`, which learns from them)',
+      'Consecutive rejected replies, including corrections, that end a run without any accepted proposal; 0 for no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
-  minutes: positive.optional().describe('Wall time; a call that goes on then is ended'),
+  minutes: positive.optional().describe('Wall time; aborts a pending call'),
   perCall: z
     .strictObject({
       ...amounts,
-      seconds: positive
-        .optional()
-        .describe('Wall time, retries included; the lower of it and `model.timeoutSeconds`'),
+      seconds: positive.optional().describe('Wall time, including retries; at most `model.timeoutSeconds`'),
     })
     .optional()
     .describe('The same for each call'),
   total: z
     .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
     .optional()
-    .describe('The same for all runs of a command together'),
+    .describe('The same for all runs of a command in total'),
 });
 
 const renderSchema = z.strictObject({
   every: count(1)
     .optional()
-    .describe(
-      'Draws the best candidate of every Nth iteration into `animations/` of the run (default: none)',
-    ),
+    .describe('Draw the best candidate of every Nth iteration into `animations/` of the run (default: none)'),
 });
 
 export const configSchema = z.strictObject({
@@ -108,67 +99,59 @@ export const configSchema = z.strictObject({
     .describe('Name of the experiment; the run directory is named after it'),
   environment: z
     .union([environmentSchema.shape.id, environmentSchema])
-    .describe('Environment id, module of yours (`./my-env.js`), or `{id, options}`')
+    .describe('Environment id, your own module (`./my-env.js`), or `{id, options}`')
     .meta({ examples: ['CartPole-v1'] }),
-  policy: policySchema
-    .optional()
-    .describe('Default: `linear`, or `q-table` where the observation is discrete'),
+  policy: policySchema.optional().describe('Default: `linear`, or `q-table` for discrete observations'),
   model: modelSchema
-    .describe('Who proposes parameters: a language model, a baseline, or a portfolio of both')
+    .describe('What proposes parameters: a language model, a baseline, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
-    .describe('Fixes everything: environment, warm-up, baselines, sampling where the provider allows'),
+    .describe('Fixes everything: environment, warm-up, baselines, and sampling if the provider supports it'),
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)
     .default(1)
-    .describe('Proposals an iteration: one prompt, K replies, all evaluated unless there is `screening`'),
+    .describe('Proposals per iteration: one prompt, K replies, all evaluated unless `screening` is set'),
   screening: screeningSchema
     .optional()
     .describe(
-      'Evaluates only the candidates from which a Gaussian process over the memory expects the most improvement (default: off)',
+      'Evaluate only the candidates from which a Gaussian process expects the most improvement (default: off)',
     ),
   pipeline: count(1)
     .optional()
-    .describe(
-      'Iterations whose requests are under way at once: each prompt lacks the evaluations of the others (default: 1)',
-    ),
+    .describe('Iterations in flight at once; each prompt lacks the evaluations of the others (default: 1)'),
   proposal: proposalSchema
     .optional()
-    .describe('What proposals are: parameters, or changes of a parent’s (default: parameters)'),
-  corrections: count(0).default(3).describe('How often a reply that broke the format is asked again'),
+    .describe('Form of proposals: parameters, or changes to those of a parent (default: parameters)'),
+  corrections: count(0).default(3).describe('Maximum number of corrections of a reply in the wrong format'),
   novelty: noveltySchema
     .optional()
-    .describe('Asks for proposals that differ from what was tried (default: that it is not the same)'),
+    .describe('Minimum difference between proposals and earlier ones (default: not identical)'),
   critic: criticSchema
     .optional()
-    .describe(
-      'A second call revises the best proposal of an iteration by what its episodes show (default: off)',
-    ),
+    .describe('A second call revises the best proposal of an iteration, given its episodes (default: off)'),
   feedback: feedbackSchema
     .optional()
-    .describe(
-      'Somebody who sees an episode now and then rates it or remarks on it, for the prompts that follow (default: off)',
-    ),
+    .describe('A person or a vision model rates or comments on episodes, for later prompts (default: off)'),
   adapt: adaptSchema
     .optional()
-    .describe('Trains the local model on the candidates of the run itself, while it searches (default: off)'),
+    .describe("Train the local model on the run's own candidates during the search (default: off)"),
   target: z
     .union([z.number(), targetSchema])
     .optional()
     .describe('Stop early at this mean return, or `{return, hold}`'),
   limits: limitsSchema
     .prefault({})
-    .describe('Caps that end the run cleanly before the call that could pass one'),
+    .describe('Limits; the run ends cleanly before a call that could exceed one'),
   warmup: z
     .union([count(0), warmupSchema])
     .prefault({})
-    .describe('Random policies first: their number, or `{policies, from}`'),
+    .describe('Initial random policies: their number, or `{policies, from}`'),
   evaluation: evaluationSchema.prefault({}).describe('How a candidate is scored'),
   confirmation: confirmationSchema
     .prefault({})
-    .describe('Evaluates the best candidates again at the end, on seeds that did not select them'),
+    .describe('Evaluate the best candidates again at the end, on fresh seeds'),
   memory: z
     .union([z.literal('all'), z.literal('none'), memorySchema])
     .default('all')
@@ -176,20 +159,18 @@ export const configSchema = z.strictObject({
   prompts: promptsSchema.prefault({}).describe('What the model is told'),
   demonstrations: demonstrationsSchema
     .optional()
-    .describe('Good episodes that prompts show, for parameters that act alike (default: none)'),
+    .describe('Good episodes to show in prompts, to be imitated (default: none)'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')
-    .describe('Which episodes of an evaluation are written with their trajectory'),
-  render: renderSchema.prefault({}).describe('Pictures of episodes, beside those of the report'),
+    .describe('Episodes of an evaluation to record with their trajectory'),
+  render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to those of the report'),
   sweep: sweepSchema
     .optional()
-    .describe('Many runs of this config, for `policyloop sweep`; it is no part of any of them'),
+    .describe('Many runs of this config, for `policyloop sweep`; not part of any run'),
   slurm: slurmSchema
     .optional()
-    .describe(
-      'What a cluster is asked for, where `--slurm` hands it many runs; it is no part of any of them',
-    ),
+    .describe('Resources to request from a cluster with `--slurm`; not part of any run'),
 });
 
 export type ConfigInput = z.input<typeof configSchema>;

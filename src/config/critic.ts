@@ -19,16 +19,14 @@ export const criticSchema = z.strictObject({
     ])
     .optional()
     .describe(
-      'Who revises: a language model, or a control to compare it with; its keys are those of `model` (default: the model of the run)',
+      'What revises: a language model, or a baseline for comparison; its keys are those of `model` (default: the model of the run)',
     )
     .meta({ like: 'model' }),
-  every: count(1).default(1).describe('Iterations from one revision to the next'),
+  every: count(1).default(1).describe('Iterations between revisions'),
   show: z
     .enum(['statistics', 'median-episode', 'both'])
     .default('both')
-    .describe(
-      'What it is shown of the evaluation: `statistics` over all episodes, the `median-episode`, or `both`',
-    ),
+    .describe('What the critic sees: `statistics` over all episodes, the `median-episode`, or `both`'),
   rows: count(2).default(20).describe('Sampled steps of the median episode'),
   distance: z
     .number()
@@ -36,13 +34,13 @@ export const criticSchema = z.strictObject({
     .max(1)
     .default(0.25)
     .describe(
-      'The most that a revision may change, or it is refused: the root mean square of the differences as a share of the range; of a table, the share of entries that differ. 1: anything',
+      'Maximum change; larger revisions are rejected. The root mean square of the differences as a share of the range; for a table, the share of changed entries. 1: no limit',
     ),
   prompts: z
     .string()
     .min(1)
     .default('critic')
-    .describe('Prompt set of the critic: `critic`, or the path of a folder of your own')
+    .describe('Prompt set of the critic: `critic`, or the path of your own folder')
     .meta({ format: 'name-or-path' }),
 });
 

@@ -9,33 +9,29 @@ export const feedbackSchema = z.strictObject({
   from: z
     .enum(['person', 'vision'])
     .describe(
-      'Who is asked: a `person`, in the terminal of the run or in `policyloop view`, or a model that reads pictures (`vision`)',
+      'Source of the feedback: a `person`, in the terminal of the run or in `policyloop view`, or a `vision` model',
     ),
-  every: count(1).default(10).describe('Iterations from one question to the next'),
+  every: count(1).default(10).describe('Iterations between questions'),
   minutes: z
     .number()
     .positive()
     .optional()
-    .describe(
-      'How long a person is waited for; then the run goes on without an answer (default: without end)',
-    ),
+    .describe('Time to wait for a person; then the run continues without an answer (default: no limit)'),
   model: z
     .discriminatedUnion('provider', [openaiSchema, ollamaSchema, moduleModelSchema])
     .optional()
-    .describe(
-      'The model that looks at the pictures; its keys are those of `model` (default: the model of the run)',
-    )
+    .describe('The vision model; its keys are those of `model` (default: the model of the run)')
     .meta({ like: 'model' }),
   frames: count(1)
     .max(32)
     .optional()
-    .describe('Pictures of the episode that a model is sent, evenly spaced (default: 6)'),
+    .describe('Number of evenly spaced pictures of the episode sent to the model (default: 6)'),
   prompts: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Prompt set of the model that looks: `feedback`, or the path of a folder of your own (default: `feedback`)',
+      'Prompt set of the vision model: `feedback`, or the path of your own folder (default: `feedback`)',
     )
     .meta({ format: 'name-or-path' }),
 });

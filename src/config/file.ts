@@ -26,36 +26,35 @@ export const configKinds = {
     command: 'policyloop run',
     folder: '',
     required: ['environment', 'model'],
-    sample:
-      'for example two lines: `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
+    sample: 'for example:  `environment: CartPole-v1` and `model: {provider: ollama, name: qwen3:8b}`',
   },
   collection: {
     title: 'a collection config',
     command: 'policyloop finetune collect',
     folder: 'collections',
     required: ['runs', 'tasks', 'proposers'],
-    sample: 'begin with a copy of a ready one, configs/collections/synthetic.yaml',
+    sample: 'start from a copy of configs/collections/synthetic.yaml',
   },
   training: {
     title: 'a training config',
     command: 'policyloop finetune train',
     folder: 'training',
     required: ['model', 'dataset'],
-    sample: 'for example two lines: `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
+    sample: 'for example:  `model: package:models/tiny-improver` and `dataset: ./datasets/mine`',
   },
   agents: {
-    title: 'a config of games',
+    title: 'an agent config',
     command: 'policyloop play',
     folder: 'agents',
     required: ['environment', 'episodes'],
-    sample: 'begin with a copy of a ready one, configs/agents/cooking.yaml',
+    sample: 'start from a copy of configs/agents/cooking.yaml',
   },
   rl: {
-    title: 'a config of reinforcement learning',
+    title: 'a reinforcement-learning config',
     command: 'policyloop finetune rl',
     folder: 'rl',
     required: ['model', 'environment', 'objective'],
-    sample: 'begin with a copy of a ready one, configs/rl/bandit.yaml',
+    sample: 'start from a copy of configs/rl/bandit.yaml',
   },
 } as const satisfies Readonly<Record<string, ConfigKind>>;
 
@@ -167,7 +166,7 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'EISDIR') return 'folder';
     if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
-    throw new UserError({ file: path, message: `cannot be read: ${messageOf(error)}` });
+    throw new UserError({ file: path, message: `can't be read: ${messageOf(error)}` });
   }
 }
 
@@ -196,7 +195,7 @@ function readConfigFile(path: string): string {
   if (stats.isFile() && stats.size > largestBytes) {
     throw new UserError({
       file: path,
-      message: `is no config: it has ${formatBytes(stats.size)}`,
+      message: `is too large for a config: ${formatBytes(stats.size)}`,
       remedy: 'give the path of a YAML file',
     });
   }
@@ -226,11 +225,11 @@ function missingProblem(kind: ConfigKindName, name: string, cwd: string): Proble
   const suggestion = near === undefined ? nearBundled : join(folder, near);
   return {
     file: name,
-    message: 'no such config: neither a file nor the name of one that comes with policyloop',
+    message: 'no such file or bundled config',
     alternatives: bundled.filter((config) => !config.includes('/')),
     remedy:
       suggestion === undefined
-        ? 'give the path of a YAML file, or one of the names'
+        ? 'give the path of a YAML file, or one of these names'
         : `did you mean \`${suggestion}\`?`,
   };
 }
@@ -252,7 +251,7 @@ function notMapping(kind: ConfigKindName, content: unknown, source: ConfigSource
     message:
       content === null
         ? `is empty: a config needs at least ${required.join(' and ')}`
-        : `is no config: it holds ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
+        : `is not a config: it holds ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
     remedy: sample,
   };
 }

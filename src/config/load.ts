@@ -137,8 +137,8 @@ function refuseSweep(where: Where): never {
   throw new UserError({
     ...where(['sweep'], 'key'),
     field: 'sweep',
-    message: 'this config is for many runs',
-    remedy: 'policyloop sweep plays them; sweep= leaves them out',
+    message: 'this config describes many runs',
+    remedy: 'use policyloop sweep, or add sweep= to ignore the section',
   });
 }
 
@@ -218,10 +218,9 @@ function refuseAgent(input: unknown, where: Where): void {
     ...where(['policy', 'kind'], 'value'),
     field: 'policy.kind',
     value: policy.kind,
-    message: 'an agent acts itself: no parameters of it can be proposed',
+    message: 'an agent has no parameters to propose',
     alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
-    remedy:
-      'let it play with `policyloop play` (ready: agents/cartpole, agents/cooking, …), or name another kind',
+    remedy: 'use `policyloop play` (bundled: agents/cartpole, agents/cooking, …), or choose another kind',
   });
 }
 
@@ -232,11 +231,10 @@ function refuseTrained(input: unknown, where: Where): void {
     ...where(['policy', 'kind'], 'value'),
     field: 'policy.kind',
     value: policy.kind,
-    message:
-      'policies of this kind are trained by reinforcement: they have too many parameters to be proposed',
+    message: 'policies of this kind have too many parameters to propose',
     alternatives: ['linear', 'mlp', 'q-table', './my-policy.js'],
     remedy:
-      'train it with `policyloop finetune rl` (ready: rl/cartpole-ppo, rl/halfcheetah-trpo), or name another kind',
+      'train it with `policyloop finetune rl` (bundled: rl/cartpole-ppo, rl/halfcheetah-trpo), or choose another kind',
   });
 }
 

@@ -8,12 +8,12 @@ const keys = z
   .record(z.string().min(1), z.unknown())
   .default({})
   .describe(
-    'What each key is to be: a list, or a text as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null is a run without the key. `seed` says the seeds of every setting (default: those of `repeats`)',
+    'Values of each key: a list, or a text as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` gives the seeds of every setting (default: those of `repeats`)',
   );
 
 const drawing = {
   samples: count(1),
-  seed: count(0).default(0).describe('Fixes the settings that are drawn'),
+  seed: count(0).default(0).describe('Seed of the random settings'),
 };
 
 export const sweepSchema = z.discriminatedUnion('method', [
@@ -24,34 +24,36 @@ export const sweepSchema = z.discriminatedUnion('method', [
   z.strictObject({
     method: z
       .literal('list')
-      .describe('The first values of all keys, then the second ones, …: lists of one length'),
+      .describe('The first values of all keys, then the second ones, …; lists must have the same length'),
     keys,
   }),
   z.strictObject({
-    method: z.literal('random').describe('Different settings, each value drawn for itself'),
-    samples: drawing.samples.describe('Settings that are drawn; more can be asked for later'),
+    method: z
+      .literal('random')
+      .describe('Random settings without repetition, each value drawn independently'),
+    samples: drawing.samples.describe('Number of settings; can be raised later'),
     seed: drawing.seed,
     keys,
   }),
   z.strictObject({
     method: z
       .literal('halving')
-      .describe('Successive halving: all settings on few seeds, the better ones on more and more of them'),
+      .describe('Successive halving: all settings on few seeds, the better ones on more'),
     samples: drawing.samples
       .optional()
-      .describe('Settings that are drawn as `random` does (default: every combination of the values)'),
+      .describe('Number of random settings (default: every combination of the values)'),
     seed: drawing.seed,
-    first: count(1).default(2).describe('Seeds of the first round'),
+    first: count(1).default(2).describe('Seeds in the first round'),
     factor: count(2)
       .default(2)
-      .describe('A round has so many times the seeds, and keeps one of so many settings'),
+      .describe('Each round multiplies the seeds and divides the settings by this factor'),
     confidence: z
       .number()
       .min(0.5)
       .max(1)
       .default(0.95)
       .describe(
-        'A setting that would still reach the best one is dropped out of turn with less than 1 − this; 1: never',
+        'Drops a setting early if the probability that it catches up is below 1 − confidence; 1: never',
       ),
     keys,
   }),
@@ -64,22 +66,20 @@ const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , +
 
 export const slurmSchema = z.strictObject({
   tasks: count(1).max(1000).default(8).describe('Tasks of the job array; each plays every nth run'),
-  atOnce: count(1).optional().describe('Tasks that run at once (default: as many as there is room for)'),
+  atOnce: count(1).optional().describe('Maximum number of tasks at once (default: no limit)'),
   partition: word.optional().describe("Partition (default: the cluster's)"),
   account: word.optional().describe("Account (default: the user's)"),
-  time: word.default('04:00:00').describe('Time of a task; after it the task is queued again, and goes on'),
-  cpus: count(1).default(1).describe('Cores of a task'),
-  memory: word.optional().describe('Memory of a task, such as `8G`'),
-  gpus: count(1).optional().describe('GPUs of a task, for local models'),
+  time: word.default('04:00:00').describe('Time limit of a task, which is then requeued and continues'),
+  cpus: count(1).default(1).describe('Cores per task'),
+  memory: word.optional().describe('Memory per task, such as `8G`'),
+  gpus: count(1).optional().describe('GPUs per task, for local models'),
   setup: z
     .string()
     .min(1)
     .optional()
-    .describe('Shell file that a task reads first: modules, keys, a proxy')
+    .describe('Shell file to source first: modules, keys, a proxy')
     .meta({ format: 'path' }),
-  notice: count(10)
-    .default(60)
-    .describe('Seconds before the end of its time at which a task is told to close what it plays'),
+  notice: count(10).default(60).describe('Seconds before the time limit at which a task stops its runs'),
 });
 
 export type SlurmConfig = z.output<typeof slurmSchema>;

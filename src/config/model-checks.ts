@@ -42,7 +42,7 @@ export const conflict = (
 ): Problem => ({
   field,
   ...(value !== undefined && { value }),
-  message: `can’t be combined with ${other}${why === undefined ? '' : `, ${why}`}`,
+  message: `can't be combined with ${other}${why === undefined ? '' : `, ${why}`}`,
   remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
 });
 
@@ -126,7 +126,7 @@ function secretProblems({ environment, model }: SingleConfig): readonly Found[] 
   const ofServer = loginProblem(
     'environment',
     /^openenv:(.*)$/s.exec(environment.id)?.[1],
-    'reach the server without one, e.g. through an SSH tunnel to a port of this machine',
+    'reach the server without one, e.g. through an SSH tunnel',
   );
   switch (model.provider) {
     case 'ollama':
@@ -144,12 +144,12 @@ function secretProblems({ environment, model }: SingleConfig): readonly Found[] 
 
 function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, variable: string): Found {
   const field = `model.${key}`;
-  const remedy = `put the address into the environment variable ${variable}, and remove ${field}`;
+  const remedy = `set the environment variable ${variable} to the address, and remove ${field}`;
   const login = loginProblem(field, address, remedy);
   if (login || address === undefined) return login;
   const url = new URL(address);
   if (key === 'host' && url.search !== '') {
-    return { field, message: 'has a query (?…), which is not sent', remedy: 'give the address without it' };
+    return { field, message: 'has a query (?…), which is not sent', remedy: 'remove the query' };
   }
   return key === 'baseUrl' && hasSecretQuery(url) && { field, ...secretQuery };
 }
@@ -157,7 +157,7 @@ function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, va
 function loginProblem(field: string, address: string | undefined, remedy: string): Found {
   if (address === undefined || !URL.canParse(address)) return undefined;
   const { username, password } = new URL(address);
-  const message = 'holds a login, but a config is copied to where others may read it';
+  const message = 'contains a login, but configs are copied to places that others may read';
   return (username !== '' || password !== '') && { field, message, remedy };
 }
 
@@ -168,9 +168,9 @@ function extraProblems(model: SingleModelConfig): readonly Found[] {
     const field = `model.extra.${key}`;
     const remedy = remedyOfReserved(key);
     if (remedy !== undefined)
-      return { field, value, message: 'is a field of the request that policyloop sets itself', remedy };
+      return { field, value, message: 'is a request field that policyloop sets itself', remedy };
     const isJson = isDeepStrictEqual(JSON.parse(JSON.stringify(value) ?? 'null'), value);
-    return !isJson && { field, value, message: 'can’t be sent: a request holds JSON' };
+    return !isJson && { field, value, message: "can't be sent as JSON" };
   });
 }
 
@@ -179,10 +179,10 @@ function contextProblem(model: SingleModelConfig): Found {
   return (
     model.maxTokens >= model.contextTokens && {
       field: 'model.contextTokens',
-      message: `leaves no room for a prompt: the context must hold it and a reply of up to ${model.maxTokens} tokens (model.maxTokens)`,
+      message: `leaves no room for a prompt: replies may take ${model.maxTokens} tokens (model.maxTokens)`,
       value: model.contextTokens,
       remedy:
-        'raise model.contextTokens, lower model.maxTokens, or leave contextTokens out so that it follows the prompt',
+        'raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit it to the prompt',
     }
   );
 }
@@ -217,7 +217,7 @@ function costProblems({ critic, feedback, model, limits }: SingleConfig): readon
         },
       lacksPrice && {
         ...at,
-        message: 'needs model.price, or no cost is known',
+        message: 'needs model.price',
         remedy: 'add model.price: {input: …, output: …} (per million tokens), or use limits.tokens',
       },
     ];
@@ -231,14 +231,14 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
     seconds !== undefined &&
       unpriced !== undefined && {
         field: 'limits.perCall.seconds',
-        message: `has no effect: ${unpriced} is not waited for`,
+        message: `has no effect on ${unpriced}`,
         value: seconds,
         remedy: `${model.provider === 'local' ? 'lower model.maxTokens, or ' : ''}use limits.minutes`,
       },
     target !== undefined &&
       target.hold > iterations && {
         field: 'target.hold',
-        message: `can never be reached: it asks for ${target.hold} iterations in a row, but iterations is ${iterations}`,
+        message: `can't be reached: it needs ${target.hold} iterations in a row, but the run has ${iterations}`,
         value: target.hold,
         remedy: 'lower target.hold or raise iterations',
       },
@@ -273,7 +273,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
           : 'the weights of a model in your own code can’t be trained here';
   return {
     field: 'adapt',
-    message: `can’t be combined with model.provider ${provider}: ${why}`,
+    message: `can't be combined with model.provider ${provider}: ${why}`,
     remedy: 'set model.provider to local, or remove adapt',
   };
 }

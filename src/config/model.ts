@@ -17,7 +17,7 @@ const weight = z
   .number()
   .positive()
   .optional()
-  .describe('How often `switch: shares` draws it, in proportion to the others (default: 1)');
+  .describe('Relative frequency with `switch: shares` (default: 1)');
 
 type Weighted<Schema> =
   Schema extends z.ZodObject<infer Shape, infer Strict>
@@ -34,7 +34,7 @@ const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
-    .describe('Several propose over one buffer: baselines, and at most one language model'),
+    .describe('Several members share one buffer: baselines, and at most one language model'),
   members: z
     .array(
       z.discriminatedUnion('provider', [
@@ -43,24 +43,24 @@ const portfolioSchema = z.strictObject({
       ]),
     )
     .min(2)
-    .describe('Sections `model`, each with a `weight` where that is not 1'),
+    .describe('Sections like `model`, each with an optional `weight`'),
   switch: z
     .enum(['shares', 'turns', 'plateau', 'bandit'])
     .default('shares')
     .describe(
-      'Who is asked: `shares` draws a member for each candidate by weight; `turns`: each for an iteration; `plateau`: one until it finds nothing better; `bandit` draws those more often that found something better',
+      'Which member proposes: `shares` draws one for each candidate by weight; `turns` takes turns by iteration; `plateau` keeps one until it stops improving; `bandit` prefers members that found improvements',
     ),
   patience: z
     .int()
     .min(1)
     .optional()
-    .describe('Of `plateau`: iterations without a new best before the next member’s turn (default: 5)'),
+    .describe('For `plateau`: iterations without a new best before the next member takes over (default: 5)'),
   discount: z
     .number()
     .gt(0)
     .max(1)
     .optional()
-    .describe('Of `bandit`: what counts of a success after each iteration (default: 0.95)'),
+    .describe('For `bandit`: discount of past successes per iteration (default: 0.95)'),
 });
 
 export const modelSchema = z.discriminatedUnion('provider', [

@@ -19,10 +19,8 @@ import type { RunDirectory } from '../runs/writer.js';
 import { replaceFile } from '../storage/files.js';
 import type { Assembly } from './assemble.js';
 
-/** What is needed to replay the policies of a run. */
 export interface ReplaySetting {
   readonly config: Config;
-  /** Root seed of the run. */
   readonly seed: number;
   readonly environment: Environment;
   readonly family: PolicyFamily;
@@ -86,7 +84,6 @@ export function drawEpisode(
   };
 }
 
-/** Seeds of the episodes on which an entry was evaluated. */
 function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: number): readonly number[] {
   const fresh = evaluation.seeds === 'fresh' && iteration > 0 ? iteration : undefined;
   return evaluationSeeds(root, evaluation.episodes, fresh);
@@ -148,7 +145,6 @@ export function drawnIterations(
     .toSorted((a, b) => a.iteration - b.iteration);
 }
 
-/** Draws the best candidate of every Nth iteration during the run. */
 export interface IterationAnimations {
   /**
    * Draws every picture that is due up to this iteration and doesn't exist yet, so a killed run loses none.

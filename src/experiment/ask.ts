@@ -48,14 +48,12 @@ export interface Prompt {
   readonly formatCorrection: (failure: ParseFailure) => string;
 }
 
-/** A model and its role in a portfolio. */
 export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isBaseline'>;
 
 /** What is asked of whom, and how answers are read. */
 export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
-  /** Number of the first candidate (default: 0). */
   readonly first?: number;
   /** The model that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
@@ -299,7 +297,6 @@ function abandon(request: AskRequest, replies: Round['replies']): never {
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
 
-/** The record of a call, with its reply read if there is one. */
 function judged(
   request: AskRequest,
   { completion, cost, outcome, ...base }: EndedCall,

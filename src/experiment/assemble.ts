@@ -38,25 +38,20 @@ export interface Assembly extends OpenedModel, TakenOver {
   /** Threads for episodes, started only when they pay off; undefined if they are disabled. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
-  /** The rule that cuts evaluations short; undefined if all episodes are played. */
   readonly racing: Racing | undefined;
   readonly critic?: CriticAssembly | undefined;
   readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
   /** SHA-256 of the parts that must not change within a run. */
   readonly fingerprint: string;
-  /** SHA-256 of each user module named in the config; absent if there are none. */
   readonly modules?: ModuleHashes;
-  /** Only for runs that share limits. */
   readonly sharedBudget?: SharedBudget;
 }
 
 /** Objects passed in by the calling program, which replace what the config names. */
 export interface OwnParts {
   readonly model?: LanguageModel | undefined;
-  /** The critic's own model, if it has one. */
   readonly critic?: LanguageModel | undefined;
-  /** Gives feedback instead of a person or a model. */
   readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
   /** If true, doesn't import the module of `evaluation.reward` because nothing will be played. */
@@ -192,7 +187,6 @@ export function workersFor(
   );
 }
 
-/** Closes the threads and the environment. */
 export async function closeEnvironment({
   environment,
   workers,
@@ -207,7 +201,6 @@ const namedDemonstrations = (
 ): readonly Demonstration[] =>
   demonstrations === undefined ? [] : openDemonstrations(demonstrations, environment);
 
-/** Distinct policies of an earlier run, in order of evaluation. */
 function importedParameters(
   { policy, warmup: { from: path, until = Number.POSITIVE_INFINITY } }: Assembly['config'],
   family: PolicyFamily,

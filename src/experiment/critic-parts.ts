@@ -26,13 +26,10 @@ export interface Critic {
   readonly config: CriticConfig;
   readonly proposer: SingleProposer;
   readonly prompter: CriticPrompter;
-  /** True for a language model, whose calls must not be made twice. */
   readonly isPaid: boolean;
-  /** Whether the critic's server has ever answered. */
   isReached: boolean;
 }
 
-/** The critic's part of an assembly. */
 export interface CriticAssembly {
   readonly prompts: CriticPrompts;
   /** Undefined if the run's own model revises. */
@@ -88,24 +85,19 @@ export const criticModelOf = ({ critic, model }: Pick<Config, 'critic' | 'model'
 export const mostChange = (share: number, spec: ParameterSpec): number =>
   isTable(spec) ? Math.max(share, 1 / spec.count) : share;
 
-/** Input of a revision prompt. */
 interface RevisionRequest {
   readonly iteration: number;
   readonly iterations: number;
   readonly revised: BufferEntry;
   /** All episodes of `revised`, in order. */
   readonly episodes: readonly EpisodeRecord[];
-  /** The best earlier evaluation. */
   readonly best: BufferEntry | undefined;
 }
 
-/** Renders revision prompts and corrections. */
 export type CriticPrompter = ReturnType<typeof createCriticPrompter>;
 
-/** @param most see `mostChange` */
-export function createCriticPrompter(parts: {
+function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;
-  /** `memory.digits` */
   readonly digits: number | undefined;
   readonly environment: EnvironmentSpec;
   readonly spec: ParameterSpec;

@@ -34,14 +34,13 @@ const form = 'a JSON list of {"state": …, "action": …}, one for each step';
  * Reads a file that holds either one episode or the demonstrations recorded in a run.
  * @throws UserError that names the file, the step and the problem
  */
-export function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
+function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
   const content = contentOf(file);
   const isOfRun = Array.isArray(content) && isMapping(content[0]) && 'steps' in content[0];
   return isOfRun ? shownEpisodes(content, file, environment) : [episodeOf(content, file, environment)];
 }
 
-/** @throws UserError see `readEpisodes` */
-export const readEpisode = (file: string, environment: EnvironmentSpec): Demonstration =>
+const readEpisode = (file: string, environment: EnvironmentSpec): Demonstration =>
   episodeOf(contentOf(file), file, environment);
 
 function episodeOf(content: unknown, file: string, environment: EnvironmentSpec): Demonstration {
@@ -89,7 +88,6 @@ function contentOf(file: string): unknown {
   }
 }
 
-/** Location of a step, for error messages. */
 interface StepPlace {
   readonly file: string;
   readonly step: string;
@@ -111,7 +109,7 @@ function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof
 }
 
 /** @throws UserError if the observation or the action isn't in its space */
-export function fittingStep(
+function fittingStep(
   { action, observation }: Readonly<Record<keyof DemonstratedStep, unknown>>,
   { actionSpace, id, observationSpace }: EnvironmentSpec,
   { file, step }: StepPlace,
@@ -248,7 +246,6 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
   });
 }
 
-/** @throws UserError at `demonstrations.from` */
 function runAt(config: DemonstrationsConfig) {
   try {
     return readManifest(config.from);

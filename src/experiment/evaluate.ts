@@ -59,7 +59,6 @@ export async function measureCandidates(
 export interface Iteration extends ProposalGroup {
   readonly number: number;
   readonly measured: readonly Measured[];
-  /** What the critic made of the best proposal. */
   readonly revision?: Revision;
   readonly feedback?: FeedbackResult;
 }
@@ -113,7 +112,7 @@ const failuresOf = ({ calls }: Proposal) =>
   });
 
 /** Warns if a return exceeds the maximum that racing assumes. */
-export function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
+function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[]): void {
   const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
   if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
   warn(
@@ -213,7 +212,6 @@ export async function confirmBest(
   return confirmation;
 }
 
-/** Evaluates an entry on seeds that played no part in selecting it; undefined if aborted. */
 async function confirm(
   { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
   entry: BufferEntry,

@@ -74,7 +74,6 @@ async function searchAndConfirm(
 /** A run gives up after this many consecutive iterations without an answer from the model. */
 const patience = 3;
 
-/** Iterates until a stage stops the run. */
 async function search(experiment: Experiment, stop: StopRequests): Promise<StopReason> {
   const pipeline = openPipeline(experiment, stop);
   let unanswered = 0;
@@ -156,7 +155,6 @@ function emitStart(experiment: Experiment): void {
   });
 }
 
-/** How much racing has saved so far; empty without racing. */
 const savings = ({ buffer, racing }: Experiment) =>
   racing === undefined ? {} : { racing: racingTotals(buffer.entries) };
 

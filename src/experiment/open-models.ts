@@ -1,7 +1,7 @@
 /** Opens the models named in a config: the proposer, the critic and the one that gives feedback. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../base/errors.js';
+import { changingProblems, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { languageModelOf, type ModelConfig, membersOf, type SingleModelConfig } from '../config/model.js';
@@ -161,20 +161,14 @@ export async function contextOf(
 }
 
 /** Reports a portfolio member's problems under the field that names the member. */
-async function inMember<T>(field: string, open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new UserError(error.problems.map((problem) => placedIn(problem, field)));
-  }
-}
+const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
+  changingProblems(open, (problem) => placedIn(problem, field));
 
 /** Lowers a model's timeout to the limit per call, if that is shorter. */
-function withDeadline(model: SingleModelConfig, { limits }: Config): SingleModelConfig {
+export function withDeadline<Model extends object>(model: Model, { limits }: Pick<Config, 'limits'>): Model {
   const seconds = limits.perCall?.seconds;
   if (seconds === undefined || !('timeoutSeconds' in model)) return model;
-  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds, seconds) };
+  return { ...model, timeoutSeconds: Math.min(model.timeoutSeconds as number, seconds) };
 }
 
 export interface Recording {

@@ -234,7 +234,7 @@ function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Exp
   };
 }
 
-export class Replies {
+class Replies {
   readonly #isBaseline: boolean;
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;

@@ -228,7 +228,6 @@ class RunDisplay {
   }
 }
 
-/** The feedback on an episode, or why there is none. */
 function feedbackText(result: FeedbackResult): string {
   return result.result === 'given' ? saidText(result) : resultText[result.result];
 }
@@ -239,7 +238,6 @@ const resultText = {
   unusable: 'no answer that could be used',
 } as const;
 
-/** A warning, or the first fault of its kind. */
 export const alertText = (event: Of<'warning' | 'fault'>): string =>
   warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
 
@@ -250,7 +248,6 @@ export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>)
   return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
 }
 
-/** Says that a request waits for the rate limit. */
 export const rateText = ({ seconds }: Extract<RunEvent, { kind: 'rate-limited' }>): string =>
   `waits for the rate, ${formatDuration(1000 * seconds)}`;
 

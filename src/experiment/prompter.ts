@@ -10,8 +10,13 @@ import type { ChatMessage } from '../models/language-model.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
-import { createHistory, type History, remembered, selectHistory } from '../prompting/context/history.js';
-import { parentsOf } from '../prompting/context/parents.js';
+import {
+  createHistory,
+  type History,
+  parentsOf,
+  remembered,
+  selectHistory,
+} from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
@@ -28,7 +33,6 @@ const firstTurn = 'Propose parameters.';
 /** An exchange that the next iteration continues. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
-  /** Number of memory entries already shown. */
   readonly shown: number;
   readonly turns: number;
 }
@@ -144,7 +148,6 @@ export class Prompter {
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
   }
 
-  /** Keeps the trajectories that a prompt may show. */
   remember(episodes: Iterable<EpisodeRecord>): void {
     if (this.#config.memory.trajectories === 'none') return;
     for (const episode of episodes) {
@@ -152,7 +155,6 @@ export class Prompter {
     }
   }
 
-  /** Sets the total number of iterations shown from now on. */
   expect(iterations: number): void {
     this.#config = { ...this.#config, iterations };
     this.#task = { ...this.#task, iterations };
@@ -203,7 +205,6 @@ export class Prompter {
     };
   }
 
-  /** Restores the conversation of a resumed run. */
   #restoreConversation({ calls, iteration: last }: Pick<RecordedRun, 'calls' | 'iteration'>): void {
     if (this.#maximumTurns <= 1) return;
     const { entries } = this.#buffer;

@@ -1,5 +1,4 @@
 /** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
-
 import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
@@ -39,11 +38,9 @@ import { evaluationsLeft, RunStopped } from './stopping.js';
 
 /** How proposals are asked for, read and checked. */
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
-  /** The parameters that a proposal must have. */
   readonly parameters: ParameterSpec;
   /** How parameters are encoded for the model; unchanged if omitted. */
   readonly telling?: Telling | undefined;
-  /** The form of answers (default: `freeForm`). */
   readonly form?: AnswerForm;
   /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
@@ -71,8 +68,7 @@ interface Branch extends Prompt {
   readonly changes?: ParameterVector;
 }
 
-/** @param emitCall receives each call, in order */
-export function proposeCandidates(
+function proposeCandidates(
   experiment: Experiment,
   iteration: number,
   stop: StopRequests,

@@ -70,15 +70,10 @@ export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   };
 }
 
-/** What a model needs in addition to its config section. */
 interface Surroundings {
-  /** Environment variables, for keys and server addresses. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How hosted models wait before they retry a failed call. */
   readonly wait: Wait;
-  /** Recorded answers for a replay. */
   readonly cassette: Cassette | undefined;
-  /** Modules of a local model that are trained during the run; undefined if it stays fixed. */
   readonly adaptable: readonly string[] | undefined;
 }
 
@@ -128,7 +123,6 @@ export function createModel(
   return record.create(config, { environment, wait, cassette, adaptable });
 }
 
-/** Creates the language model or the baseline that a config names; see createModel. */
 export function createProposer(...given: Parameters<typeof createModel>): SingleProposer {
   const [config] = given;
   const control = findBaseline(config.provider);

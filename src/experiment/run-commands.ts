@@ -8,7 +8,14 @@ import type { RunEvent, SettingChange } from '../runs/events.js';
 import { refuseDifferences } from '../runs/fingerprint.js';
 import { requireConfig } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
-import { type Controlled, type ControlRequest, Requests, requestText } from '../runs/requests.js';
+import {
+  type Controlled,
+  type ControlRequest,
+  pollMs,
+  Requests,
+  requestText,
+  watchRequests,
+} from '../runs/requests.js';
 import { replaceFile } from '../storage/files.js';
 
 /** Config sections that can change during a run. `limits.total` can't: it belongs to all runs of a plan. */
@@ -54,7 +61,6 @@ function differencesOf(was: object, now: object, prefix = ''): readonly SettingC
 
 /** The part of an experiment or of play that requests act on. */
 interface Steerable {
-  /** Number of complete iterations, games or steps. */
   readonly completed: number;
   readonly emit: (event: RunEvent) => void;
   readonly commit: () => Promise<void>;
@@ -67,9 +73,6 @@ interface StopSignals {
   readonly abort: AbortSignal;
 }
 
-/** Polling interval for requests during model calls and pauses. */
-const lookMs = 250;
-
 export class RunCommands {
   readonly #path: string;
   readonly #requests: Requests;
@@ -77,7 +80,7 @@ export class RunCommands {
   readonly #abort = new AbortController();
   readonly #milliseconds: () => number;
   readonly #onAnswer: (answer: Extract<ControlRequest, { action: 'answer' }>) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #endWatch: () => void;
   #experiment: Steerable | undefined;
   #waiting: { readonly number: number; readonly request: ControlRequest }[] = [];
   #isPaused = false;
@@ -100,13 +103,7 @@ export class RunCommands {
       finish: AbortSignal.any([finish, this.#finish.signal]),
       abort: AbortSignal.any([abort, this.#abort.signal]),
     };
-    this.#timer = setInterval(() => {
-      try {
-        this.#look();
-      } catch {
-        // The run reports problems with its directory itself.
-      }
-    }, lookMs).unref();
+    this.#endWatch = watchRequests(() => this.#look());
   }
 
   /** Milliseconds spent paused; these count towards no limit. */
@@ -133,14 +130,14 @@ export class RunCommands {
     if (!this.#isPaused) return;
     const began = this.#milliseconds();
     while (this.#isPaused && !this.stop.finish.aborted && !this.stop.abort.aborted) {
-      await delay(lookMs);
+      await delay(pollMs);
       await this.#executeWaiting();
     }
     this.#pausedMs += this.#milliseconds() - began;
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#endWatch();
     this.#requests.clear();
   }
 

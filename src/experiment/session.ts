@@ -18,7 +18,6 @@ import { capsIn, statusAfter } from './stopping.js';
 /** Shows the progress of a run. */
 export interface Display {
   show(event: RunEvent): void;
-  /** Restores the terminal. */
   close(): void;
 }
 
@@ -111,7 +110,6 @@ const steerable = (experiment: Experiment) => ({
   },
 });
 
-/** Undefined if the model isn't trained. */
 async function openLearner({ config }: Assembly, { path, recorded }: RunDirectory) {
   const adapting = adaptingConfig(config);
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);

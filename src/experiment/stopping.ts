@@ -15,7 +15,6 @@ import { evaluatedEach } from '../search/settings.js';
 import { largest } from '../statistics/descriptive.js';
 import type { Experiment, StopRequests } from './parts.js';
 
-/** Ends a run. */
 export class RunStopped extends Error {
   override readonly name = 'RunStopped';
   readonly reason: StopReason;
@@ -80,7 +79,6 @@ function minuteLimits({ activeMs, config: { limits }, otherMs }: Experiment) {
   ];
 }
 
-/** Maximum delay of a timer: about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** When to stop waiting for the model; undefined without a wall-time limit. */

@@ -16,8 +16,8 @@ export function requireOneLine<T>(data: T, field = ''): T {
       ...(field !== '' && { field }),
       value: data,
       message:
-        'holds a line break or another control character, which would change the file that it is written into',
-      remedy: 'leave it out, or rename the file or folder',
+        'contains a line break or another control character, which would break the file that it is written to',
+      remedy: 'remove it, or rename the file or folder',
     });
   if (typeof data !== 'object' || data === null) return data;
   for (const [key, item] of Object.entries(data))

@@ -77,7 +77,7 @@ export const forMachines = <Row>(name: string, cell: CellOf<Row>): Column<Row> =
 type Columns<Row> = readonly Column<Row>[];
 
 /**
- * Pads columns to their widest cell. Baseline characters, which could control the terminal, become spaces.
+ * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
  * @param width columns of the terminal; a wider table wraps its texts and then continues below. Infinity for no limit
  */
 export function terminalTable<Row>(

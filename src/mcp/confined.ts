@@ -13,21 +13,21 @@ const path = z
   .string()
   .min(1)
   .max(500)
-  .refine(isConfined, 'has to lie below the working directory, without .., and may not begin with a hyphen');
+  .refine(isConfined, 'must be a path below the working directory, without .. or a leading hyphen');
 
 export const confinedRun = path;
 
 /** A file, or the name of a bundled config. */
 export const confinedConfig = path.refine(
   (text) => !/^[A-Za-z][\w.-]*=/.test(text),
-  'is an override, no config',
+  'is an override, not a config',
 );
 
 /** A built-in environment or a synthetic task; starts no other program and imports no module. */
 export const confinedId = z
   .string()
   .max(200)
-  .regex(/^(?!(?:gymnasium|openenv|textworld):)[\w-]+(?::[\w-]+(?:\?[\w=&.,-]*)?)?$/, 'has to be built in');
+  .regex(/^(?!(?:gymnasium|openenv|textworld):)[\w-]+(?::[\w-]+(?:\?[\w=&.,-]*)?)?$/, 'must be built in');
 
 /** Sections, and single keys, that set budgets and searches. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
@@ -52,5 +52,5 @@ export const plainOverride = z
   .max(200)
   .refine(
     isPlain,
-    'may only set budgets, seeds and searches to a number or a word, model.provider to a control',
+    'can only set budgets, seeds and searches to a number or a word, and model.provider to a baseline',
   );

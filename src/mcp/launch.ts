@@ -21,9 +21,9 @@ import { findRun } from '../runs/listing/names.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({
-  run: z.string().describe('By which the other tools know it'),
-  pid: z.int().describe('Process that plays it'),
-  ended: z.int().nullable().describe('Exit code of a run that is over already'),
+  run: z.string().describe('Its name in the other tools'),
+  pid: z.int().describe('Process id'),
+  ended: z.int().nullable().describe('Exit code, if the run has already ended'),
 });
 
 export type Launched = z.output<typeof launched>;

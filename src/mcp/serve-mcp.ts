@@ -83,15 +83,14 @@ async function loadProtocol() {
     return { fromJsonSchema, McpServer, serveStdio };
   } catch {
     throw new UserError({
-      message: 'the protocol is spoken by the package @modelcontextprotocol/server, which is not installed',
-      remedy:
-        'npm install @modelcontextprotocol/server; every command prints JSON with --json, which needs none',
+      message: 'the package @modelcontextprotocol/server is not installed',
+      remedy: 'npm install @modelcontextprotocol/server; or use --json, which every command supports',
     });
   }
 }
 
 const instructions = ({ allowRuns, runsDir }: McpRequest) =>
-  `Experiments of policyloop below ${runsDir}. A run is judged by its confirmed return and its 95 % interval (show_run), against controls of the same budget (compare_runs); the best observed return is selected on noise.${allowRuns ? '' : ' Runs can be begun and stopped where the server is started with --allow-runs.'}`;
+  `Experiments of policyloop in ${runsDir}. Judge a run by its confirmed return with its 95 % interval (show_run), compared with baselines of the same budget (compare_runs); the best observed return is optimistic.${allowRuns ? '' : ' To start and stop runs, restart the server with --allow-runs.'}`;
 
 interface Answer extends Record<string, unknown> {
   readonly result: unknown;
@@ -127,7 +126,7 @@ export async function answered(
     if (Buffer.byteLength(text) > longestAnswer)
       throw new UserError({
         message: 'the answer is too long',
-        remedy: 'ask for less: a limit, fewer runs or columns',
+        remedy: 'ask for less: set a limit, or choose fewer runs or columns',
       });
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Answer };
   } catch (error) {
@@ -175,6 +174,6 @@ async function execute(
     'configs' in own ? { configs: [...(own.configs as string[]), ...(overrides as string[])] } : {};
   await command.execute({ ...defaults, ...own, ...configs, ...tool.fixed, runsDir, json: true }, context);
   const last = printed.at(-1);
-  if (last === undefined) throw new UserError({ message: notes.join('\n') || 'there is no answer' });
+  if (last === undefined) throw new UserError({ message: notes.join('\n') || 'no answer' });
   return { result: JSON.parse(last) as unknown, ...(notes.length > 0 && { notes }) };
 }

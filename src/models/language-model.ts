@@ -42,9 +42,7 @@ export interface Usage {
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/**
- * How the provider was told the format: by a schema or grammar that it enforces, as any JSON, or by the prompt alone.
- */
+/** How the provider was told the format: as an enforced schema or grammar, as any JSON, or only in the prompt. */
 export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
@@ -123,9 +121,7 @@ export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}):
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 export interface GenerateOptions {
-  /**
-   * One per completion, at least one; non-negative, below 2^31. The same seed gives the same answer if reproducible.
-   */
+  /** One per completion, at least one; in [0, 2^31). The same seed gives the same answer if reproducible. */
   readonly seeds: readonly number[];
   /** Replaces the model's own settings. */
   readonly sampling?: SamplingChoice;

@@ -45,11 +45,10 @@ export function createReplayed(
     const difference = firstDifference(promptOf(cassette, call), messages);
     if (difference === undefined) return;
     const text = `${call.id}: the prompt is not the recorded one. ${difference}`;
-    if (onChange === 'fail') {
+    if (onChange === 'fail')
       throw notRecorded(
         `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn, to go on with its replies`,
       );
-    }
     changed = true;
     warning = `${text}. The recorded replies are taken all the same, by their positions`;
   };
@@ -62,11 +61,10 @@ export function createReplayed(
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
       if (callId === undefined) throw notRecorded('a recorded run answers only the calls of a run');
-      if (call === undefined) {
+      if (call === undefined)
         throw notRecorded(
           `${callId}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
         );
-      }
       compare(call, messages);
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
@@ -89,9 +87,8 @@ function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
     // The candidates of an iteration answer one prompt.
-    if (last === undefined || firstDifference(last.messages, messages) !== undefined) {
+    if (last === undefined || firstDifference(last.messages, messages) !== undefined)
       last = { messages, hash: hashOf(messages) };
-    }
     found.set(call.id, { ...call, promptHash: last.hash });
   }
   return found;
@@ -121,9 +118,8 @@ const notRecorded = (message: string) =>
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [was, is] = [recorded[i], now[i]];
-    if (was?.role !== is?.role) {
+    if (was?.role !== is?.role)
       return `Message ${i + 1}: recorded ${was?.role ?? 'none'}, now ${is?.role ?? 'none'}`;
-    }
     if (was === undefined || is === undefined || was.content === is.content) continue;
     const [before, after] = [was.content.split('\n'), is.content.split('\n')];
     const line = before.findIndex((text, l) => text !== after[l]);

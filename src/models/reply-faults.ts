@@ -6,10 +6,7 @@ const templateTokens = 8;
 /** Tokens that a template may add on its own: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/**
- * An upper bound on the tokens of messages with any common tokenizer: one per digit, sign and byte of other scripts,
- * one per three letters.
- */
+/** An upper bound on tokens: one per digit, sign and byte of other scripts, one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
@@ -28,10 +25,7 @@ export function mostTokensOf(text: string): number {
   return tokens;
 }
 
-/**
- * A lower bound on the tokens of messages with any common tokenizer: none joins two words, or more than four digits. A
- * fifth is subtracted for exceptions.
- */
+/** A lower bound on tokens, less a fifth for exceptions: none joins two words, or more than four digits. */
 export function fewestTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
   for (const { content } of messages) {
@@ -84,10 +78,7 @@ const loopRounds = 8;
 /** A count this many times above any tokenizer's is discarded. */
 const absurd = 10;
 
-/**
- * Whether a text ends in a repeated phrase: the shortest period of its end (Knuth, Morris & Pratt 1977), in linear
- * time.
- */
+/** Whether a text ends in a repeated phrase: its shortest period (Knuth, Morris & Pratt 1977), in linear time. */
 export function endsInLoop(text: string): boolean {
   // Reversed, so that a last round may be cut.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
@@ -104,9 +95,8 @@ type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
 /** The warning if the server read less of a prompt than was sent. */
 function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
-  if (read < fewest) {
+  if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
-  }
   return read === window
     ? `the server read ${read} tokens, as many as its context window holds: it cut the prompt`
     : undefined;
@@ -159,10 +149,7 @@ export function checkUsage(
   };
 }
 
-/**
- * A lower bound on the tokens that a server read: without the system message, which some templates omit, and scaled by
- * the reply, because some tokenizers need fewer tokens.
- */
+/** A lower bound on the tokens read, without system messages (some templates omit them), scaled by the reply. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],
@@ -190,9 +177,8 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
     reasoning: read(reported.reasoning),
     total: read(reported.total),
   };
-  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null)) {
+  if ([reported.prompt, reported.completion].some((count) => (count ?? null) === null))
     faults.add('usage-missing');
-  }
   return counts;
 }
 
@@ -208,9 +194,8 @@ function plausible(
   if (prompt === 0 || (prompt ?? 0) > absurd * most) prompt = wrong();
   if (completion === 0 && written) completion = wrong();
   // xAI and Gemini count hidden reasoning in the total, but not in the completion.
-  if (prompt !== undefined && completion !== undefined && total !== undefined) {
+  if (prompt !== undefined && completion !== undefined && total !== undefined)
     completion = Math.max(completion, total - prompt);
-  }
   if (reasoning !== undefined && completion !== undefined && reasoning > completion) {
     wrong();
     completion += reasoning;

@@ -22,10 +22,7 @@ type UserReplies = UserReply | readonly UserReply[];
 /** A language model as a user may write it: an id and a function that answers messages. */
 export interface UserModel
   extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
-  /**
-   * One reply, or one per seed if it `givesSeveral`. If it throws, the call counts as failed; the next iteration asks
-   * again.
-   */
+  /** One reply, or one per seed if it `givesSeveral`. If it throws, the call failed; the next iteration asks again. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
@@ -43,9 +40,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   const origin = file === undefined ? `the model ${id}` : basename(file);
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
-  if (typeof id !== 'string' || id === '') {
+  if (typeof id !== 'string' || id === '')
     throw new UserError({ ...place, message: `id of ${subject} must be a text`, value: id });
-  }
   if (typeof generate !== 'function') {
     const remedy = 'give it generate(messages, options), which returns the text of the answer';
     throw new UserError({ ...place, message: `${subject} has no function generate`, remedy });
@@ -78,9 +74,8 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       const replies: readonly unknown[] = Array.isArray(reply) && reply.length > 0 ? reply : [reply];
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
         const completion = typeof given === 'string' ? { text: given } : given;
-        if (!isRecord(completion) || typeof completion.text !== 'string') {
+        if (!isRecord(completion) || typeof completion.text !== 'string')
           throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
-        }
         return {
           finishReason: 'stop',
           usage: {},

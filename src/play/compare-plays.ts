@@ -19,7 +19,6 @@ import { gamesOf, type PlayResult, percent, playResult } from './play-result.js'
 import { isPlay } from './played.js';
 
 interface ComparedPlay extends PlayResult {
-  /** A unique name. */
   readonly name: string;
 }
 

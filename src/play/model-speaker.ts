@@ -11,7 +11,6 @@ import { receivedText } from '../models/secrets.js';
 import type { CallRecord, EndedCall, LimitName } from '../runs/calls.js';
 import type { PlayConfig } from './play-config.js';
 
-/** A model's reply, with the call that it came from. */
 export interface ModelReply extends Reply {
   readonly call?: CallRecord;
 }
@@ -105,7 +104,6 @@ function textOf({ completion, outcome }: CallRecord, { choices }: Conversation):
   return choices!.find(({ action }) => JSON.stringify(action) === JSON.stringify(chosen))!.text;
 }
 
-/** The record of a call, with the action named in its reply if there is one. */
 function judge(
   { completion, cost, outcome, ...base }: EndedCall,
   { choices, seed }: Conversation,

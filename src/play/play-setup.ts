@@ -10,7 +10,7 @@ import type { Environment } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import { Ledger } from '../experiment/budget/ledger.js';
 import { countedBy } from '../experiment/budget/usage.js';
-import { callsIn } from '../experiment/open-models.js';
+import { callsIn, withDeadline } from '../experiment/open-models.js';
 import { createModel } from '../experiment/proposer.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -29,11 +29,8 @@ export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
   readonly agent: PromptedAgent;
-  /** Undefined for players without a model. */
   readonly model: LanguageModel | undefined;
-  /** Counts calls for the limits. */
   readonly ledger: Ledger;
-  /** Seed of each game. */
   readonly starts: readonly number[];
   readonly fingerprint: string;
   readonly prompts: { readonly hash: string };
@@ -121,13 +118,7 @@ async function openModel(
   { limits, model: written, parallel }: PlayConfig,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<LanguageModel> {
-  const seconds = limits.perCall?.seconds;
-  const model = withBatch(
-    seconds === undefined || !('timeoutSeconds' in written!)
-      ? written!
-      : { ...written, timeoutSeconds: Math.min(written.timeoutSeconds, seconds) },
-    parallel,
-  );
+  const model = withBatch(withDeadline(written!, { limits }), parallel);
   if (model.provider === 'module') return moduleModel(model);
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
@@ -143,7 +134,6 @@ const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
 /** Maximum batch size of a local model. */
 const mostInBatch = 64;
 
-/** Maximum number of concurrent calls. */
 export function callsAtOnce({ model, parallel }: PlayConfig): number {
   if (model === undefined) return 1;
   return 'concurrency' in model ? model.concurrency : parallel;

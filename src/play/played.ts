@@ -1,7 +1,6 @@
 /** Finds plays among the directories named on a command line. */
-
 import type { CommandContext } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { UserError, unlessRefused } from '../base/errors.js';
 import { formatReturn, plural } from '../format/numbers.js';
 import { fitted } from '../format/width.js';
 import type { GameRecord } from '../runs/events.js';
@@ -11,27 +10,17 @@ import { actionText, ending } from './play-page.js';
 import { gamesOf, playResult, playText } from './play-result.js';
 
 /** Whether the directory contains a play. */
-export function isPlay(path: string): boolean {
-  try {
-    return readManifest(path).play !== undefined;
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
 
 /** Path of the play with this name; undefined if it isn't a play. */
 export function findPlay(
   args: { readonly run: string; readonly runsDir: string },
   { cwd }: Pick<CommandContext, 'cwd'>,
 ): string | undefined {
-  try {
+  return unlessRefused(() => {
     const path = findRun(args.run, { cwd, runsDir: args.runsDir });
     return isPlay(path) ? path : undefined;
-  } catch (error) {
-    if (error instanceof UserError) return undefined;
-    throw error;
-  }
+  });
 }
 
 /**

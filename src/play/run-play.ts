@@ -15,6 +15,7 @@ import { describeReason } from '../runs/summary.js';
 import { type RunDirectory, resumeRunDirectory } from '../runs/writer.js';
 import { claimDirectory, replaceFile } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
+import { runName } from '../studies/library-run.js';
 import { closeLeft, isReported } from '../studies/single-run.js';
 import { type LoadedPlay, loadPlayConfig, playYaml } from './play-config.js';
 import { createPlayDisplay } from './play-display.js';
@@ -51,7 +52,10 @@ export async function playConfig(
     await openModel(setup, context);
     const place =
       runDir === undefined
-        ? claimDirectory(resolve(context.cwd, runsDir), playName(loaded, context.now()))
+        ? claimDirectory(
+            resolve(context.cwd, runsDir),
+            runName(loaded.config, `${loaded.stem}.yaml`, context.now()),
+          )
         : resolve(context.cwd, runDir);
     const directory = createRunDirectory(place, {
       configYaml: playYaml(loaded.config),
@@ -120,11 +124,6 @@ function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): 
     alternatives: ['model', 'expert', 'random', 'first'],
   });
 }
-
-const playName = ({ config, stem }: LoadedPlay, now: Date): string => {
-  const [date, time] = now.toISOString().split('T') as [string, string];
-  return `${config.name ?? stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;
-};
 
 /** Maximum prompt length, in tokens, that a server is asked to allow for. */
 const mostExpected = 16_384;

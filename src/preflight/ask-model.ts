@@ -153,7 +153,7 @@ async function askOne(
 
 const noAnswer = (field: string, message: string): Finding => ({
   ...{ level: 'error', field },
-  message: `gave no answer: ${message}`,
+  message: `did not answer: ${message}`,
 });
 
 /** How a run would have judged a reply. */
@@ -169,7 +169,7 @@ function proposalFindings(
   if (outcome.kind === 'error') return [noAnswer(field, outcome.message)];
   const answers = answerText(name, completion!);
   if (outcome.kind === 'accepted') {
-    const used = `a run would have used the reply: ${plural(outcome.parameters.length, 'parameter')} in range`;
+    const used = `a run would accept the reply: ${plural(outcome.parameters.length, 'parameter')} in range`;
     return [found(field, `${answers}; ${used}`), ...warningsOf(completion!, field)];
   }
   const isCut = completion!.finishReason === 'length' || completion!.text.trim() === '';
@@ -180,10 +180,10 @@ function proposalFindings(
   return [
     warning({
       field,
-      message: `${answers}, but a run would have rejected this reply: ${rejectionText(call, 200)}`,
+      message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
       remedy: isCut
         ? longerAnswer
-        : `${again}; if that does not help, try another prompts.set, a model.format that enforces the answer, or a larger model`,
+        : `${again}; otherwise try another prompts.set, a model.format that enforces the answer, or a larger model`,
     }),
     ...warningsOf(completion!, field),
   ];
@@ -195,7 +195,7 @@ function answerText(name: string, { format, latencyMs, usage }: Completion): str
   return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out${format === undefined ? '' : `, format ${format}`})`;
 }
 
-const longerAnswer = 'raise model.maxTokens: a reasoning model may spend all of it before it answers';
+const longerAnswer = 'raise model.maxTokens; a reasoning model may use all of it before it answers';
 
 /** An empty reply has its own finding. */
 const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
@@ -213,7 +213,7 @@ function impatient(config: SingleModelConfig): SingleModelConfig {
  * @throws ModelError if asking again is pointless, or when aborted
  */
 
-export async function firstProposal(
+async function firstProposal(
   assembly: Assembly,
   model: LanguageModel,
   signal: AbortSignal,

@@ -91,8 +91,8 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
   const device = model.device === 'auto' ? auto : model.device;
   if (!usable.includes(device)) return [];
   const others = [
-    ...usable.filter((other) => other !== device).map((other) => `${other} could be used`),
-    ...unusable.map(({ device: other, reason }) => `${other} can't be: ${reason}`),
+    ...usable.filter((other) => other !== device).map((other) => `${other} is also usable`),
+    ...unusable.map(({ device: other, reason }) => `${other} can't be used: ${reason}`),
   ];
   return [found('model.device', [device, ...others].join('; '))];
 }
@@ -112,7 +112,7 @@ export async function buildImport(
   const isThere = demonstrations === undefined || existsSync(demonstrations.from);
   const config = isThere ? loaded.config : rest;
   const { id } = config.environment;
-  if (!isBuiltInId(id)) return [`not built: another program plays ${id}; policyloop check builds it, too`];
+  if (!isBuiltInId(id)) return [`not built: ${id} runs in another program; use policyloop check`];
   try {
     const made = await assemble({ ...config, model: { provider: 'random' } }, env);
     const assembly = { ...made, config: { ...made.config, model: config.model } };
@@ -126,7 +126,7 @@ export async function buildImport(
       const { longest } = forecastPrompts(assembly);
       return [
         `built: ${made.environment.id}, ${made.family.parameters.count} parameters, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
-        ...(isThere ? [] : [`not built: the demonstrations, for there is no ${demonstrations.from} yet`]),
+        ...(isThere ? [] : [`not built: the demonstrations; ${demonstrations.from} does not exist yet`]),
         ...warningsIn(findings).map((warning) => `warning ${formatProblem(warning)}`),
       ];
     } finally {

@@ -23,7 +23,7 @@ export interface LeftOut {
 /** The environment, if a module or another program plays it. */
 export function environmentLeftOut({ environment: { id } }: Config): readonly LeftOut[] {
   if (!isRemoteId(id) && !isModulePath(id)) return [];
-  const unknown = 'the environment and its options, and the policy and the prompts, which depend on it';
+  const unknown = 'the environment, its options, the policy and the prompts';
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
@@ -55,7 +55,7 @@ export function modulesLeftOut({
     {
       field: 'feedback.model',
       value: feedback?.model?.provider === 'module' && feedback.model.path,
-      unknown: 'the model that looks at pictures',
+      unknown: 'the vision model of the feedback',
       needed: false,
     },
     {
@@ -95,8 +95,8 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
   return warning({
     field,
     value,
-    message: `not checked: ${what} offline, so ${unknown} can't be known`,
-    remedy: 'check without --offline, where you trust it',
+    message: `not checked: ${what} offline, so ${unknown} can't be checked`,
+    remedy: 'if you trust it, check without --offline',
   });
 }
 

@@ -100,7 +100,7 @@ function answerFindings(reads: readonly Read[]): readonly Finding[] {
       level: never ? 'error' : 'warning',
       field: `${section}.maxTokens`,
       value: maxTokens,
-      message: `an answer of ${parameters} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens, and would be cut`,
+      message: `an answer of ${parameters} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokensand would be truncated`,
       remedy: `${section}.maxTokens=${2 * most}, or fewer parameters`,
     },
   ];

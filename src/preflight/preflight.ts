@@ -89,8 +89,8 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'prompts.optimum',
         value: optimum,
-        message: `the model is told of a return that ${id} can't give: the best there is lies at ${best}`,
-        remedy: `prompts.optimum=${possible}, or prompts.optimum= to say nothing`,
+        message: `the prompt names a return that ${id} can't reach: the optimum is ${best}`,
+        remedy: `prompts.optimum=${possible}, or prompts.optimum= to omit it`,
       }),
     );
   } else if (optimum !== undefined) {
@@ -101,7 +101,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'target.return',
         value: target.return,
-        message: `is out of reach but for luck: the best mean return of ${id} lies at ${best}`,
+        message: `is reachable only by luck: the highest mean return of ${id} is ${best}`,
         remedy: `target.return=${possible} or lower, or target= for none`,
       }),
     );
@@ -117,8 +117,8 @@ function racingFindings({ config, imported, racing }: Assembly): readonly Findin
   const { block, confidence, highest } = racing;
   const lost =
     confidence === 1
-      ? 'only what can no longer reach the best is cut short'
-      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of what would reach the best is cut short`;
+      ? 'only policies that can no longer reach the best are cut short'
+      : `at most ${Number((100 * (1 - confidence)).toPrecision(3))} % of the policies that would reach the best are cut short`;
   return [
     found(
       'evaluation.racing',
@@ -142,22 +142,22 @@ function promptFindings(
     highest >= count && {
       field: 'prompts.set',
       value: prompts.set,
-      message: `the prompt speaks of params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
-      remedy: 'write the number with {{parameters.count}} or {{parameters.lastIndex}}',
+      message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
+      remedy: 'use {{parameters.count}} or {{parameters.lastIndex}} for the number',
     },
     named.length === 0 &&
       !/"params"/.test(text) && {
         field: 'prompts.set',
         value: prompts.set,
         message:
-          'the prompt never shows how parameters are written (params[0]: …): replies will hardly be understood',
+          'the prompt never shows how parameters are written (params[0]: …): replies are likely to be rejected',
         remedy: 'include the partial {{> answer-format}}',
       },
     !showsNothing &&
       room < 2 && {
         field: 'memory.tokens',
         value: memory.tokens,
-        message: `holds ${room === 0 ? 'not even one evaluation' : 'one evaluation only'} of ${count} parameters: a prompt shows the last one alone`,
+        message: `fits ${room === 0 ? 'less than one evaluation' : 'only one evaluation'} of ${count} parameters: a prompt shows only the last one`,
         remedy: 'raise memory.tokens, or use fewer parameters (policy.projection, fewer bins)',
       },
     descriptionProblem(prompts.description, environment.id),
@@ -172,7 +172,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
   const isEmbedded = (one: SingleModelConfig | undefined) =>
     one?.provider === 'local' && one.path === embeddedModel && one.adapter === undefined;
   const reviser = critic?.model ?? reader;
-  const message = 'is noise to the embedded model, which reads the numbers of the prompt set compact alone';
+  const message = 'is noise to the embedded model, which only understands the prompt set compact';
   return [
     ...(isEmbedded(reader) && ['numeric', 'semantic'].includes(prompts.set)
       ? [
@@ -212,15 +212,15 @@ function memoryFindings(
   // Less than two is reported elsewhere.
   if (room >= shown || room < 2) return [];
   const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
-  const doubt = context === undefined ? ", where the model's context takes that" : '';
+  const doubt = context === undefined ? ", if the model's context has room" : '';
   const fits = enough < (context ?? Number.POSITIVE_INFINITY);
   const all = fits ? `memory.tokens=${enough} shows them all${doubt}; ` : '';
   return [
     warning({
       field: 'memory.tokens',
       value: tokens,
-      message: `holds about ${room} of the ${shown} evaluations that the last prompt would show: the others are hidden, the oldest first`,
-      remedy: `${all}memory.best and memory.recent say which to show instead`,
+      message: `fits about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
+      remedy: `${all}memory.best and memory.recent select which to show`,
     }),
   ];
 }
@@ -234,8 +234,8 @@ function rewardProblem({ environment: { id }, evaluation, model, prompts }: Conf
     evaluation.reward !== undefined && {
       field: 'evaluation.reward',
       value: evaluation.reward,
-      message: `replaces the rewards that the description of ${id} tells the model of`,
-      remedy: 'describe the task and its rewards in a template of your own, with prompts.description',
+      message: `replaces the rewards that the description of ${id} explains to the model`,
+      remedy: 'describe the task and its rewards in your own template, with prompts.description',
     }
   );
 }
@@ -250,7 +250,7 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
     field: 'prompts.description',
     value: file,
     message: `seems to describe ${other}, but the environment is ${id}`,
-    remedy: 'name the description of this environment, or leave prompts.description out for the built-in one',
+    remedy: 'name the description of this environment, or omit prompts.description to use the built-in one',
   };
 }
 
@@ -267,8 +267,8 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
       field: 'model.think',
       value: model.think,
       message:
-        'with format: json the thoughts and the answer may each take model.maxTokens, and Ollama counts the answer alone: thoughts are estimated',
-      remedy: 'model.think=false, or model.format=auto, which enforces no form on a model that thinks',
+        'with format: json, reasoning and answer may each use model.maxTokens, and Ollama only counts the answer: reasoning tokens are estimated',
+      remedy: 'model.think=false, or model.format=auto, which enforces no format on reasoning models',
     }),
   ];
 }

@@ -109,8 +109,8 @@ function binFindings(
     return warning({
       field: `policy.discretize.${d}`,
       value: `${edges.length + 1} bins`,
-      message: `${idle} of them can never be reached: observation[${d}] of ${id} goes from ${low} to ${high}`,
-      remedy: 'let the bins divide that range',
+      message: `${idle} of them are unreachable: observation[${d}] of ${id} goes from ${low} to ${high}`,
+      remedy: 'choose bins within that range',
     });
   });
 }
@@ -127,13 +127,12 @@ export function noveltyFindings(
 ): readonly Finding[] {
   const usual = apart(spec);
   if (novelty === undefined || novelty.distance < usual) return [];
-  const then =
-    novelty.action === 'ask' ? 'are sent back again and again' : 'are moved as far as there is room';
+  const then = novelty.action === 'ask' ? 'are rejected repeatedly' : 'are moved';
   return [
     warning({
       field: 'novelty.distance',
       value: novelty.distance,
-      message: `is more than lies between two random policies, ${formatNumber(usual, 2)} on average: after a few evaluations nearly all proposals ${then}`,
+      message: `exceeds the mean distance of two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
       remedy: 'lower novelty.distance, to 0.05 for example',
     }),
   ];
@@ -153,7 +152,7 @@ function evaluationFindings({ config, imported }: Assembly): readonly Finding[] 
       level: 'error',
       field: 'limits.evaluations',
       value: limits.evaluations,
-      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would end before it`,
+      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would end before its first iteration`,
       remedy: `limits.evaluations=${fewest} or higher`,
     },
   ];
@@ -168,7 +167,7 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
       level: 'error',
       field: `limits.${limit}`,
       value: valueAt(limit.split('.'), assembly.config.limits),
-      message: 'the first call alone could pass this limit: the run would end before it began',
+      message: 'the first call could already exceed this limit: the run would end immediately',
       remedy: `raise limits.${limit}${limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
     },
   ];
@@ -194,7 +193,7 @@ function costFindings({ config }: Assembly): readonly Finding[] {
     warning({
       field: `limits.${limit}`,
       value: valueAt(limit.split('.'), limits),
-      message: 'never ends the run: by model.price, nothing costs anything',
+      message: 'never ends the run: all prices in model.price are 0',
       remedy:
         'give the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
     }),
@@ -213,7 +212,7 @@ export function demonstrationFindings(
     return [
       warning({
         field: 'demonstrations',
-        message: `the prompt set ${config.prompts.set} shows none of them`,
+        message: `the prompt set ${config.prompts.set} doesn't show them`,
         remedy: 'include the partial {{> demonstrations}} in its system.hbs, or remove demonstrations',
       }),
     ];

@@ -37,7 +37,7 @@ export const renderGroupReport = (repeats: readonly RepeatData[], faults: readon
 export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
-    const nothing = faults.length > 0 ? 'No repeat can be read' : 'No repeat was begun';
+    const nothing = faults.length > 0 ? 'No repeat is readable' : 'No repeat has started';
     const header = html`<header><h1>${nothing}</h1>${faultList(faults)}</header>`;
     return { title: 'policyloop repeats', header, sections: [], footer: undefined };
   }
@@ -60,7 +60,7 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
       {
         id: 'config',
         title: 'Config',
-        content: html`<p>Of the first repeat; the others differ in their seed.</p>${preformatted(configYaml)}`,
+        content: html`<p>Config of the first repeat; the others differ in seed.</p>${preformatted(configYaml)}`,
       },
     ],
     footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
@@ -84,26 +84,26 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const told = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
-${observed.length > 0 && tile('Best observed mean return', told(mean(observed)), `mean over repeats, from ${ends.map(told).join(' to ')}; each the highest of many noisy means, so optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', told(mean(observed)), `mean over repeats, from ${ends.map(told).join(' to ')}; each is the maximum of many noisy means, so optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
 ${tile('Repeats', formatCount(repeats.length), done === repeats.length ? 'all completed' : `${formatCount(done)} completed`)}
-${tile('Evaluations', formatCount(total(({ entries }) => entries.length)), 'over all repeats')}
-${tokens > 0 && tile('Tokens', formatCompact(tokens), 'over all repeats')}
-${cost > 0 && tile('Cost', formatCost(cost), 'in the currency of the price')}
-${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'over all repeats')}
+${tile('Evaluations', formatCount(total(({ entries }) => entries.length)), 'all repeats')}
+${tokens > 0 && tile('Tokens', formatCompact(tokens), 'all repeats')}
+${cost > 0 && tile('Cost', formatCost(cost), 'in the currency of model.price')}
+${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'all repeats')}
 </dl>`;
 }
 
 function confirmedTile(confirmed: Summary | undefined): Html {
   const name = 'Confirmed mean return';
-  if (confirmed === undefined) return tile(name, '–', 'no repeat was confirmed on unseen episodes');
+  if (confirmed === undefined) return tile(name, '–', 'no repeat is confirmed yet');
   const { count, mean, meanInterval } = confirmed;
   const interval =
     meanInterval === null
-      ? 'one confirmed repeat has no interval'
-      : html`<b>${formatInterval(meanInterval)}</b> is the 95 % interval over ${plural(count, 'repeat')}, each measured on unseen episodes`;
+      ? 'an interval needs two confirmed repeats'
+      : html`<b>${formatInterval(meanInterval)}</b> is the 95 % interval over ${plural(count, 'repeat')}, each on unseen episodes`;
   return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
@@ -119,7 +119,7 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
   const curves = repeats
     .map((repeat) => bestByIteration(repeat.data, last))
     .filter((curve) => curve.length > 0);
-  if (curves.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  if (curves.length === 0) return html`<p class="empty">No evaluations.</p>`;
   const slots = last + 1;
   const summary = meanCurve(curves, rangeOf(repeats));
   const means = confirmedMeans(repeats);
@@ -151,12 +151,12 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
     })),
   });
   const caption = html`<ul class="legend">
-<li><span class="key step"></span>mean over the repeats</li>
+<li><span class="key step"></span>mean over repeats</li>
 ${curves.length > 1 && html`<li><span class="swatch band"></span>95 % interval of the mean (Student's t)</li>`}
 <li><span class="key thin"></span>one repeat</li>
 ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed means, with 95 % interval</li>`}
 </ul>`;
-  return figure(chart, caption, 'Point at a column for its figures.');
+  return figure(chart, caption, 'Hover over a column for details.');
 }
 
 /**

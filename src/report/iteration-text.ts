@@ -31,9 +31,9 @@ export function iterationFigures(
   if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
   throw new UserError({
     field: candidate === undefined ? '--iteration' : '--candidate',
-    message: 'the run has none such',
+    message: 'does not exist in this run',
     value: candidate ?? iteration,
-    remedy: `it has iterations 0 (the warm-up) to ${recorded.iteration}`,
+    remedy: `choose 0 (the warm-up) to ${recorded.iteration}`,
   });
 }
 

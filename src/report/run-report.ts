@@ -77,10 +77,10 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);
   const best = confirmed ?? observed;
-  if (best === undefined) return html`<p class="empty">Nothing was evaluated.</p>`;
+  if (best === undefined) return html`<p class="empty">No evaluations.</p>`;
   const why =
     confirmed === null
-      ? `highest observed mean return, ${formatReturn(observed?.score)}; it was not confirmed`
+      ? `highest observed mean return, ${formatReturn(observed?.score)}, not confirmed`
       : `highest confirmed mean return, ${formatReturn(confirmed.mean)}`;
   const grid =
     data.policy.kind === 'q-table' ? gridMap(data.config.environment, data.policy.states) : undefined;
@@ -89,7 +89,7 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
 ${policyView(best.parameters, data.policy, data.parameters, labels, grid)}
 ${confirmationTable(data.manifest.confirmations, data.config)}
 </div>
-<details><summary>As a parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
+<details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
 }
 
 /** The episodes side by side; undefined if there are no pictures. */
@@ -101,9 +101,9 @@ function animationView(
   return html`${
     episodes.length > 0 &&
     html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
-<p class="note">Each plays the first episode of its evaluation.</p>`
+<p class="note">Each animation shows the first episode of its evaluation.</p>`
   }
-${files.length > 0 && html`<p class="note">Drawn as the run went, the best candidate of iteration ${files.map(({ iteration, file }, i) => html`${i > 0 && ', '}<a href="${file}">${iteration}</a>`)}.</p>`}`;
+${files.length > 0 && html`<p class="note">Recorded during the run, the best candidate of iteration ${files.map(({ iteration, file }, i) => html`${i > 0 && ', '}<a href="${file}">${iteration}</a>`)}.</p>`}`;
 }
 
 function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
@@ -113,7 +113,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
   const outcome = `return ${told(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
 <img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
-<figcaption><b>${name}</b>, ${place}: ${outcome}; its mean over the evaluation is ${told(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${told(recorded)} for this episode: the environment is not what it was then.</span>`}</figcaption>
+<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${told(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${told(recorded)} for this episode: the environment has changed since.</span>`}</figcaption>
 </figure>`;
 }
 

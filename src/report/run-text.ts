@@ -37,8 +37,8 @@ import {
   revisionFigures,
   revisionText,
 } from './data/contributions.js';
+import { policyLines, projectedWeights } from './data/policy-text.js';
 import { loggedProposals } from './data/proposals.js';
-import { policyLines, projectedWeights } from './policy-text.js';
 
 interface Shown {
   /** Number of evaluations to list, best first. */
@@ -145,8 +145,8 @@ export function runText(
     bestTable(bestEntries(entries, top), makerOf(recorded.calls), columns),
     '',
     confirmed === null
-      ? 'not confirmed on untouched seeds'
-      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} untouched episodes (iteration ${confirmed.iteration})`,
+      ? 'not confirmed'
+      : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} unseen episodes (iteration ${confirmed.iteration})`,
     '',
     ...describePolicy(family, (confirmed ?? result.best)?.parameters, columns),
     '',
@@ -217,7 +217,7 @@ function countTooClose(calls: Iterable<CallRecord>) {
 
 function noveltyText(calls: Iterable<CallRecord>): string {
   const { asked, moved } = countTooClose(calls);
-  return `${plural(asked + moved, 'proposal')} too close to what was tried: ${asked} refused, ${moved} moved`;
+  return `${plural(asked + moved, 'proposal')} too close to earlier ones: ${asked} rejected, ${moved} moved`;
 }
 
 function countScreened({ calls, entries }: OpenedRun['recorded']) {
@@ -230,12 +230,12 @@ function countScreened({ calls, entries }: OpenedRun['recorded']) {
 
 function screeningText(recorded: OpenedRun['recorded']): string {
   const { evaluated, proposed } = countScreened(recorded);
-  return `${evaluated} of ${plural(proposed, 'proposal')} evaluated, those that promised most`;
+  return `${evaluated} of ${plural(proposed, 'proposal')} evaluated, selected by screening`;
 }
 
 function describeFailures(failures: Readonly<Record<string, number>>): string {
   const kinds = Object.entries(failures).toSorted(([, a], [, b]) => b - a);
-  return kinds.length === 0 ? 'no reply' : kinds.map(([kind, count]) => `${count} × ${kind}`).join(', ');
+  return kinds.length === 0 ? 'none' : kinds.map(([kind, count]) => `${count} × ${kind}`).join(', ');
 }
 
 function describePolicy(

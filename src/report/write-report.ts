@@ -57,7 +57,7 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
       repeats.push({ data: runData(run), href: hrefOf(name) });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      faults.push(`${name} is left out: ${error.message.split('\n', 1)[0]}`);
+      faults.push(`${name} is omitted: ${error.message.split('\n', 1)[0]}`);
     }
   }
   return groupPage(repeats, faults);

@@ -139,7 +139,7 @@ export interface Revision {
 }
 
 /** A question about an episode. */
-export interface FeedbackQuestion {
+interface FeedbackQuestion {
   readonly iteration: number;
   readonly candidate: number;
   /** 0-based episode of the evaluation. */

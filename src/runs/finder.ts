@@ -31,7 +31,7 @@ export function holderOf(name: string, root: string): string | undefined {
 /** Record, lock and description of each kind of plan: a directory whose runs are played together. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
-  controls: { record: planFile, lock: 'controls.lock', name: 'a table of controls' },
+  controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
   evaluation: { record: planFile, lock: 'evaluation.lock', name: 'an evaluation' },
   sweep: { record: planFile, lock: 'sweep.lock', name: 'a sweep' },
   models: { record: planFile, lock: 'models.lock', name: 'a comparison of models' },
@@ -51,7 +51,8 @@ export function planAt(directory: string): PlanDirectory | undefined {
     const file = join(directory, record);
     if (!existsSync(file)) continue;
     const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
-    if (record === planFile && written?.kind !== kind) continue;
+    // Evaluations of earlier versions name no kind.
+    if (record === planFile && (written?.kind ?? 'evaluation') !== kind) continue;
     return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
   }
   return undefined;

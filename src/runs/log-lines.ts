@@ -218,7 +218,7 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
 }
 
 /** Decodes calls in writing order, starting at the first line or one written in full. */
-export class CallDecoder {
+class CallDecoder {
   readonly #last = new LastMessages();
 
   /** Forgets earlier messages, after an unreadable line. */

@@ -77,6 +77,19 @@ export class Requests {
   }
 }
 
+/** Polls for requests until the returned function is called. Errors are ignored: the run reports problems with its directory. */
+export function watchRequests(look: () => void): () => void {
+  const timer = setInterval(() => {
+    try {
+      look();
+    } catch {}
+  }, pollMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** Polling interval. */
+export const pollMs = 250;
+
 const parsed = (line: string): ControlRequest | undefined => requestShape.safeParse(jsonIn(line)).data;
 
 /** Examples: `stop`, `set limits.calls=500`. */

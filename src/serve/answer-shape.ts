@@ -64,13 +64,13 @@ export function answerShape(schema: unknown): AnswerShape {
     required.some((name) => !properties.some(([property]) => property === name))
   )
     throw badRequest(
-      'this schema can’t be enforced: an object can be that has one array of numbers (minItems = maxItems; items with ' +
-        'minimum and maximum, or enum) and at most one string (maxLength), with no other keywords',
+      "this schema can't be enforced; use an object with one array of numbers (minItems = maxItems; items with " +
+        'minimum and maximum, or enum), at most one string (maxLength) and no other keywords',
       'response_format.json_schema',
     );
   const field = `${schemaField}.properties.${list.name}`;
   if (list.minItems > mostNumbers)
-    throw wrong(`${field}.minItems`, `more than ${mostNumbers} numbers can’t be asked for`);
+    throw wrong(`${field}.minItems`, `more than ${mostNumbers} numbers are not supported`);
   const count = list.minItems;
   const number = numberKind(list.items, `${field}.items`);
   const pattern = answerPattern(count);
@@ -79,7 +79,7 @@ export function answerShape(schema: unknown): AnswerShape {
     write(reply) {
       const { text } = answerText(reply);
       const answer = [...text.matchAll(pattern)].at(-1);
-      if (answer === undefined) throw new Error('the constrained answer is not there');
+      if (answer === undefined) throw new Error('the constrained answer is missing');
       const around = [text.slice(0, answer.index), text.slice(answer.index + answer[0].length)];
       const values = [...answer[0].matchAll(/: (-?[\d.]+)/g)].map(([, value]) => Number(value));
       const remark = around
@@ -104,7 +104,7 @@ function numberKind(items: RangeSchema | EnumSchema, field: string): NumberKind 
 
 function choiceKind(items: EnumSchema, field: string): NumberKind {
   if (items.enum.length > mostNumbers)
-    throw wrong(field, `more than ${mostNumbers} choices can’t be offered`);
+    throw wrong(field, `more than ${mostNumbers} choices are not supported`);
   for (const choice of items.enum) requirePlain(choice, field);
   const choices = items.type === 'integer' ? items.enum.filter(Number.isInteger) : items.enum;
   if (choices.length === 0) throw wrong(field, 'none of the choices is an integer');
@@ -116,17 +116,14 @@ function choiceKind(items: EnumSchema, field: string): NumberKind {
 /** Schemas don't give decimals. One by default, more if the range is narrower than ten steps. */
 function rangeKind(items: RangeSchema, field: string): NumberKind {
   const { minimum: low, maximum: high } = items;
-  if (low > high) throw wrong(`${field}.minimum`, 'lies above maximum');
+  if (low > high) throw wrong(`${field}.minimum`, 'is above maximum');
   const isInteger = items.type === 'integer';
   let decimals = isInteger ? 0 : 1;
   while (!isInteger && decimals < 6 && (high - low) * 10 ** decimals < 10) decimals++;
   for (const name of ['minimum', 'maximum'] as const) {
     requirePlain(items[name], `${field}.${name}`);
     if (Math.abs(items[name]) * 10 ** decimals > Number.MAX_SAFE_INTEGER)
-      throw wrong(
-        `${field}.${name}`,
-        `${items[name]} is too large to tell numbers with ${decimals} decimals apart`,
-      );
+      throw wrong(`${field}.${name}`, `${items[name]} is too large for ${decimals} decimals`);
   }
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   if (lowest > highest)

@@ -27,7 +27,7 @@ const mostChoices = 32;
 const content = z.union([
   z.string(),
   z
-    .array(z.object({ type: z.literal('text', 'only text can be read'), text: z.string() }))
+    .array(z.object({ type: z.literal('text', 'must be text'), text: z.string() }))
     .transform((parts) => parts.map(({ text }) => text).join('')),
 ]);
 const messageSchema = z.object({
@@ -99,9 +99,9 @@ export function readChatRequest(
   const shape = readFormat(request.response_format);
   const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
   if (shape !== undefined && stop.length > 0)
-    throw badRequest('stop texts could cut an answer that must follow a schema', 'stop');
+    throw badRequest("stop can't be combined with a schema, whose answer it could cut", 'stop');
   if (shape !== undefined && request.logprobs === true)
-    throw badRequest('there are no log-probabilities of an answer that follows a schema', 'logprobs');
+    throw badRequest("logprobs can't be combined with a schema", 'logprobs');
   const seed = request.seed ?? randomInt(2 ** 31);
   return {
     served: model,
@@ -136,7 +136,7 @@ function readFormat(
       return answerShape((format?.json_schema as { readonly schema?: unknown } | undefined)?.schema);
     default:
       throw badRequest(
-        `the response format "${format?.type}" is not supported: text and json_schema are`,
+        `the response format "${format?.type}" is not supported, only text and json_schema`,
         'response_format.type',
       );
   }
@@ -144,7 +144,7 @@ function readFormat(
 
 export function unknownModel(name: string, served: readonly ServedModel[]): HttpError {
   const known = served.map((one) => `"${one.name}"`).join(', ');
-  return new HttpError(404, 'not_found_error', `there is no model "${name}" here, only ${known}`, {
+  return new HttpError(404, 'not_found_error', `unknown model "${name}"; available: ${known}`, {
     param: 'model',
   });
 }

@@ -84,14 +84,14 @@ export async function readJsonBody(request: IncomingMessage, longest = longestBo
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    throw badRequest('the body is no JSON in UTF-8');
+    throw badRequest('the body is not JSON in UTF-8');
   }
   try {
     return parseJson(text);
   } catch {
     if (isDeeperThan(text, deepestJson))
-      throw badRequest(`the body nests lists and objects more than ${deepestJson} deep`);
-    throw badRequest('the body is no JSON in UTF-8');
+      throw badRequest(`the body is nested more than ${deepestJson} levels deep`);
+    throw badRequest('the body is not JSON in UTF-8');
   }
 }
 
@@ -226,11 +226,15 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Address): Err
     new UserError({ field: '--port', value: port, message, remedy });
   switch (error.code) {
     case 'EADDRINUSE':
-      return wrongPort('another program listens on this port', 'name another port; 0 takes a free one');
+      return wrongPort('another program uses this port', 'choose another port; 0 for any free one');
     case 'EACCES':
-      return wrongPort('this port needs privileges', 'name one above 1023');
+      return wrongPort('this port needs privileges', 'choose one above 1023');
     case 'EADDRNOTAVAIL':
-      return new UserError({ field: '--host', value: host, message: 'this machine has no such address' });
+      return new UserError({
+        field: '--host',
+        value: host,
+        message: 'this machine does not have this address',
+      });
     default:
       return error;
   }
@@ -242,7 +246,7 @@ export function requirePort(given: number): number {
   throw new UserError({
     field: '--port',
     value: given,
-    message: 'is no port',
+    message: 'is not a port',
     alternatives: ['a whole number from 0 (any free one) to 65535'],
   });
 }

@@ -102,7 +102,7 @@ function modelObject({ name }: ServedModel, { created, served }: ChatService['mo
 }
 
 function fail(response: ServerResponse, error: HttpError): string {
-  if (response.destroyed) return 'given up by the client';
+  if (response.destroyed) return 'aborted by the client';
   if (response.headersSent) response.end(`data: ${JSON.stringify(error.body)}\n\n`);
   else sendJson(response, error.body, error.status, error.headers);
   return `${error.status} ${error.message}`;

@@ -72,7 +72,7 @@ export function parseOverride(
   const equals = text.indexOf('=');
   const path = text.slice(0, Math.max(0, equals)).trim().split('.');
   if (equals < 0 || path.some((key) => key === '')) {
-    return { file: name, message: 'an override is written key=value', remedy: `for example ${example}` };
+    return { file: name, message: 'overrides have the form key=value', remedy: `for example ${example}` };
   }
   const source = text.slice(equals + 1).trim();
   try {

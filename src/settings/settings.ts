@@ -1,5 +1,4 @@
 /** Settings of any kind: a file with `key=value` overrides, validated by a schema, with the place of every problem. */
-
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
 import { requireShortNames } from '../storage/regular-file.js';

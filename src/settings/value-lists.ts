@@ -91,12 +91,12 @@ function itemsOf(parts: readonly string[], name: string): readonly string[] {
     .map((part) => part.trim())
     .flatMap((part) => {
       if (part === '')
-        throw wrong(name, 'holds an empty value between commas', 'write null for a run without the key');
+        throw wrong(name, 'contains an empty value between commas', 'use null for a run without the key');
       if (isDrawn(part))
         throw wrong(
           name,
-          `${printable(part)}: stands alone, not among other values`,
-          'list values, or draw them all',
+          `${printable(part)}: can't be combined with other values`,
+          'list values, or use one distribution',
         );
       return isRange(part) ? numbersOf(part, name) : [part];
     });
@@ -107,12 +107,12 @@ function numbersOf(part: string, name: string): readonly string[] {
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to))
     throw wrong(
       name,
-      `${printable(part)}: a range is of whole numbers`,
-      'list the values, or draw them: uniform(0,1)',
+      `${printable(part)}: ranges are for whole numbers`,
+      'list the values, or use uniform(0,1)',
     );
-  if (from > to) throw wrong(name, `${printable(part)}: a range goes upwards`, `${to}..${from}`);
+  if (from > to) throw wrong(name, `${printable(part)}: a range must ascend`, `${to}..${from}`);
   if (to - from >= mostValues)
-    throw wrong(name, `${printable(part)}: a range has ${mostValues} values at most`, 'list fewer');
+    throw wrong(name, `${printable(part)}: a range can have at most ${mostValues} values`, 'list fewer');
   return Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
 }
 
@@ -141,8 +141,8 @@ export function refuseLists(texts: readonly string[]): void {
     if (splitTop(source).length === 1 && !isRange(source) && !isDrawn(source)) continue;
     throw new UserError({
       field: text.slice(0, equals),
-      message: 'lists several values, but a run has one',
-      remedy: `policyloop sweep takes lists, a run for each value; a text with a comma stands in quotes: '${text.slice(0, equals)}="…"'`,
+      message: 'lists several values for one run',
+      remedy: `use policyloop sweep for a run per value; put a text with a comma in quotes: '${text.slice(0, equals)}="…"'`,
     });
   }
 }

@@ -57,7 +57,7 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
   if (text.length > largestText)
     throw new UserError({
       file,
-      message: `has ${text.length} characters; a config has ${largestText} at most`,
+      message: `has ${text.length} characters; the maximum is ${largestText}`,
     });
   const keys = countedKeys();
   const document = parsed(text, file, {
@@ -69,7 +69,7 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
     uniqueKeys: keys.isSame,
   });
   if (keys.tooMany())
-    throw new UserError({ file, message: `has too many keys: a mapping has ${mostKeys} at most` });
+    throw new UserError({ file, message: `has too many keys; the maximum per mapping is ${mostKeys}` });
   const placeOf = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
@@ -79,7 +79,8 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
     ...syntaxProblem(error, text),
   }));
   if (problems.length > 0) throw new UserError(oneScreen(problems));
-  if (isTooDeep(document)) throw new UserError({ file, message: `nests more than ${deepest} deep` });
+  if (isTooDeep(document))
+    throw new UserError({ file, message: `is nested more than ${deepest} levels deep` });
   const aliases = brokenAliases(document).map(({ offset, message }) => ({ ...placeOf(offset), message }));
   if (aliases.length > 0) throw new UserError(aliases);
   return {
@@ -142,13 +143,13 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
     case 'RESOURCE_EXHAUSTION':
       return { message: 'not valid YAML: nested too deeply' };
     case 'MULTIPLE_DOCS':
-      return { message: 'not valid YAML: a second document begins here', remedy: 'keep one config a file' };
+      return { message: 'not valid YAML: a second document starts here', remedy: 'use one config per file' };
     case 'TAB_AS_INDENT':
-      return { message: 'not valid YAML: tabs may not indent', remedy: 'indent with spaces' };
+      return { message: 'not valid YAML: indented with tabs', remedy: 'indent with spaces' };
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
-        message: 'not valid YAML: a key and its value begin inside a value',
-        remedy: 'indent all keys of one section alike; put a value that holds `: ` in quotes',
+        message: 'not valid YAML: a key and its value start inside a value',
+        remedy: 'indent all keys of a section equally; put a value that contains `: ` in quotes',
       };
     default:
       return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
@@ -187,8 +188,8 @@ function brokenAliases(document: Document.Parsed): readonly { offset: number; me
       const name = printable(`*${alias.source}`);
       const node = count++ < mostAliases ? alias.resolve(document) : undefined;
       if (count > mostAliases) add(alias, `more than ${mostAliases} aliases`);
-      else if (node === undefined) add(alias, `${name} refers to no anchor before it`);
-      else if (ancestors.includes(node)) add(alias, `${name} refers to what contains it`);
+      else if (node === undefined) add(alias, `${name} refers to an undefined anchor`);
+      else if (ancestors.includes(node)) add(alias, `${name} refers to its own container`);
       return broken.length < 6 ? undefined : visit.BREAK;
     },
   });
@@ -201,7 +202,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
     // Nested aliases grow exponentially.
-    const message = 'not valid YAML: its aliases multiply too often';
+    const message = 'not valid YAML: its aliases expand to too much data';
     throw new UserError({ file, line: 1, column: 1, message });
   }
 }

@@ -92,7 +92,7 @@ export function integer(field: number, value: number): Buffer {
   return Buffer.from([...varint(field << 3), ...varint(value)]);
 }
 
-export function double(field: number, value: number): Buffer {
+function double(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleLE(value);
   return Buffer.concat([tag(field, 1), bytes]);

@@ -1,8 +1,6 @@
 /** Plays baselines on many tasks, with repeats, and tabulates their results. */
-import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
-import { UserError } from '../base/errors.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { fitted } from '../format/width.js';
 import { baselineArm, requireBaseline } from '../search/baselines.js';
@@ -17,7 +15,7 @@ import {
   baselinesResult,
   runReader,
 } from './baselines-result.js';
-import type { PlayArguments } from './plan.js';
+import { type ConfigHashes, hashOf, type PlayArguments, placeOf } from './plan.js';
 import { failureLines, isHandedOver, type Played, playPlan, tellProgress } from './play.js';
 import { studyOnSlurm } from './slurm.js';
 import { planStudy } from './study.js';
@@ -25,7 +23,6 @@ import { planStudy } from './study.js';
 interface BaselinesRequest extends Budget, PlayArguments {
   /** Config files, and key=value overrides for all of them. */
   readonly configs: readonly string[];
-  /** Separated by commas. */
   readonly controls: string;
   /** First root seed; defaults to that of the first config. */
   readonly seed?: number | undefined;
@@ -33,9 +30,7 @@ interface BaselinesRequest extends Budget, PlayArguments {
   /** Directory of the study; defaults to one below `runsDir` derived from the configs. */
   readonly out?: string | undefined;
   readonly runsDir: string;
-  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
-  /** Files to which the table is written. */
   readonly markdown?: string | undefined;
   readonly csv?: string | undefined;
 }
@@ -51,14 +46,16 @@ export async function playBaselines(request: BaselinesRequest, context: CommandC
   const { plan, notes } = planBaselines(request, context.cwd);
   const elsewhere = request.slurm === true ? studyOnSlurm(request.configs, context) : undefined;
   for (const note of notes) context.note(note);
-  const hashes = configHashes(plan);
-  const directory = resolve(context.cwd, request.out ?? join(request.runsDir, defaultName(hashes)));
-  const record = (written: unknown) => {
-    const configs = { ...compatible(written, hashes, directory), ...hashes };
-    return { version: 1, kind: 'controls', configs };
-  };
+  const place = placeOf(
+    {
+      ...{ kind: 'controls', key: 'configs', hashes: configHashes(plan), name: 'controls' },
+      changed: 'budget, config or first seed',
+    },
+    { cwd: context.cwd, out: request.out, runsDir: request.runsDir },
+  );
+  const { directory } = place;
   const read = runReader(directory);
-  const played = await playPlan(plan, { directory, record }, { ...request, elsewhere }, context, (failed) => {
+  const played = await playPlan(plan, place, { ...request, elsewhere }, context, (failed) => {
     const failures = failed.map(({ entry: { experiment, path: run }, message }) => ({
       experiment,
       run,
@@ -123,42 +120,15 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
   });
 }
 
-type ConfigHashes = Readonly<Record<string, string>>;
-
 /** A hash per experiment of everything that affects results, except the baseline and the number of repeats. */
 function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {
       const { model: _model, repeats: _repeats, seed: _seed, ...rest } = Object.values(configs)[0]!;
       const { workers: _workers, ...evaluation } = rest.evaluation;
-      const content = JSON.stringify([{ ...rest, evaluation }, seeds[0]]);
-      return [name, createHash('sha256').update(content).digest('hex')];
+      return [name, hashOf([{ ...rest, evaluation }, seeds[0]])];
     }),
   );
-}
-
-/** Default directory name. The same command finds it again, even with other baselines. */
-const defaultName = (hashes: ConfigHashes) =>
-  `controls-${createHash('sha256').update(JSON.stringify(hashes)).digest('hex').slice(0, 10)}`;
-
-/**
- * The configs for which a directory was created; further configs, baselines and repeats may be added.
- * @throws UserError if one of them has changed since
- */
-function compatible(written: unknown, hashes: ConfigHashes, directory: string): ConfigHashes {
-  if (written === undefined) return {};
-  const { kind, configs = {} } = (written ?? {}) as { kind?: unknown; configs?: ConfigHashes };
-  const changed = Object.entries(hashes).find(([name, hash]) => (configs[name] ?? hash) !== hash);
-  if (kind === 'controls' && changed === undefined) return configs;
-  throw new UserError({
-    field: '--out',
-    message:
-      changed === undefined
-        ? 'holds something else than baselines'
-        : `holds runs of ${changed[0]} with another budget, config or first seed`,
-    value: directory,
-    remedy: 'name another directory, or none',
-  });
 }
 
 /** The last line of `--json`. */

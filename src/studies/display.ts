@@ -15,11 +15,8 @@ export interface PlanDisplay<Entry extends PlanEntry> {
   /** A run starts or resumes. */
   begin(entry: Entry): void;
   event(entry: Entry, event: RunEvent): void;
-  /** A run has ended or was already complete. */
   end(entry: Entry, end: RunEnd): void;
-  /** Shows a line in every mode. */
   note(text: string): void;
-  /** Restores the terminal. */
   close(): void;
 }
 
@@ -44,7 +41,6 @@ export interface BulkRunLine {
 
 interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'quiet'> {
   readonly plan: Plan<Entry>;
-  /** Number of concurrent runs, which may change. */
   readonly jobs: () => number;
   readonly directory: string;
   /** Number of runs that were already complete and are not shown. */

@@ -19,7 +19,6 @@ import { evaluatedEach } from '../search/settings.js';
 export interface DryRunHistory {
   /** Plays this many random policies, of which the first are those of the warm-up. */
   readonly history?: number | undefined;
-  /** Uses the history of this run. */
   readonly historyFrom?: string | undefined;
 }
 
@@ -38,7 +37,6 @@ export interface FirstPrompt {
 
 /** The output if the prompt can't be rendered without importing modules. */
 export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
-  /** The reason. */
   readonly notShown: string;
 }
 

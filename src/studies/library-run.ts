@@ -46,13 +46,11 @@ export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
 
 /** The result of a run, with its directory. */
 export interface RunOutcome extends RunResult {
-  /** Absolute path. */
   readonly directory: string;
 }
 
 type Outside = Pick<CommandContext, 'cwd' | 'env' | 'note' | 'now' | 'milliseconds'>;
 
-/** See the package's `run`. */
 export async function runLibrary(
   given: RunConfig | string,
   options: RunOptions,
@@ -139,7 +137,7 @@ function configOf(given: RunConfig | string, { environment, model }: OwnParts, c
 }
 
 /** Name of a new run's directory: `<config's name>-<date>-<time>`, in UTC. */
-export function runName(config: Config, file: string, now: Date): string {
+export function runName(config: Pick<Config, 'name'>, file: string, now: Date): string {
   const stem = config.name ?? plainName(basename(file, extname(file)), 'run');
   const [date, time] = now.toISOString().split('T') as [string, string];
   return `${stem}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}`;

@@ -1,10 +1,11 @@
 /** A set of runs that belong together: repeats, baselines, an evaluation, a sweep, a collection. */
-
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { requireCount } from '../base/context.js';
-import { UserError } from '../base/errors.js';
+import { changingProblems, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
+import { assemble, closeEnvironment } from '../experiment/assemble.js';
 import { planKinds } from '../runs/finder.js';
 import { readManifest, runFiles } from '../runs/reader.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
@@ -43,7 +44,6 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
 
 /** Options that control how runs are played and shown. */
 export interface PlayArguments {
-  /** Number of concurrent runs (default: 1). */
   readonly jobs?: number | undefined;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -149,11 +149,71 @@ export async function openPart(kind: Plan['kind'], { directory, record }: PlanPl
 }
 
 /** Whether the run at `path` is complete; false if its manifest can't be read. */
-export function isComplete(path: string): boolean {
-  try {
-    return existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed';
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
+export const isComplete = (path: string): boolean =>
+  unlessRefused(
+    () => existsSync(join(path, runFiles.manifest)) && readManifest(path).status === 'completed',
+  ) ?? false;
+
+export const hashOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+/** Hashes of everything that affects the results of each setting or config of a study. */
+export type ConfigHashes = Readonly<Record<string, string>>;
+
+/**
+ * Where a study is played; the same command finds the place again. More settings can be added to an existing one.
+ * @param key of the hashes in the study's record
+ * @param name of the directory, to which a hash is appended
+ * @param changed what else a setting has now, for the error
+ */
+export function placeOf(
+  {
+    changed,
+    hashes,
+    key,
+    kind,
+    name,
+  }: {
+    readonly kind: 'controls' | 'sweep' | 'models';
+    readonly key: 'configs' | 'settings';
+    readonly hashes: ConfigHashes;
+    readonly name: string;
+    readonly changed: string;
+  },
+  {
+    cwd,
+    out,
+    runsDir,
+  }: { readonly cwd: string; readonly out?: string | undefined; readonly runsDir: string },
+): PlanPlace {
+  const directory = resolve(cwd, out ?? join(runsDir, `${name}-${hashOf(hashes).slice(0, 10)}`));
+  const compatible = (written: unknown): ConfigHashes => {
+    if (written === undefined) return {};
+    const there = (written ?? {}) as { readonly kind?: unknown } & Partial<Record<typeof key, ConfigHashes>>;
+    const before = there[key] ?? {};
+    const other = Object.entries(hashes).find(([one, hash]) => (before[one] ?? hash) !== hash);
+    if (there.kind === kind && other === undefined) return before;
+    throw new UserError({
+      field: '--out',
+      message:
+        other === undefined
+          ? `holds something else than ${planKinds[kind].name}`
+          : `holds runs of ${other[0]} with another ${changed}`,
+      value: directory,
+      remedy: 'name another directory, or none',
+    });
+  };
+  const record = (written: unknown) => ({ version: 1, kind, [key]: { ...compatible(written), ...hashes } });
+  return { directory, record };
 }
+
+/** Assembles a config once before anything is played, so that errors surface early. @param what names it in errors */
+export const checkConfig = (
+  config: Config,
+  env: Readonly<Record<string, string | undefined>>,
+  what: string,
+): Promise<void> =>
+  changingProblems(
+    async () => closeEnvironment(await assemble(config, env)),
+    (problem) => ({ ...problem, message: `${problem.message} (${what})` }),
+  );

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { withWorkers } from '../base/command.js';
 import { type CommandContext, shownPath } from '../base/context.js';
-import { formatProblem, UserError } from '../base/errors.js';
+import { formatProblem, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { type LoadedConfig, loadConfig, loadSlurm, resolvedYaml } from '../config/load.js';
 import type { SlurmConfig } from '../config/many-runs.js';
@@ -33,7 +33,6 @@ import { askedBefore, onSlurm } from './slurm.js';
 
 interface ConfigArguments extends PlayArguments {
   readonly overrides: readonly string[];
-  /** If true, Slurm plays the repeats. */
   readonly slurm?: boolean | undefined;
   readonly runsDir: string;
   readonly workers?: number | undefined;
@@ -83,7 +82,6 @@ export async function playConfig(
     await closeEnvironment(assembly);
     throw error;
   }
-  // Each repeat opens its own environment and model.
   if (config.repeats > 1) await closeEnvironment(assembly);
 
   const place = () =>
@@ -191,14 +189,7 @@ async function goOnWith(
   return goOn(path, json, context);
 }
 
-function isReadable(run: string): boolean {
-  try {
-    return readManifest(run).version === 1;
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== undefined;
 
 /** @throws UserError if the existing repeats belong to a different experiment */
 async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {

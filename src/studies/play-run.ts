@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { messageOf, UserError } from '../base/errors.js';
+import { messageOf, UserError, unlessRefused } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
@@ -218,13 +218,8 @@ function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
 }
 
 /** False for a run whose files were torn by a system crash. */
-function isReadable(path: string): boolean {
-  try {
+const isReadable = (path: string) =>
+  unlessRefused(() => {
     loadConfig({ file: join(path, runFiles.config) });
-    openLogs(path);
-    return true;
-  } catch (error) {
-    if (error instanceof UserError) return false;
-    throw error;
-  }
-}
+    return openLogs(path);
+  }) !== undefined;

@@ -11,7 +11,7 @@ import type { LimitName } from '../runs/calls.js';
 import type { RunEvent } from '../runs/events.js';
 import { jobsAsked, type PlanDirectory, planAt } from '../runs/finder.js';
 import { runFiles } from '../runs/reader.js';
-import { Requests } from '../runs/requests.js';
+import { Requests, watchRequests } from '../runs/requests.js';
 import { removeForeignLock } from '../storage/lock.js';
 import { createPlanDisplay, type PlanDisplay } from './display.js';
 import { type Part, type PlanEnd, writePartEnd } from './part.js';
@@ -388,16 +388,13 @@ interface Steerable {
   readonly setJobs: (jobs: number) => number;
 }
 
-/** Polling interval for requests. */
-const lookMs = 250;
-
-export class PlanControl {
+class PlanControl {
   readonly #changes: string;
   readonly #requests: Requests;
   readonly #finish = new AbortController();
   readonly #abort = new AbortController();
   readonly #plan: Steerable;
-  readonly #timer: NodeJS.Timeout;
+  readonly #endWatch: () => void;
   /** Stop requests from other processes. */
   readonly stop: CommandContext['stop'] = { finish: this.#finish.signal, abort: this.#abort.signal };
 
@@ -408,17 +405,11 @@ export class PlanControl {
     // Drops requests to an earlier process that ended before executing them.
     this.#requests.clear();
     this.#plan = plan;
-    this.#timer = setInterval(() => {
-      try {
-        this.#look();
-      } catch {
-        // The runs report problems with the directory themselves.
-      }
-    }, lookMs).unref();
+    this.#endWatch = watchRequests(() => this.#look());
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#endWatch();
     this.#requests.clear();
   }
 

@@ -44,7 +44,6 @@ export function createGroup(path: string, config: Config, notes: readonly string
   createGroupDirectory(path, resolvedYaml(config), { version: 1, seeds, runs, ...kept });
 }
 
-/** The plan of the repeats at `path`, with their current config. */
 function planOf(path: string, config: Config): Plan {
   const { seeds, runs, notes } = readGroup(path);
   return {

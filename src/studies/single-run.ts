@@ -93,7 +93,6 @@ function printResult(
   return result;
 }
 
-/** A run that is ready to be played. */
 export interface ReadyRun {
   readonly assembly: Assembly;
   readonly directory: RunDirectory;
@@ -103,7 +102,6 @@ interface Opening {
   readonly durability?: Durability | undefined;
   /** Objects passed in that replace what the config names. */
   readonly own?: OwnParts;
-  /** Notes from importing the config, for the log of a new run. */
   readonly notes?: readonly string[] | undefined;
 }
 
@@ -132,7 +130,6 @@ async function openModel(assembly: Assembly, { note, stop }: Outside): Promise<v
   }
 }
 
-/** Creates the directory of a new run. */
 export function startRun(
   assembly: Assembly,
   path: string,

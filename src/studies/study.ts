@@ -9,7 +9,6 @@ import { isBaseline } from '../search/baselines.js';
 import { plainName } from '../storage/files.js';
 import type { Plan, PlanEntry } from './plan.js';
 
-/** A model or baseline that plays all experiments. */
 export interface StudyArm {
   readonly name: string;
   readonly provider: ModelConfig['provider'];

@@ -35,7 +35,7 @@ export const admittedMarkup = (markup: string, token: string): string =>
 const forwarding = (target: string) =>
   render(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>policyloop</title><meta http-equiv="refresh" content="0;url=${target}"></head>
-<body><p><a href="${target}">To the view</a></p></body></html>
+<body><p><a href="${target}">Open the view</a></p></body></html>
 `);
 
 /**
@@ -49,7 +49,7 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
   throw new HttpError(
     401,
     'permission_error',
-    'this view answers browsers that open the address which policyloop view printed: it ends with a token',
+    'open the address that policyloop view printed; it ends with a token',
     { headers: { 'www-authenticate': 'Bearer realm="policyloop view"' } },
   );
 }

@@ -125,7 +125,7 @@ export const shell = (): string =>
 <script defer src="/assets/report.js"></script>
 </head>
 <body>
-<noscript><p class="empty">The view needs JavaScript. The pages that runs write of themselves (report.html) do not.</p></noscript>
+<noscript><p class="empty">The view needs JavaScript. The report.html of a run does not.</p></noscript>
 </body>
 </html>
 `);

@@ -79,7 +79,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   if (entry === undefined && asked.length === 0)
     throw new UserError({
       ...{ field: 'iteration', value: wanted },
-      message: `${name} has nothing there: neither a call nor an evaluation`,
+      message: `${name} has no call and no evaluation there`,
     });
   const configYaml = readOwnText(join(path, runFiles.config));
   return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
@@ -132,7 +132,7 @@ function parameters(left: Side, right: Side): Html {
   const names = left.family.parameters.names;
   const all = Array.from({ length: Math.max(a.length, b.length) }, (_, i) => i);
   const changed = all.filter((i) => a[i] !== b[i]);
-  if (all.length === 0) return html`<p class="empty">Neither has parameters.</p>`;
+  if (all.length === 0) return html`<p class="empty">Neither policy has parameters.</p>`;
   const shown = (value: number | undefined) => (value === undefined ? undefined : formatParameter(value));
   const table = htmlTable(
     changed.slice(0, mostParameters),
@@ -168,12 +168,12 @@ const patience = 1000;
 const longest = 500_000;
 
 function textDifference(left: string | undefined, right: string | undefined): Content {
-  if (left === undefined && right === undefined) return html`<p class="empty">Neither has one.</p>`;
-  if (left === right) return html`<p class="empty">They are equal.</p>${folded(left ?? '')}`;
+  if (left === undefined && right === undefined) return html`<p class="empty">Neither side has one.</p>`;
+  if (left === right) return html`<p class="empty">No differences.</p>${folded(left ?? '')}`;
   const [a, b] = [ended(left), ended(right)];
   const parts = diffLines(a, b, { timeout: patience });
   if (parts === undefined)
-    return html`<p class="note">They differ too much to be compared line by line.</p>
+    return html`<p class="note">Too different for a line-by-line comparison.</p>
 <h5>Left</h5>${preformatted(a)}<h5>Right</h5>${preformatted(b)}`;
   return html`<pre class="diff" tabindex="0">
 ${parts.flatMap((part, i) => {
@@ -216,7 +216,7 @@ function changedLines(left: string, right: string): readonly Html[] {
 const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
 
 const folded = (text: string) =>
-  html`<details><summary>The text</summary>${preformatted(text.slice(0, longest))}</details>`;
+  html`<details><summary>Full text</summary>${preformatted(text.slice(0, longest))}</details>`;
 
 function equalLines(value: string, isAfter: boolean, isBefore: boolean): Content {
   const lines = linesIn(value);
@@ -226,7 +226,7 @@ function equalLines(value: string, isAfter: boolean, isBefore: boolean): Content
   if (left <= 1) return value;
   return [
     lines.slice(0, first).join(''),
-    html`<span class="gap">… ${formatCount(left)} equal lines …
+    html`<span class="gap">… ${formatCount(left)} unchanged lines …
 </span>`,
     lines.slice(lines.length - last).join(''),
   ];

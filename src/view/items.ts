@@ -204,7 +204,8 @@ function holderItem({ name, names, path, within }: Sight): Item {
 
 function planKind(path: string): ItemKind {
   const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as { readonly kind?: unknown } | null);
-  const kind = typeof plan === 'object' ? plan?.kind : undefined;
+  // Evaluations of earlier versions name no kind.
+  const kind = typeof plan === 'object' ? (plan?.kind ?? 'evaluation') : undefined;
   return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }
 

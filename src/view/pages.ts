@@ -54,8 +54,8 @@ function saved({ name }: Item, path: string): Section | undefined {
   if (savedPage(path) === undefined) return undefined;
   return {
     id: 'saved',
-    title: 'Its own page',
-    content: html`<p class="note">As it was written to the directory; scripts are off. <a href="${savedAddress(name)}">Alone in the window</a></p>
+    title: 'Results',
+    content: html`<p class="note">Saved in the directory; scripts are disabled. <a href="${savedAddress(name)}" target="_blank">Open in a new tab</a></p>
 <iframe class="saved" title="The page of ${name}" src="${savedAddress(name)}"></iframe>`,
   };
 }
@@ -68,7 +68,7 @@ function trainingPageOf(item: Item, path: string, trainingPage: TrainingPage): P
     fault = '';
   } catch (error) {
     // Its lines may be of any kind; show the facts without the charts.
-    fault = `Its course can't be drawn: ${messageOf(error)}`;
+    fault = `Can't draw its curves: ${messageOf(error)}`;
   }
   return plainTrainingPage(item, path, fault);
 }
@@ -82,12 +82,12 @@ function plainTrainingPage(item: Item, path: string, fault: string): Page {
       id: 'result',
       title: 'Result',
       content: html`<dl class="headline main">
-${best === null ? tile('Best evaluation', '–', 'nothing was evaluated yet') : tile(best.kind === 'loss' ? 'Lowest validation loss' : 'Best held-out mean return', formatNumber(best.value, 4), html`after ${unit} ${formatCount(best.step)}${first !== null && first.step !== best.step && html`; <b>${formatNumber(first.value, 4)}</b> after ${unit} ${formatCount(first.step)}`}`, 'confirmed')}
+${best === null ? tile('Best evaluation', '–', 'not evaluated yet') : tile(best.kind === 'loss' ? 'Lowest validation loss' : 'Best held-out mean return', formatNumber(best.value, 4), html`after ${unit} ${formatCount(best.step)}${first !== null && first.step !== best.step && html`; <b>${formatNumber(first.value, 4)}</b> after ${unit} ${formatCount(first.step)}`}`, 'confirmed')}
 </dl>
 <dl class="headline">
 ${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
 ${tokens !== null && tile('Tokens', formatCompact(tokens), 'in the steps')}
-${episodes !== null && tile('Episodes', formatCompact(episodes), 'that it learnt from')}
+${episodes !== null && tile('Episodes', formatCompact(episodes), 'used for training')}
 ${tile('Time', formatDuration(1000 * seconds), `${objective ?? 'training'}`)}
 </dl>`,
     },

@@ -43,7 +43,7 @@ const longestBody = 16 * 2 ** 10;
 const answerShape = z.strictObject({
   of: z.string(),
   question: z.string(),
-  rating: z.literal([1, 2, 3, 4, 5], 'a rating is a whole number from 1 to 5').optional(),
+  rating: z.literal([1, 2, 3, 4, 5], 'a rating is an integer from 1 to 5').optional(),
   remark: z.string().max(longestRemark, `a remark has ${longestRemark} characters at most`).optional(),
 });
 
@@ -61,7 +61,7 @@ export async function answerFromPage(
 ): Promise<{ readonly text: string }> {
   // Browsers name the page; the token was checked before.
   if (request.headers.origin === undefined)
-    throw new HttpError(403, 'permission_error', 'only pages of this server answer for a person');
+    throw new HttpError(403, 'permission_error', 'only pages of this server can answer questions');
   const { data, error } = answerShape.safeParse(await readJsonBody(request, longestBody));
   if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
   const { of, question, rating, remark } = data;
@@ -71,10 +71,10 @@ export async function answerFromPage(
   if (!isOpen()) throw notOpen();
   askOf(path, { action: 'answer', question, ...said });
   for (let waited = 0; waited < patienceMs; waited += lookMs) {
-    if (!isOpen()) return { text: 'the run has taken it' };
+    if (!isOpen()) return { text: 'answer received' };
     await delay(lookMs);
   }
-  return { text: 'the run has not taken it yet' };
+  return { text: 'answer sent; the run has not read it yet' };
 }
 
 /** As the run reads it: on one line, without marks that affect the surrounding words. */
@@ -85,7 +85,7 @@ function cleaned(said: Said): Said {
 }
 
 const notOpen = () =>
-  new HttpError(409, 'invalid_request_error', 'this question is not open: it was answered, or the run ended');
+  new HttpError(409, 'invalid_request_error', 'this question is closed: it was answered, or the run ended');
 
 /** Milliseconds between attempts to mark a directory that may be created later. */
 const markEvery = 2000;
@@ -153,18 +153,22 @@ export async function steerFromPage(
     throw new HttpError(
       403,
       'permission_error',
-      'only pages of this server steer runs: policyloop pause, stop, set',
+      'only pages of this server can control runs; use policyloop pause, stop or set instead',
     );
   const { data, error } = requestShape.safeParse(await readJsonBody(request));
   if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
   const { of, ...asked } = data;
   const { item, path } = placeOf(of);
-  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} is played run by run`, 'of');
+  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} is not a single run`, 'of');
   if (
     asked.action === 'set' &&
     item.kind === 'run' &&
     readChanges(path, asked.overrides).changes.length === 0
   )
-    throw new UserError({ field: 'overrides', value: asked.overrides.join(' '), message: 'is so already' });
+    throw new UserError({
+      field: 'overrides',
+      value: asked.overrides.join(' '),
+      message: 'already has this value',
+    });
   return { text: steeredText(await steer(path, asked, patience), path).replace(/^\.\s+/, '') };
 }

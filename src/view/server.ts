@@ -108,7 +108,7 @@ async function answer(
   if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
-  throw notFound(`there is nothing at ${path}`);
+  throw notFound(`nothing exists at ${path}`);
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|diff|search)$/s.test(path);
@@ -125,10 +125,9 @@ async function answerApi(
       return sendJson(response, { place });
     case 'events': {
       const names = query.getAll('of');
-      if (names.length > mostWatched)
-        throw badRequest(`at most ${mostWatched} runs are watched at once`, 'of');
+      if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
       if (site.live.watchers >= mostWatchers)
-        throw new HttpError(503, 'server_error', `${mostWatchers} pages are open already`);
+        throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
       return site.live.watch(response, names, query.has('all'));
     }
     case 'page': {
@@ -175,8 +174,7 @@ async function answerApi(
       );
     case 'search': {
       const text = query.get('q') ?? '';
-      if (text.trim() === '' || text.length > 200)
-        throw badRequest('give a text of up to 200 characters', 'q');
+      if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');
       const names = query.getAll('of');
       const places =
         names.length > 0
@@ -189,7 +187,7 @@ async function answerApi(
       return sendJson(response, await search(text, places, { clock, until: clock() + searchTime }));
     }
     default:
-      throw notFound(`there is nothing at /api/${path}`);
+      throw notFound(`nothing exists at /api/${path}`);
   }
 }
 
@@ -197,21 +195,21 @@ function decoded(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    throw badRequest('the address is no text');
+    throw badRequest('invalid address');
   }
 }
 
 /** A name is never a path: only items of the directory have one. */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
-  if (place === undefined) throw notFound(`there is no run or training ${name}`);
+  if (place === undefined) throw notFound(`run or training ${name} does not exist`);
   if (place.item.fault !== undefined) throw new HttpError(422, 'invalid_request_error', place.item.fault);
   return place;
 }
 
 function placeIn(site: Site, query: URLSearchParams, key = 'of'): Place {
   const name = query.get(key);
-  if (name === null) throw badRequest('name a run or a training', key);
+  if (name === null) throw badRequest('must name a run or a training', key);
   return placeOf(site, name);
 }
 
@@ -220,7 +218,7 @@ function wantedOf(site: Site, query: URLSearchParams, key: string): Wanted {
   const iteration = wholeNumber(query, `${key}Iteration`, 0);
   const candidate = wholeNumber(query, `${key}Candidate`, 1);
   const place = placeIn(site, query, key);
-  if (place.item.kind !== 'run') throw badRequest(`${place.item.name} is no run`, key);
+  if (place.item.kind !== 'run') throw badRequest(`${place.item.name} is not a run`, key);
   return {
     place,
     ...(iteration !== undefined && { iteration }),
@@ -233,7 +231,7 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
   if (given === null || given === '') return undefined;
   const value = Number(given);
   if (Number.isSafeInteger(value) && value >= least) return value;
-  throw badRequest(`give a whole number of at least ${least}`, key);
+  throw badRequest(`must be an integer of at least ${least}`, key);
 }
 
 function send(response: ServerResponse, type: string, body: string | Buffer): void {
@@ -249,7 +247,7 @@ function sendPage(response: ServerResponse, token: string, { footer, header, sec
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {
   const file = savedPage(path);
-  if (file === undefined) throw notFound(`${item.name} has no page of its own`);
+  if (file === undefined) throw notFound(`${item.name} has no saved page`);
   response.setHeader('content-security-policy', savedPolicy);
   // This header isn't allowed in a sandbox.
   response.removeHeader('cross-origin-opener-policy');

@@ -44,7 +44,7 @@ function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): re
   const figures = [...names].map(([entry, title]): Html => {
     return html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${title.toLowerCase()} policy, ${placeName(entry, config)}">
-<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: its mean over the evaluation is ${told(entry.score)}.</figcaption>
+<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: mean return of the evaluation: ${told(entry.score)}.</figcaption>
 </figure>`;
   });
   return [
@@ -52,7 +52,7 @@ function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): re
       id: 'episodes',
       title: 'Episodes',
       content: html`<div class="animations">${figures}</div>
-<p class="note">Each plays the first episode of its evaluation.</p>`,
+<p class="note">Each animation shows the first episode of its evaluation.</p>`,
     },
   ];
 }
@@ -110,7 +110,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const policies = shown.map(
     (entry) => html`<h3>${placeName(entry, config)}: ${told(entry.score)}</h3>
 ${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
-<details><summary>As a parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
+<details><summary>Parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
   );
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(own, before, calls.length) },
@@ -138,9 +138,9 @@ function headline(own: readonly BufferEntry[], before: number, calls: number): H
   const told = apart([best, before]);
   return html`<dl class="headline">
 ${tile('Best mean return', Number.isFinite(best) ? told(best) : '–', plural(own.length, 'evaluation'))}
-${Number.isFinite(before) && tile('Best before it', told(before), best > before ? 'it is a new best' : 'it is no new best')}
-${tile('Episodes', formatNumber(episodes), 'played in it')}
-${tile('Calls', formatNumber(calls), 'of the model')}
+${Number.isFinite(before) && tile('Previous best', told(before), best > before ? 'improved' : 'not improved')}
+${tile('Episodes', formatNumber(episodes), 'played')}
+${tile('Calls', formatNumber(calls), 'model calls')}
 </dl>`;
 }
 
@@ -155,7 +155,7 @@ function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame[
       .join(', ')})</span></figcaption>
 </figure>`,
   )}</div>
-<p class="note">Each plays the first episode of its evaluation.</p>`;
+<p class="note">Each animation shows the first episode of its evaluation.</p>`;
 }
 
 const width = 480; // pixels
@@ -177,17 +177,17 @@ export async function episodeSvg(
   const { config, family, manifest } = await readShownFrame(path);
   if (!isDrawnFromConfig(config))
     throw new UserError({
-      message: 'this run names a module, which the view does not import: policyloop render draws it',
+      message: 'this run uses a module, which the view does not load; use policyloop render',
     });
   const { entries } = readIteration(path, iteration);
   const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);
   if (entry === undefined)
-    throw new UserError({ field: 'iteration', value: iteration, message: 'there is no such policy' });
+    throw new UserError({ field: 'iteration', value: iteration, message: 'this policy does not exist' });
   if (episode > entry.returns.length)
     throw new UserError({
       field: 'episode',
       value: episode,
-      message: `it was evaluated on ${plural(entry.returns.length, 'episode')}`,
+      message: `the policy was evaluated on ${plural(entry.returns.length, 'episode')}`,
     });
   const environment = await openDrawable(config);
   try {

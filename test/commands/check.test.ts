@@ -358,7 +358,7 @@ describe('the model', () => {
         level: 'ok',
         field: 'model',
         message: expect.stringMatching(
-          /^openai\/tiny answers \(.+, [\d,]{3,} tokens in, \d+ out, format \w+\); a run would have used the reply: 10 parameters in range$/,
+          /^openai\/tiny answers \(.+, [\d,]{3,} tokens in, \d+ out, format \w+\); a run would accept the reply: 10 parameters in range$/,
         ),
       });
       const prompt = JSON.stringify(server.requests[0]);

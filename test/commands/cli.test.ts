@@ -151,7 +151,7 @@ describe('policyloop', () => {
       }
     });
     expect(run.code).toBe(130);
-    expect(run.stderr).toContain('finishing the iteration');
+    expect(run.stderr).toContain('finishing the');
     expect(run.stdout).toContain('interrupted after');
     const lines = readFileSync(join(cwd, 'r/evaluations.jsonl'), 'utf8').trimEnd().split('\n').length;
     const resumed = await cli(cwd, ['resume', 'r', `iterations=${lines}`, '--json']);

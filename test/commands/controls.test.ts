@@ -158,7 +158,7 @@ it('writes the table for documents and for programs', async () => {
   const { printed } = await play({ out: 'files', configs: [lake], ...files });
   const markdown = readFileSync(at('table.md'), 'utf8').split('\n');
   expect(markdown[0]).toMatch(
-    /^\| task \| environment \| parameters \| control \| runs \| mean \| 95 % interval/,
+    /^\| task \| environment \| parameters \| baseline \| runs \| mean \| 95 % interval/,
   );
   expect(markdown[4]).toMatch(
     /^\| `lake` \| `FrozenLake-v1` \| 16 \| CMA-ES \| 2 \| [\d.]+ \| .* … .* \| 7 \|$/,
@@ -194,7 +194,7 @@ it.each<readonly [string, Partial<ControlsArguments>, RegExp]>([
 it('writes neither into a directory of something else nor beside another process', async () => {
   writeFileSync(at('buffers', 'notes.txt'), '');
   await expect(play({ out: 'buffers' })).rejects.toThrow(
-    /--out: holds something else than a table of controls/,
+    /--out: holds something else than a table of baselines/,
   );
   await play({ out: 'locked', configs: [lake], repeats: 1, controls: 'random' });
   const release = lockRun(at('locked', 'controls.lock'));

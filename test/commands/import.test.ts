@@ -63,7 +63,7 @@ it('builds what it writes: what is built is told, what can not be built is refus
 it('overwrites nothing without --force', async () => {
   const { cwd, context, args } = workplace(propsLinear);
   writeFileSync(join(cwd, 'ours.yaml'), 'mine');
-  await expect(importCommand(args, context)).rejects.toThrow('there is a file of this name already');
+  await expect(importCommand(args, context)).rejects.toThrow('already exists');
   expect(readFileSync(join(cwd, 'ours.yaml'), 'utf8')).toBe('mine');
   await importCommand({ ...args, force: true }, context);
   expect(readFileSync(join(cwd, 'ours.yaml'), 'utf8')).toContain('environment:');
@@ -84,7 +84,7 @@ it('prints without -o, and JSON with --json', async () => {
 
 it('refuses what is a config of ours', async () => {
   const { context, args } = workplace('environment: CartPole-v1\nmodel: {provider: random}\n');
-  await expect(importCommand(args, context)).rejects.toThrow('is a config of policyloop already');
+  await expect(importCommand(args, context)).rejects.toThrow('is already a policyloop config');
 });
 
 it('run plays their config: the run keeps ours, and each repeat what was said of it', async () => {

@@ -136,9 +136,9 @@ describe('policyloop init', () => {
     );
   });
 
-  it('overwrites nothing, and refuses what is no name of a module', async () => {
+  it("overwrites nothing, and refuses what isn't a module name", async () => {
     await init(cwd, 'environment', 'twice.js');
     await expect(init(cwd, 'environment', 'twice.js')).rejects.toThrow('already exists');
-    await expect(init(cwd, 'environment', 'my-env.py')).rejects.toThrow('is no name of a module');
+    await expect(init(cwd, 'environment', 'my-env.py')).rejects.toThrow("isn't a module name");
   });
 });

@@ -44,7 +44,7 @@ describe('policyloop render', () => {
     const { code, printed } = await render();
     expect(code).toBe(0);
     expect(printed[0]).toMatch(
-      /^CartPole-v1, the policy of .*, episode 1, seed \d+: return [\d.]+ in \d+ steps, as recorded\n/,
+      /^CartPole-v1, policy of .*, episode 1, seed \d+: return [\d.]+ in \d+ steps, as recorded\n/,
     );
     expect(printed[0]).toContain('buffers/cartpole/animations/best-episode-1.gif');
     const gif = readGif(readFileSync(join(run, 'animations/best-episode-1.gif')));
@@ -105,7 +105,7 @@ describe('policyloop render', () => {
 
   it.each([
     [{ iteration: '99' }, /--iteration: this iteration has no evaluated policy[\s\S]*0 \(warm-up\) to 3/],
-    [{ iteration: 'latest' }, /--iteration: give best, worst, first or the number/],
+    [{ iteration: 'latest' }, /--iteration: give best, worst, first or an iteration/],
     [
       { iteration: '2', candidate: 3 },
       /--candidate: iteration 2 has no evaluated candidate[\s\S]*one of: 1, 2/,
@@ -114,11 +114,11 @@ describe('policyloop render', () => {
     [{ episode: 4 }, /--episode: cartpole evaluates a policy on 3 episodes/],
     [{ episode: 0 }, /--episode: give a whole number of at least 1/],
     [{ seed: -1 }, /--seed/],
-    [{ format: 'png' }, /--format: there is no such format[\s\S]*one of: gif, svg/],
-    [{ out: 'picture.png' }, /--out: this file name has no ending of a known format/],
-    [{ out: 'picture' }, /--out: this file name has no ending/],
+    [{ format: 'png' }, /--format: unknown format[\s\S]*one of: gif, svg/],
+    [{ out: 'picture.png' }, /--out: unknown file format/],
+    [{ out: 'picture' }, /--out: unknown file format/],
     [{ out: 'picture.gif', format: 'svg' }, /--out: this file name does not end in \.svg/],
-    [{ out: 'nowhere/picture.gif' }, /--out: there is no such directory/],
+    [{ out: 'nowhere/picture.gif' }, /--out: the directory does not exist/],
     [{ size: 10 }, /--size: give a whole number of at least 64/],
     [{ maxFrames: 1 }, /--max-frames/],
     [{ fps: 51 }, /--fps: give a whole number of at most 50/],

@@ -47,7 +47,7 @@ describe('policyloop serve --environments', () => {
     [{ option: ['steps'] }, /--option: is no name=value[\s\S]*is_slippery=false/],
     [{ option: ['steps=3'] }, /steps/],
     [{ environments: ['CartPole-v9'] }, /has no version v9/],
-    [{ host: '0.0.0.0' }, /only this machine itself is served/],
+    [{ host: '0.0.0.0' }, /servers only accept connections from this machine/],
   ])('refuses %j', async (changes, message) => {
     await expect(refusal(changes as Partial<ServeArguments>)).rejects.toMatchObject({
       name: 'UserError',

@@ -167,7 +167,7 @@ it('reads a section of a config, which one run is refused', async () => {
   const { context } = recordingContext(place);
   const args = { runsDir: 'buffers', dryRun: false, quiet: true, json: true };
   await expect(run({ ...args, config: at('section.yaml'), overrides: [] }, context)).rejects.toThrow(
-    /section\.yaml:7:1: sweep: this config is for many runs[\s\S]*policyloop sweep/,
+    /section\.yaml:7:1: sweep: this config describes many runs[\s\S]*policyloop sweep/,
   );
   await expect(run({ ...args, config: at('pole.yaml'), overrides: ['seed=1..3'] }, context)).rejects.toThrow(
     /seed: lists several values[\s\S]*policyloop sweep/,
@@ -302,7 +302,7 @@ it('tells of settings that are one experiment, and how whole numbers are drawn',
 });
 
 it.each([
-  ['model.sigma=uniform(0,1),5', /model\.sigma: uniform\(0,1\): stands alone/],
+  ['model.sigma=uniform(0,1),5', /model\.sigma: uniform\(0,1\): can't be combined/],
   ['environment=CartPole-v1,Acrobot-v1', /different environments/],
   ['model.sgma=1,2', /unknown key/],
   ['confirmation.candidates=0', /compared by their confirmed returns/],

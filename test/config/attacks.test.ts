@@ -24,13 +24,17 @@ function refusal(file: string, readFile?: (path: string) => string): string {
 
 describe('configs that are built to take long', () => {
   it.each([
-    ['50,000 keys', base + many(50_000, (i) => `k${i}: 1`), /488949 characters; a config has 256000/],
-    ['20,000 short keys', base + many(20_000, (i) => `k${i}: 1`), /too many keys: a mapping has 600/],
+    ['50,000 keys', base + many(50_000, (i) => `k${i}: 1`), /488949 characters; the maximum is 256000/],
+    [
+      '20,000 short keys',
+      base + many(20_000, (i) => `k${i}: 1`),
+      /too many keys; the maximum per mapping is 600/,
+    ],
     ['keys in braces', `${base}memory: {${many(20_000, (i) => `k${i}: 1`, ', ')}}`, /too many keys/],
     ['500 keys', base + many(500, (i) => `k${i}: 1`), /k0: unknown key/],
     ['one key 20,000 times', base + 'a: 1\n'.repeat(20_000), /duplicate key: a/],
     ['deep lists', `${base}a: ${'['.repeat(50_000)}${']'.repeat(50_000)}`, /nested too deeply/],
-    ['lists 500 deep', `${base}a: ${'['.repeat(500)}${']'.repeat(500)}`, /nests more than 100 deep/],
+    ['lists 500 deep', `${base}a: ${'['.repeat(500)}${']'.repeat(500)}`, /nested more than 100 levels deep/],
     ['deep keys', `${base}${'? '.repeat(50_000)}`, /nested too deeply/],
     ['tags', `${base}x: ${'!!str '.repeat(20_000)}`, /not valid YAML/],
     [

@@ -35,16 +35,16 @@ describe('keys', () => {
       my.yaml:4:1: modle: unknown key
         remedy: did you mean \`model\`?
       my.yaml:5:1: steps: unknown key
-        remedy: elsewhere there is \`demonstrations.steps\`"
+        remedy: did you mean \`demonstrations.steps\`?"
     `);
   });
   it('unknown here, known elsewhere', () => {
     expect(screen(`${valid}episodes: 20\nbase_url: http://x`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: episodes: unknown key
         one of: name, environment, policy, model, seed, repeats, iterations, candidates, screening, pipeline, proposal, corrections, novelty, critic, feedback, adapt, target, limits, warmup, evaluation, confirmation, memory, prompts, demonstrations, record, render, sweep, slurm
-        remedy: elsewhere there is \`evaluation.episodes\` and \`confirmation.episodes\` and \`demonstrations.episodes\`
+        remedy: did you mean \`evaluation.episodes\` or \`confirmation.episodes\` or \`demonstrations.episodes\`?
       my.yaml:4:1: base_url: unknown key
-        remedy: elsewhere there is \`model.baseUrl\` (provider: openai) and \`critic.model.baseUrl\` (provider: openai) and \`feedback.model.baseUrl\` (provider: openai)"
+        remedy: did you mean \`model.baseUrl\` (provider: openai) or \`critic.model.baseUrl\` (provider: openai) or \`feedback.model.baseUrl\` (provider: openai)?"
     `);
   });
   it('of another provider', () => {
@@ -53,7 +53,7 @@ describe('keys', () => {
     ).toMatchInlineSnapshot(`
       "my.yaml:5:3: model.sigma: unknown key
         one of: provider, name, baseUrl, apiKeyEnv, maxTokens, reasoningEffort, extra, temperature, topP, format, concurrency, timeoutSeconds, maxRetries, requestsPerMinute, maxRetryAfterSeconds, price
-        remedy: elsewhere there is \`model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es) and \`critic.model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es)"
+        remedy: did you mean \`model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es) or \`critic.model.sigma\` (provider: hill-climb, cma-es or one-plus-one-es)?"
     `);
   });
   it('inside an item of a list', () => {
@@ -91,10 +91,10 @@ describe('keys', () => {
   it('missing', () => {
     expect(screen('seed: 1')).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment: missing
-        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, module of yours (\`./my-env.js\`), or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Who proposes parameters: a language model, a control, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (What proposes parameters: a language model, a baseline, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -225,7 +225,7 @@ describe('unions', () => {
         got: -1
       my.yaml:3:24: warmup.form: unknown key
         one of: policies, from, until
-        remedy: did you mean \`from\`? (elsewhere there is \`policy.form\` (kind: q-table) and \`proposal.form\`)"
+        remedy: did you mean \`from\`? (did you mean \`policy.form\` (kind: q-table) or \`proposal.form\`?)"
     `);
   });
   it('of words and a mapping', () => {
@@ -317,14 +317,14 @@ describe('settings that contradict each other', () => {
   });
   it('a cap without what it caps', () => {
     expect(screen(`${valid}limits: {cost: 5}`)).toMatchInlineSnapshot(`
-      "my.yaml:3:16: limits.cost: needs model.price, or no cost is known
+      "my.yaml:3:16: limits.cost: needs model.price
         got: 5
         remedy: add model.price: {input: …, output: …} (per million tokens), or use limits.tokens"
     `);
   });
   it("a target that can't be held", () => {
     expect(screen(`${valid}iterations: 5\ntarget: {return: 475, hold: 10}`)).toMatchInlineSnapshot(`
-      "my.yaml:4:29: target.hold: can never be reached: it asks for 10 iterations in a row, but iterations is 5
+      "my.yaml:4:29: target.hold: can't be reached: it needs 10 iterations in a row, but the run has 5
         got: 10
         remedy: lower target.hold or raise iterations"
     `);
@@ -352,9 +352,9 @@ describe('settings that contradict each other', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: ollama, name: m, contextTokens: 4096}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:2:51: model.contextTokens: leaves no room for a prompt: the context must hold it and a reply of up to 4096 tokens (model.maxTokens)
+      "my.yaml:2:51: model.contextTokens: leaves no room for a prompt: replies may take 4096 tokens (model.maxTokens)
         got: 4096
-        remedy: raise model.contextTokens, lower model.maxTokens, or leave contextTokens out so that it follows the prompt"
+        remedy: raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit it to the prompt"
     `);
   });
 });
@@ -363,25 +363,25 @@ describe('files', () => {
   it('empty', () => {
     expect(screen('')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty: a config needs at least environment and model
-        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('only comments', () => {
     expect(screen('# nothing yet\n')).toMatchInlineSnapshot(`
       "my.yaml:1:1: is empty: a config needs at least environment and model
-        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a list', () => {
     expect(screen('- environment\n- model')).toMatchInlineSnapshot(`
-      "my.yaml:1:1: is no config: it holds a list instead of keys and values
-        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+      "my.yaml:1:1: is not a config: it holds a list instead of keys and values
+        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a single value', () => {
     expect(screen('CartPole-v1')).toMatchInlineSnapshot(`
-      "my.yaml:1:1: is no config: it holds a single value instead of keys and values
-        remedy: for example two lines: \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
+      "my.yaml:1:1: is not a config: it holds a single value instead of keys and values
+        remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('an unclosed bracket', () => {
@@ -397,20 +397,20 @@ describe('files', () => {
   });
   it('a tab', () => {
     expect(screen('environment:\n\tid: CartPole-v1')).toMatchInlineSnapshot(`
-      "my.yaml:2:1: not valid YAML: tabs may not indent
+      "my.yaml:2:1: not valid YAML: indented with tabs
         remedy: indent with spaces"
     `);
   });
   it('a bad indent', () => {
     expect(screen('environment: CartPole-v1\n  model: x')).toMatchInlineSnapshot(`
-      "my.yaml:1:14: not valid YAML: a key and its value begin inside a value
-        remedy: indent all keys of one section alike; put a value that holds \`: \` in quotes"
+      "my.yaml:1:14: not valid YAML: a key and its value start inside a value
+        remedy: indent all keys of a section equally; put a value that contains \`: \` in quotes"
     `);
   });
   it('two documents', () => {
     expect(screen(`${valid}---\n${valid}`)).toMatchInlineSnapshot(`
-      "my.yaml:3:1: not valid YAML: a second document begins here
-        remedy: keep one config a file"
+      "my.yaml:3:1: not valid YAML: a second document starts here
+        remedy: use one config per file"
     `);
   });
   it('a tag', () => {
@@ -420,12 +420,12 @@ describe('files', () => {
   });
   it('an alias without its anchor', () => {
     expect(screen('environment: *task\nmodel: {provider: random}')).toMatchInlineSnapshot(
-      `"my.yaml:1:14: not valid YAML: *task refers to no anchor before it"`,
+      `"my.yaml:1:14: not valid YAML: *task refers to an undefined anchor"`,
     );
   });
   it('an alias inside its anchor', () => {
     expect(screen('environment: &task {options: {again: *task}}')).toMatchInlineSnapshot(
-      `"my.yaml:1:38: not valid YAML: *task refers to what contains it"`,
+      `"my.yaml:1:38: not valid YAML: *task refers to its own container"`,
     );
   });
   it('aliases that multiply', () => {
@@ -433,7 +433,7 @@ describe('files', () => {
       screen(
         `a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]`,
       ),
-    ).toMatchInlineSnapshot(`"my.yaml:1:1: not valid YAML: its aliases multiply too often"`);
+    ).toMatchInlineSnapshot(`"my.yaml:1:1: not valid YAML: its aliases expand to too much data"`);
   });
   it('nested beyond measure', () => {
     // How deep is too deep is up to the stack.
@@ -465,7 +465,7 @@ param_max: -3
 `),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Who proposes parameters: a language model, a control, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (What proposes parameters: a language model, a baseline, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
         got: false"
@@ -477,13 +477,13 @@ describe('overrides', () => {
   const file = `${valid}policy: {kind: q-table, discretize: [{low: 0, high: 1, bins: 2}]}`;
   it('without a value', () => {
     expect(screen(file, 'iterations')).toMatchInlineSnapshot(`
-      "override iterations: an override is written key=value
+      "override iterations: overrides have the form key=value
         remedy: for example iterations=50 or model.name=qwen3:8b"
     `);
   });
   it('without a key', () => {
     expect(screen(file, '=3')).toMatchInlineSnapshot(`
-      "override =3: an override is written key=value
+      "override =3: overrides have the form key=value
         remedy: for example iterations=50 or model.name=qwen3:8b"
     `);
   });
@@ -540,7 +540,7 @@ describe('overrides', () => {
   it('that take out what is needed', () => {
     expect(screen(file, 'environment=')).toMatchInlineSnapshot(`
       "override environment=: environment: missing
-        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, module of yours (\`./my-env.js\`), or \`{id, options}\`)
+        expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`"
     `);
   });
@@ -553,7 +553,7 @@ describe('overrides', () => {
   });
   it('that contradict the file', () => {
     expect(screen(file, 'limits.cost=5')).toMatchInlineSnapshot(`
-      "override limits.cost=5: limits.cost: needs model.price, or no cost is known
+      "override limits.cost=5: limits.cost: needs model.price
         got: 5
         remedy: add model.price: {input: …, output: …} (per million tokens), or use limits.tokens"
     `);
@@ -567,7 +567,7 @@ describe('overrides', () => {
   });
   it('several at once', () => {
     expect(screen(file, 'iterations', 'memory.bset=3', 'seed=1')).toMatchInlineSnapshot(`
-      "override iterations: an override is written key=value
+      "override iterations: overrides have the form key=value
         remedy: for example iterations=50 or model.name=qwen3:8b
       override memory.bset=3: memory.bset: unknown key
         one of: best, recent, order, tokens, digits, trajectories, rows, ofGroup, revisions

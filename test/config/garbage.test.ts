@@ -29,7 +29,7 @@ function expectConfigOrUserError(load: () => unknown): void {
     expect(error.problems.length).toBeGreaterThan(0);
     expect(error.problems.length).toBeLessThanOrEqual(7);
     expect(error.message.length).toBeLessThan(8_000);
-    // Baseline characters other than the line breaks between problems would garble a terminal.
+    // Control characters other than the line breaks between problems would garble a terminal.
     expect(error.message.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
   }
 }

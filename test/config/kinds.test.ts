@@ -107,7 +107,7 @@ describe('a config of another kind', () => {
   });
 });
 
-describe('a config of reinforcement learning is that of a policy of numbers', () => {
+describe('a reinforcement-learning config is that of a policy of numbers', () => {
   const [language, numbers] = [samples.rl, 'environment: CartPole-v1\nalgorithm: { kind: ppo }\n'];
 
   it.each([
@@ -131,7 +131,7 @@ describe('every kind is read alike', () => {
     );
     expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it holds a list');
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
-    expect(problem).toMatchObject({ message: expect.stringContaining('no such config') });
+    expect(problem).toMatchObject({ message: expect.stringContaining('no such file or bundled config') });
     expect(problem?.alternatives).toEqual(bundledConfigs(kind).filter((name) => !name.includes('/')));
   });
 
@@ -148,7 +148,7 @@ describe('every kind is read alike', () => {
     expect(said(`${count}="3"`)).toContain('remedy: remove the quotes');
     expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*give it a value, or remove the key/);
     expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
-    expect(said(count)).toContain('written key=value');
+    expect(said(count)).toContain('form key=value');
     expect(() => load(`${optional}=3`, `${optional}=`)).not.toThrow();
     expect(said(`${configKinds[kind].required[0]}=`)).toContain(`${configKinds[kind].required[0]}: missing`);
   });

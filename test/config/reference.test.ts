@@ -93,7 +93,7 @@ describe('configReference', () => {
   });
 
   it('gives type, default and meaning of a key', () => {
-    expect(reference).toContain('| `evaluation.episodes` | integer ≥ 1 | `20` | Episodes an evaluation');
+    expect(reference).toContain('| `evaluation.episodes` | integer ≥ 1 | `20` | Episodes');
     expect(reference).toContain('| `model.topP` | number > 0, ≤ 1 |');
     expect(reference).toContain('| `environment` | text, mapping | required |');
   });

@@ -41,7 +41,7 @@ describe('model.extra', () => {
   ])('refuses %s, and names %s', (field, remedy) => {
     expect(() => load({ [field]: 1 })).toThrow(
       new RegExp(
-        `model\\.extra\\.${field}: is a field .* itself[\\s\\S]*remedy: .*${remedy.replace('.', '\\.')}`,
+        `model\\.extra\\.${field}: is a request field .* itself[\\s\\S]*remedy: .*${remedy.replace('.', '\\.')}`,
       ),
     );
   });

@@ -196,7 +196,7 @@ describe('helpers of a module', () => {
   it.each([
     ['{{shuot environment.id}}', 'there is no helper shuot'],
     ['{{shout environment.idd 1}}', 'there is no variable idd'],
-    ['{{laboratory 3}}', 'laboratory is no function'],
+    ['{{laboratory 3}}', 'laboratory is not a function'],
     ['{{shout text=environment.id}}', 'shout takes no named arguments'],
   ])('%s is refused', async (user, message) => {
     template(user);

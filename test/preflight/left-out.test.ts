@@ -52,10 +52,10 @@ describe('check --offline imports no module and starts no program', () => {
       /no program is started offline/,
     ],
     ['environment', { environment: 'openenv:ws://127.0.0.1:1' }, /no program is started offline/],
-    ['policy', { policy: { kind: 'module', path: policy } }, /the policy and the prompts can't be known/],
-    ['model', { model }, /the model can't be known/],
-    ['prompts.helpers', { prompts: { helpers } }, /the prompts can't be known/],
-    ['evaluation.reward', { evaluation: { reward } }, /the reward function can't be known/],
+    ['policy', { policy: { kind: 'module', path: policy } }, /the policy and the prompts can't be checked/],
+    ['model', { model }, /the model can't be checked/],
+    ['prompts.helpers', { prompts: { helpers } }, /the prompts can't be checked/],
+    ['evaluation.reward', { evaluation: { reward } }, /the reward function can't be checked/],
   ])('%s: %j', async (field, changes, message) => {
     const { context } = recordingContext(cwd);
     const findings = await checkConfig({ file: configOf(changes), overrides: [] }, true, context);

@@ -11,7 +11,7 @@ test('a local model: its device, and why each other one can’t be used', async 
   const text = finding?.message ?? '';
   expect(text.startsWith(auto)).toBe(true);
   for (const device of usable) expect(text).toContain(device);
-  for (const { device, reason } of unusable) expect(text).toContain(`${device} can't be: ${reason}`);
+  for (const { device, reason } of unusable) expect(text).toContain(`${device} can't be used: ${reason}`);
   expect(await deviceFindings(localSchema.parse({ provider: 'local', device: 'cpu' }))).toMatchObject([
     { message: expect.stringMatching(/^cpu/) },
   ]);

@@ -61,7 +61,7 @@ describe('the learning curve', () => {
 
   it('shows the standard error where episodes only succeed or fail', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
-    expect(visibleText(curveOf(lake))).toContain('with the standard error of its mean');
+    expect(visibleText(curveOf(lake))).toContain('with the standard error of the mean');
     const returns = Array.from({ length: 20 }, (_, i) => i % 2);
     const [point] = curvePoints(
       { ...lake, entries: [{ ...lake.entries[0]!, returns, score: 0.5 }] },

@@ -92,9 +92,9 @@ describe('renderGroupReport', () => {
 
   it('shows one repeat, and none', () => {
     expect(visibleText(renderGroupReport(repeats.slice(0, 1)))).toContain(
-      'one confirmed repeat has no interval',
+      'an interval needs two confirmed repeats',
     );
-    expect(visibleText(renderGroupReport([]))).toContain('No repeat was begun');
+    expect(visibleText(renderGroupReport([]))).toContain('No repeat has started');
   });
 });
 

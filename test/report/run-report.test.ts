@@ -55,13 +55,13 @@ describe('renderReport', () => {
       `Best observed mean return ${data.manifest.best!.return.toFixed(1)} of 20 episodes`,
     );
     expect(text).toContain('Iterations 100 of 100');
-    expect(text).toContain('Evaluations 120 20 of them warm-up');
+    expect(text).toContain('Evaluations 120 20 in the warm-up');
   });
 
   it('says so when nothing was confirmed', () => {
     const unconfirmed = visibleText(renderReport(runFixture({ unconfirmed: true })));
-    expect(unconfirmed).toContain('Confirmed mean return – the best was not evaluated again');
-    expect(unconfirmed).toContain('it was not confirmed');
+    expect(unconfirmed).toContain('Confirmed mean return – not confirmed yet');
+    expect(unconfirmed).toContain(', not confirmed');
     expect(unconfirmed).toContain('interrupted by the user');
   });
 
@@ -97,7 +97,7 @@ describe('renderReport', () => {
     });
     const predicted = renderReport({ ...data, calls });
     expect(visibleText(predicted)).toMatch(
-      /3 of \d+ proposals came with a prediction\. Mean absolute error 16\.67, mean error 10\.00/,
+      /3 of \d+ proposals included a prediction\. Mean absolute error 16\.67, mean error 10\.00/,
     );
     expect(predicted).toContain('aria-label="Predicted and observed returns of 3 proposals."');
   });
@@ -172,7 +172,7 @@ describe('unusual runs', () => {
       events: [],
     });
     expect(elementsOf(empty).length).toBeGreaterThan(50);
-    expect(visibleText(empty)).toContain('Nothing was evaluated.');
+    expect(visibleText(empty)).toContain('No evaluations.');
     // No process holds it.
     expect(visibleText(empty)).toMatch(/crashed +policy/);
     expect(visibleText(empty)).toContain('The model was not called.');

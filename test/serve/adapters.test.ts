@@ -108,7 +108,7 @@ test('an unknown name is refused with those that there are', async () => {
     error: {
       type: 'not_found_error',
       param: 'model',
-      message: 'there is no model "tuned" here, only "tiny", "owner/trained", "random"',
+      message: 'unknown model "tuned"; available: "tiny", "owner/trained", "random"',
     },
   });
   const looked = await send(`${server.url}/models/tuned`);

@@ -88,9 +88,9 @@ it('reads ranges to be drawn from', () => {
 it.each([
   ['1,,2', /empty value between commas/],
   ['1,2,', /empty value between commas/],
-  ['0.1..0.5', /a range is of whole numbers/],
-  ['5..1', /a range goes upwards[\s\S]*1\.\.5/],
-  ['1..999999', /100000 values at most/],
+  ['0.1..0.5', /ranges are for whole numbers/],
+  ['5..1', /a range must ascend[\s\S]*1\.\.5/],
+  ['1..999999', /at most 100000/],
   ['uniform(1)', /uniform takes two numbers/],
   ['uniform(2,1)', /the lower first/],
   ['loguniform(0,1)', /above 0/],

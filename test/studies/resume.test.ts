@@ -172,7 +172,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     await gone.close();
     const { code, text } = await run('r', [model(gone.url)]);
     expect(code).toBe(1);
-    expect(text).toMatch(/nothing listens there \(after 1 retry\)/);
+    expect(text).toMatch(/nothing is listening there \(after 1 retry\)/);
     expect(readManifest(at('r'))).toMatchObject({ iterations: { done: 0 }, usage: { calls: 1, retries: 1 } });
     const good = await startFakeOpenAI({ reply: ({ seed = 0 }) => goodText(seed) });
     servers.push(good);

@@ -14,7 +14,7 @@ export interface FakeTerminal {
 
 const esc = '\u001b';
 
-/** Baseline sequences, line ends, and what is drawn. */
+/** Control sequences, line ends, and what is drawn. */
 const parts = new RegExp(`${esc}\\[[\\d;?]*[A-Za-z]|\\n|\\r|[^${esc}\\n\\r]+`, 'g');
 
 export function fakeTerminal(columns: number): FakeTerminal {

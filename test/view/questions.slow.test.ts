@@ -83,7 +83,7 @@ async function answering(url: string) {
       const question = await open();
       const sent = JSON.stringify({ of: 'asks', question, ...body });
       const response = await fetch(`${origin}/api/answer`, { method: 'POST', headers, body: sent });
-      expect([response.status, await response.text()]).toEqual([200, '{"text":"the run has taken it"}']);
+      expect([response.status, await response.text()]).toEqual([200, '{"text":"answer received"}']);
       return question;
     },
   };

@@ -90,7 +90,7 @@ it('shows the open question with its picture, takes the answer, and closes it', 
     expect([status, type, body.toString('latin1', 0, 6)]).toEqual([200, 'image/gif', 'GIF89a']);
     const given = name === 'iteration 2' ? { rating: 2, remark: ' drifts\n<b>right</b>\u202e ' } : {};
     const taken = await answer({ of: 'asks', question: name, ...given });
-    expect(taken).toEqual({ status: 200, text: '{"text":"the run has taken it"}' });
+    expect(taken).toEqual({ status: 200, text: '{"text":"answer received"}' });
     expect((await ask(picture!, own())).status).toBe(409);
   });
   expect(said).toMatchObject([{ rating: 2, remark: 'drifts <b>right</b>' }]);

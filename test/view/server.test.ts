@@ -161,13 +161,12 @@ describe('a browser without the token', () => {
         const { body, headers: said, status } = await askAsStranger(path, headers);
         expect([path, status]).toEqual([path, 401]);
         expect((JSON.parse(body) as { error: object }).error).toMatchObject({
-          message:
-            'this view answers browsers that open the address which policyloop view printed: it ends with a token',
+          message: 'open the address that policyloop view printed; it ends with a token',
         });
         expect(said['set-cookie']).toBeUndefined();
       }
     const person = await askAsStranger('/saved/tuned', { accept: 'text/html,*/*' });
-    expect(person.body).toMatch(/^this view answers .* a token\n$/);
+    expect(person.body).toMatch(/^open the address .* a token\n$/);
   });
 
   it('gets pages that say nothing of the directory, with or without the token, and no cookie', async () => {

@@ -13,8 +13,8 @@ import {
   openRun,
   type PlayedBaseline,
   playBaselines,
-  type RunState,
   type RunInFlight,
+  type RunState,
 } from './run-in-flight.js';
 
 interface Slot {

@@ -192,6 +192,6 @@ export const observationSchema = z.strictObject({
 /** Variables of `ask-again.hbs`, for a reply that named no action. */
 export const askAgainSchema = z.strictObject({ ...common, actions });
 
-export type SystemContext = z.output<typeof systemSchema>;
-export type ObservationContext = z.output<typeof observationSchema>;
-export type AskAgainContext = z.output<typeof askAgainSchema>;
+type SystemContext = z.output<typeof systemSchema>;
+type ObservationContext = z.output<typeof observationSchema>;
+type AskAgainContext = z.output<typeof askAgainSchema>;

@@ -14,15 +14,15 @@ export const options = (y: Argv) =>
       describe:
         'Directory of a Hugging Face model or of a LoRA adapter, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
-    .option('quantization', { ...kinds.text, describe: 'Measure what int8 or int4 weights lose' })
+    .option('quantization', { ...kinds.text, describe: 'Measure the loss from int8 or int4 weights' })
     .option('base', {
       ...kinds.text,
-      describe: 'Model that an adapter should fit (default: the one that the adapter names)',
+      describe: 'Base model for an adapter (default: the one that the adapter names)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('json', common.json)
-    .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', 'and what int4 loses')
-    .example('$0 models check tuned/adapter', 'does the adapter fit its base?');
+    .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', 'and the loss from int4')
+    .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
 type Args = Arguments<typeof options>;
 
@@ -46,12 +46,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--base',
       value: args.base,
-      message: 'only an adapter has a base, and this directory holds none',
-      remedy: 'name the directory of the adapter: adapter_config.json and adapter_model.safetensors',
+      message: 'only adapters have a base, and this directory has no adapter',
+      remedy: 'name the directory that contains adapter_config.json and adapter_model.safetensors',
     });
-  if (quantization !== undefined) context.note(`measuring what ${quantization} loses …`);
-  const { modelSummary } = await import('../../models/local/summary/model-summary.js');
-  const { modelRows } = await import('../../models/local/summary/model-summary.js');
+  if (quantization !== undefined) context.note(`measuring the loss from ${quantization} …`);
+  const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
   const facts = await modelSummary(directory, quantization, ignored, args.directory);
   return explain(facts, modelRows, args.json, context);
 }
@@ -90,7 +89,7 @@ function readQuantization(
   throw new UserError({
     field: '--quantization',
     value: given,
-    message: 'there is no such quantization',
+    message: 'unknown quantization',
     alternatives: known,
   });
 }

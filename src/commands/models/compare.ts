@@ -14,24 +14,24 @@ export const options = (y: Argv) =>
     })
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value, or key=a,b,c for a model each: model.path=a.gguf,b.gguf model.name=qwen3:8b',
+      describe: 'key=value, or key=a,b,c for several models: model.path=a.gguf,b.gguf model.name=qwen3:8b',
     })
     .option('histories', {
       ...kinds.number,
       default: 20,
-      describe: 'Number of histories of random policies; each model proposes once from each',
+      describe: 'Number of random histories; each model proposes once for each',
     })
     .option('from', {
       ...kinds.text,
       describe:
-        'Add the histories of recorded runs: RUN for all of it, RUN@20 for its first 20 iterations; a,b',
+        'Add histories of recorded runs: RUN for the whole run, RUN@20 for its first 20 iterations; a,b',
     })
     .option('baselines', {
       ...kinds.text,
       default: 'random,hill-climb,gp',
-      describe: "Searches that propose from the same histories; '' for none",
+      describe: "Baselines that propose for the same histories; '' for none",
     })
-    .option('replay', { ...kinds.flag, describe: 'Show what is recorded, and ask no model' })
+    .option('replay', { ...kinds.flag, describe: 'Show recorded results; call no model' })
     .option('out', common.out)
     .option('runs-dir', common.runsDir)
     .option('jobs', common.jobs)
@@ -40,11 +40,11 @@ export const options = (y: Argv) =>
     .option('json', common.jsonRuns)
     .example(
       '$0 models compare cartpole-semantic model.path=a.gguf,b.gguf model.name=qwen3:8b --histories 40',
-      'two files and a model of the provider of the config',
+      "two files, and a model of the config's provider",
     )
     .example(
       "$0 models compare cartpole-semantic 'model={provider: ollama, name: qwen3:8b},{provider: local, path: a.gguf}' --from latest@20,latest",
-      'models of two providers, with the history of a run too',
+      "models of two providers, also with a run's history",
     );
 
 type Args = Arguments<typeof options>;

@@ -8,8 +8,8 @@ import type { ModelOverview } from '../../models/local/summary/model-summary.js'
 export const options = (y: Argv) =>
   y
     .option('json', common.json)
-    .example('$0 models list', 'models of Ollama, of the Hugging Face cache, of LM Studio')
-    .example('$0 run my.yaml model.path=ollama:qwen3:0.6b', 'plays with one of them, here, without Ollama');
+    .example('$0 models list', 'models of Ollama, the Hugging Face cache and LM Studio')
+    .example('$0 run my.yaml model.path=ollama:qwen3:0.6b', 'run one of them directly, without Ollama');
 
 type Args = Arguments<typeof options>;
 
@@ -43,7 +43,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       number('size', ({ bytes }) => bytes && formatBytes(bytes)),
       text('weights', ({ dtypes }) => dtypes?.join(', ')),
       number('context', ({ contextTokens }) => contextTokens),
-      text('can be run', ({ problem }) => problem ?? 'yes'),
+      text('usable', ({ problem }) => problem ?? 'yes'),
     ]),
   );
   return 0;

@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
     .option('quiet', common.quiet)
     .option('json', common.json)
     .epilogue(
-      'Respects HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, HF_HOME and HF_HUB_CACHE. Models of Ollama: `ollama pull`.',
+      'Uses HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, HF_HOME and HF_HUB_CACHE. For Ollama models, use `ollama pull`.',
     )
     .example('$0 models pull hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'into the Hugging Face cache');
 
@@ -40,14 +40,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     context.print(
       args.json
         ? JSON.stringify({ model: args.model, path } satisfies Output)
-        : [`pulled  ${path}`, `run it  model.provider=local model.path=${args.model}`].join('\n'),
+        : [`pulled  ${path}`, `use it  model.provider=local model.path=${args.model}`].join('\n'),
     );
     return 0;
   } catch (error) {
     if (!context.stop.finish.aborted) throw error;
-    context.note(
-      'interrupted: files that have arrived whole are kept, `models pull` goes on with the others',
-    );
+    context.note('interrupted: complete files are kept; run `models pull` again for the rest');
     return exitCodes.interrupted;
   } finally {
     progress.close();

@@ -6,7 +6,7 @@ export const options = (y: Argv) =>
   y
     .positional('model', { ...kinds.text, demandOption: true, describe: 'hf:ORG/NAME' })
     .option('json', common.json)
-    .epilogue('Only what `models pull` downloaded is removed; other programs may need the rest.')
+    .epilogue('Removes only what `models pull` downloaded; other programs may need the rest.')
     .example('$0 models remove hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'all its revisions and files');
 
 type Args = Arguments<typeof options>;

@@ -14,7 +14,7 @@ export const options = (y: Argv) =>
     .option('out', {
       ...kinds.text,
       default: 'export',
-      describe: 'Directory for the files, one a table; of tensorboard, a folder a run',
+      describe: 'Directory for the files, one per table (tensorboard: a folder per run)',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
@@ -34,7 +34,7 @@ export async function execute(args: Args, { cwd, print }: Context): Promise<numb
   const format = exportFormats.find((one) => one === args.format);
   if (format === undefined)
     throw new UserError({
-      ...{ field: '--format', value: args.format, message: 'there is no such format' },
+      ...{ field: '--format', value: args.format, message: 'unknown format' },
       alternatives: [...exportFormats, 'tensorboard'],
     });
   const runs = selectRuns(args.runs, { cwd, runsDir: args.runsDir });

@@ -8,12 +8,11 @@ export const options = (y: Argv) =>
     .positional('run', common.labelled)
     .positional('text', {
       type: 'string',
-      describe:
-        'What is to be remembered of it; an empty text takes the note away; without one, it is printed',
+      describe: 'The note; an empty text removes it; without a text, the note is printed',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example("$0 note latest 'first run with the short prompt'", 'policyloop show and list --json tell it');
+    .example("$0 note latest 'first run with the short prompt'", 'shown by policyloop show and list --json');
 
 type Args = Arguments<typeof options>;
 

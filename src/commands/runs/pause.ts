@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example(
       '$0 pause latest',
-      'its process waits behind the iteration; policyloop resume latest lets it go on',
+      'its process waits after the iteration; continue with policyloop resume latest',
     );
 
 type Args = Arguments<typeof options>;

@@ -7,14 +7,18 @@ import type { Value } from '../../runs/tables/query.js';
 export const options = (y: Argv) =>
   y
     .positional('sql', { type: 'string', demandOption: true, describe: 'One SELECT, in quotes' })
-    .positional('runs', { type: 'string', array: true, describe: 'Only these (default: all of --runs-dir)' })
+    .positional('runs', {
+      type: 'string',
+      array: true,
+      describe: 'Runs to query (default: all in --runs-dir)',
+    })
     .option('runs-dir', common.runsDir)
     .option('csv', { ...kinds.flag, describe: 'Print CSV' })
     .option('json', common.json)
-    .epilogue('Tables: runs, evaluations, episodes, calls, steps; docs/runs.md has their columns.')
+    .epilogue('Tables: runs, evaluations, episodes, calls, steps; docs/runs.md lists their columns.')
     .example(
       "$0 query 'SELECT environment, model, avg(confirmed) FROM runs GROUP BY ALL'",
-      'who reaches what, and where',
+      'mean confirmed returns',
     )
     .example("$0 query 'SELECT outcome, count(*) FROM calls GROUP BY ALL' latest", 'of one run');
 
@@ -30,10 +34,10 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   if (args.csv && args.json)
     throw new UserError({
       field: '--csv',
-      message: 'and --json print different things; give one of the two',
+      message: "can't be combined with --json",
     });
   if (args.sql.trim() === '')
-    throw new UserError({ field: 'sql', message: 'asks nothing', alternatives: ["'SELECT * FROM runs'"] });
+    throw new UserError({ field: 'sql', message: 'is empty', alternatives: ["'SELECT * FROM runs'"] });
   const answer = await query(args.sql, selectRuns(args.runs ?? [], { cwd, runsDir: args.runsDir }));
   const format = args.json ? 'json' : args.csv ? 'csv' : 'table';
   print(answerText(answer, format, columns));

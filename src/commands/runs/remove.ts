@@ -12,13 +12,13 @@ export const options = (y: Argv) =>
       array: true,
       describe: 'Runs, trainings, directories of runs, or quoted patterns',
     })
-    .option('yes', { ...kinds.flag, describe: 'Do not ask' })
-    .option('empty-trash', { ...kinds.flag, describe: 'Remove for good what lies in the trash' })
+    .option('yes', { ...kinds.flag, describe: 'Skip the confirmation' })
+    .option('empty-trash', { ...kinds.flag, describe: 'Delete everything in the trash permanently' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 remove 3 4', 'by their numbers in policyloop list; they lie in buffers/.trash then')
-    .example("$0 remove 'trial-*' --yes", 'without a question')
-    .example('$0 remove --empty-trash', 'and for good');
+    .example('$0 remove 3 4', 'by their numbers in policyloop list; moves them to buffers/.trash')
+    .example("$0 remove 'trial-*' --yes", 'without confirmation')
+    .example('$0 remove --empty-trash', 'delete permanently');
 
 type Args = Arguments<typeof options>;
 
@@ -38,7 +38,7 @@ async function removeRuns(args: Args, context: CommandContext): Promise<number> 
   if (names.length === 0)
     throw new UserError({
       ...{ field: 'runs', message: 'names no run' },
-      remedy: 'policyloop list shows the runs there are; --empty-trash takes none',
+      remedy: 'name a run from policyloop list, or add --empty-trash to empty the trash',
     });
   const paths = [...new Set(names.flatMap((name) => findAll(name, places)))];
   for (const path of paths) requireIdle(path);
@@ -61,7 +61,7 @@ async function removeRuns(args: Args, context: CommandContext): Promise<number> 
     args.json
       ? JSON.stringify(removed satisfies Output)
       : removed
-          .map(({ run, trash }) => `removed  ${run}; back by: mv ${shellWord(trash)} ${shellWord(run)}`)
+          .map(({ run, trash }) => `removed  ${run}; undo: mv ${shellWord(trash)} ${shellWord(run)}`)
           .join('\n'),
   );
   return 0;
@@ -79,7 +79,7 @@ async function emptyAll(args: Args, context: CommandContext): Promise<number> {
   const size = formatBytes(all.reduce((sum, { folder }) => sum + bytesIn(folder), 0));
   if (
     !(await agreed(
-      `${found.join('\n')}\nRemove ${found.length === 1 ? 'it' : 'them'} (${size}) for good?`,
+      `${found.join('\n')}\nRemove ${found.length === 1 ? 'it' : 'them'} (${size}) permanently?`,
       args,
       context,
     ))
@@ -104,8 +104,8 @@ async function agreed(
   if (yes) return true;
   if (readLine === undefined)
     throw new UserError({
-      ...{ field: '--yes', message: 'there is no terminal to ask on' },
-      remedy: 'add --yes to do it without a question',
+      ...{ field: '--yes', message: 'there is no terminal for the confirmation' },
+      remedy: 'add --yes to skip the confirmation',
     });
   const answer = await readLine(`${question} [y/N] `);
   const isYes = /^y(es)?$/i.test(answer?.trim() ?? '');

@@ -9,16 +9,13 @@ export const options = (y: Argv) =>
     .positional('run', common.run)
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value of iterations, target, limits, confirmation; jobs=N of the directory of many runs',
+      describe: 'key=value of iterations, target, limits or confirmation; jobs=N for a directory of runs',
     })
     .option('wait', common.wait)
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example(
-      '$0 set latest limits.calls=500 iterations=200',
-      'of a run that is being played, from its next iteration on',
-    )
-    .example('$0 set buffers/temperatures jobs=4', 'of a sweep that is being played');
+    .example('$0 set latest limits.calls=500 iterations=200', "from the run's next iteration on")
+    .example('$0 set buffers/temperatures jobs=4', 'for a running sweep');
 
 type Args = Arguments<typeof options>;
 
@@ -29,14 +26,18 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { overrides, run } = args;
   if (overrides.length === 0)
     throw new UserError({
-      ...{ field: 'overrides', message: 'names nothing to change' },
+      ...{ field: 'overrides', message: 'give a setting to change' },
       alternatives: ['iterations=200', 'limits.calls=500', 'target=475'],
     });
   const { steerRuns } = await import('../../runs/listing/steer.js');
   const { readChanges } = await import('../../experiment/run-commands.js');
   const check = (path: string) => {
     if (readChanges(path, overrides).changes.length > 0) return;
-    throw new UserError({ field: 'overrides', value: overrides.join(' '), message: 'is so already' });
+    throw new UserError({
+      field: 'overrides',
+      value: overrides.join(' '),
+      message: 'already has this value',
+    });
   };
   return steerRuns({ ...args, runs: [run] }, { action: 'set', overrides: [...overrides] }, context, check);
 }

@@ -6,11 +6,11 @@ import type { Steered } from '../../runs/listing/steer.js';
 export const options = (y: Argv) =>
   y
     .positional('runs', common.runs)
-    .option('now', { ...kinds.flag, describe: 'Wait for no call under way, as a second Ctrl-C would' })
+    .option('now', { ...kinds.flag, describe: 'Abort pending calls, like a second Ctrl-C' })
     .option('wait', common.wait)
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 stop latest', 'as a Ctrl-C where it was started; policyloop resume latest goes on with it');
+    .example('$0 stop latest', 'like Ctrl-C in its terminal; continue with policyloop resume latest');
 
 type Args = Arguments<typeof options>;
 

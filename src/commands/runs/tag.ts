@@ -9,14 +9,14 @@ export const options = (y: Argv) =>
     .positional('tags', {
       type: 'string',
       array: true,
-      describe: 'Words without spaces; without any, the tags that it has are printed',
+      describe: 'Words without spaces; without any, the tags are printed',
     })
-    .option('off', { ...kinds.flag, describe: 'Take these tags away' })
+    .option('off', { ...kinds.flag, describe: 'Remove these tags' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 tag latest baseline', 'policyloop list tag=baseline then lists it')
+    .example('$0 tag latest baseline', 'then policyloop list tag=baseline finds it')
     .example("$0 tag 'cartpole-*' paper figure-2", 'several runs at once')
-    .example('$0 tag cartpole baseline --off', 'no longer');
+    .example('$0 tag cartpole baseline --off', 'remove the tag');
 
 type Args = Arguments<typeof options>;
 

@@ -9,7 +9,7 @@ const count = (minimum: number) => z.int().min(minimum);
 const imitationSchema = z.strictObject({
   kind: z
     .literal('imitation')
-    .describe('Likelier makes the answer of each group that earned the most, and leaves the others alone'),
+    .describe('Increases the probability of the best answer of each group, and ignores the others'),
 });
 
 interface LoraDefaults {
@@ -41,12 +41,10 @@ const loraSchema = z.strictObject(loraShape(sampledLora));
 export const adaptSchema = z.strictObject({
   every: count(1)
     .default(1)
-    .describe('Iterations from one update to the next, which learns from the candidates of all of them'),
+    .describe('Iterations between updates; an update learns from all of their candidates'),
   lora: loraSchema
     .optional()
-    .describe(
-      'The adapter that it begins with, which changes nothing at first (default: rank 16 on all projections; that of `model.adapter` where it is set)',
-    ),
+    .describe('The initial adapter (default: rank 16 on all projections, or `model.adapter` if set)'),
   objective: z
     .discriminatedUnion('kind', [...comparingObjectives, imitationSchema])
     .prefault({ kind: 'grpo' })
@@ -56,15 +54,15 @@ export const adaptSchema = z.strictObject({
     .enum(advantageScales)
     .default('group')
     .describe(
-      'What the differences to the mean of a group are divided by, for grpo and reinforce: its standard deviation, that of all groups, or nothing',
+      'Divisor of the differences from the group mean, for grpo and reinforce: the standard deviation of the group, of all groups, or none',
     ),
-  epochs: count(1).default(1).describe('Steps of the optimizer with the same candidates'),
+  epochs: count(1).default(1).describe('Optimizer steps on the same candidates'),
   learningRate: z.number().positive().default(1e-4).describe('Learning rate'),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
-  maxGradientNorm: z.number().positive().default(1).describe('Longer gradients are cut to this norm'),
+  maxGradientNorm: z.number().positive().default(1).describe('Maximum norm of a gradient'),
   batchTokens: count(1)
     .default(4096)
-    .describe('Tokens read at once in an update, padding included: lower it when memory is short'),
+    .describe('Tokens per batch in an update, including padding; lower it to save memory'),
 });
 
 export type AdaptConfig = z.output<typeof adaptSchema>;

@@ -4,15 +4,17 @@ const share = (preset: number) => z.number().min(0).default(preset);
 
 const clipSchema = z
   .strictObject({
-    low: z.number().min(0).max(1).default(0.2).describe('Ratios below 1 − low no longer push down'),
-    high: share(0.28).describe('Ratios above 1 + high no longer push up'),
+    low: z.number().min(0).max(1).default(0.2).describe('Ratios below 1 − low are clipped'),
+    high: share(0.28).describe('Ratios above 1 + high are clipped'),
   })
   .prefault({})
-  .describe('How far one update may move a probability');
+  .describe('Clipping of probability ratios');
 
 const klSchema = z
   .strictObject({
-    coefficient: share(0).describe('Weight of the KL divergence to the reference; 0: no reference is read'),
+    coefficient: share(0).describe(
+      'Weight of the KL divergence from the reference; 0: no reference is loaded',
+    ),
     biasCorrection: z
       .boolean()
       .default(true)
@@ -22,7 +24,7 @@ const klSchema = z
   .describe('Keeps the policy near the model that it started from');
 
 const rewardKl = share(0).describe(
-  'How much of the log-probability ratio to the reference is taken off the reward; 0: no reference is read',
+  'Weight of the log-probability ratio to the reference, subtracted from the reward; 0: no reference is loaded',
 );
 
 const entropy = z
@@ -34,7 +36,7 @@ const entropy = z
     }),
   ])
   .default(0)
-  .describe('Weight of the entropy bonus; `{from, to}` changes it evenly over the learning');
+  .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training');
 
 const importanceKinds = [
   'none',
@@ -50,12 +52,12 @@ const importanceSchema = z
       .enum(importanceKinds)
       .default('sequence-mask')
       .describe(
-        "What becomes of a ratio of trainer to sampler above the cap: its tokens are left out (mask), or it counts as the cap (truncate); 'none' ignores ratios",
+        "Treatment of ratios of trainer to sampler above the cap: omit the tokens (mask), or use the cap (truncate); 'none' ignores ratios",
       ),
     cap: z.number().positive().default(3).describe('Largest ratio'),
   })
   .prefault({})
-  .describe('Corrects for a sampler that computes otherwise than the trainer, e.g. with 4-bit weights');
+  .describe('Corrects for differences between sampler and trainer, e.g. 4-bit weights');
 
 export const advantageScales = ['group', 'batch', 'none'] as const;
 
@@ -67,22 +69,24 @@ const grpoSchema = z.strictObject({
     .enum(grpoVariants)
     .default('dapo')
     .describe(
-      'What divides the sum over tokens: all tokens of the update (dapo, cispo), the completion’s own (grpo), the longest length (dr_grpo), those of `localBatch` completions (bnpo)',
+      'Divisor of the sum over tokens: all tokens of the update (dapo, cispo), those of the completion (grpo), the maximum length (dr_grpo), those of `localBatch` completions (bnpo)',
     ),
   ratio: z
     .enum(['token', 'sequence'])
     .default('token')
     .describe('Probability ratios of tokens, or their geometric mean over the completion (GSPO)'),
   clip: clipSchema,
-  cap: z.number().positive().default(5).describe('Largest ratio that cispo counts'),
-  localBatch: z.int().min(1).optional().describe('Completions that bnpo takes the mean over (default: all)'),
+  cap: z.number().positive().default(5).describe('Maximum ratio for cispo'),
+  localBatch: z.int().min(1).optional().describe('Completions per mean for bnpo (default: all)'),
   kl: klSchema,
   entropy,
   importance: importanceSchema,
 });
 
 const rlooSchema = z.strictObject({
-  kind: z.literal('rloo').describe('REINFORCE with the mean of the group’s others as baseline'),
+  kind: z
+    .literal('rloo')
+    .describe('REINFORCE with the mean of the other completions in the group as baseline'),
   clip: clipSchema,
   kl: rewardKl,
   entropy,
@@ -96,23 +100,23 @@ const ppoSchema = z.strictObject({
     .number()
     .positive()
     .default(1)
-    .describe('Multiplies rewards: values are learnt well where returns are near 1'),
-  valueClip: z.number().positive().default(0.2).describe('How far one update may move a value'),
+    .describe('Multiplies rewards; values are learnt best if returns are near 1'),
+  valueClip: z.number().positive().default(0.2).describe('Maximum change of a value per update'),
   valueCoefficient: share(0.1).describe('Weight of the value loss'),
-  discount: z.number().min(0).max(1).default(1).describe('γ: worth of a reward one token later'),
+  discount: z.number().min(0).max(1).default(1).describe('γ: discount per token'),
   lambda: z
     .number()
     .min(0)
     .max(1)
     .default(0.95)
-    .describe('λ of generalised advantage estimation: 0 trusts the values, 1 the returns'),
+    .describe('λ of generalised advantage estimation: 0 uses the values, 1 the returns'),
   kl: rewardKl,
   entropy,
   importance: importanceSchema,
 });
 
 const reinforceSchema = z.strictObject({
-  kind: z.literal('reinforce').describe('The plain policy gradient, one update a batch'),
+  kind: z.literal('reinforce').describe('The plain policy gradient, one update per batch'),
   entropy,
   importance: importanceSchema,
 });

@@ -6,31 +6,22 @@ const invalid = (fallback: number) =>
   z
     .number()
     .default(fallback)
-    .describe(
-      'Reward of a reply that can’t be read; never more than that of the worst of its group that can',
-    );
-const file = z.string().min(1).describe('Path of a module of yours').meta({ format: 'path' });
+    .describe('Reward of an invalid reply; at most that of the worst valid reply in its group');
+const file = z.string().min(1).describe('Path of your own module').meta({ format: 'path' });
 
 const improvement = {
   kind: z
     .literal('improvement')
-    .describe(
-      'By how much the mean return is above that of the best policy in the prompt, on the same episodes',
-    ),
+    .describe('Improvement of the mean return over the best policy in the prompt, on the same episodes'),
   scale: z
     .union([z.literal('run'), z.number().positive()])
     .default('run')
-    .describe(
-      'What it is divided by: `run` is the standard deviation of the returns in the memory of the run',
-    ),
-  gainsOnly: z
-    .boolean()
-    .default(false)
-    .describe('Whether policies below the best one all earn 0: what counts is what a search would keep'),
+    .describe('Divisor; `run`: the standard deviation of the returns in the memory'),
+  gainsOnly: z.boolean().default(false).describe("Policies that don't improve on the best one earn 0"),
   invalid: invalid(-1),
 };
 const scaledReturn = {
-  kind: z.literal('return').describe('The mean return, from `low` (0) to `high` (1), and cut there'),
+  kind: z.literal('return').describe('The mean return, scaled from `low` (0) to `high` (1) and clipped'),
   low: z.number().describe('Mean return that earns 0'),
   high: z.number().describe('Mean return that earns 1'),
   invalid: invalid(0),
@@ -38,16 +29,12 @@ const scaledReturn = {
 const rank = {
   kind: z
     .literal('rank')
-    .describe(
-      'The place in the group: 1 for the highest return, equal steps down to 1/n for the lowest of n',
-    ),
+    .describe('Rank in the group: 1 for the highest return, in equal steps down to 1/n for the lowest of n'),
   invalid: invalid(0),
 };
-const format = { kind: z.literal('format').describe('1 for a reply that can be read, 0 for another') };
+const format = { kind: z.literal('format').describe('1 for a valid reply, otherwise 0') };
 const module = {
-  kind: z
-    .literal('module')
-    .describe('By a function of yours, from the candidates of a group to their rewards'),
+  kind: z.literal('module').describe('Your own function from the candidates of a group to their rewards'),
   path: file,
   invalid: invalid(0),
 };
@@ -65,7 +52,7 @@ const shared = {
   shuffle: z
     .boolean()
     .default(false)
-    .describe('Permute the rewards within each group: a control that must not learn'),
+    .describe('Permute the rewards within each group: a control experiment that must not learn'),
 };
 
 export const rewardSchema = z.discriminatedUnion('kind', [
@@ -76,7 +63,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...module, ...shared }),
   z.strictObject({
     kind: z.literal('sum').describe('A weighted sum of the others'),
-    terms: z.array(termSchema).min(1).describe('What is added up'),
+    terms: z.array(termSchema).min(1).describe('Terms of the sum'),
     ...shared,
   }),
 ]);

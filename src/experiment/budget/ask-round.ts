@@ -26,7 +26,6 @@ import { faultMeaning } from '../../runs/failure-text.js';
 import type { AskedRequest, SentRequest } from '../../runs/underway.js';
 import type { Ledger } from './ledger.js';
 
-/** Finds a recorded call with these messages. */
 type Lookup<Call> = (
   candidate: number,
   attempt: number,
@@ -35,9 +34,7 @@ type Lookup<Call> = (
 
 export interface AskingRequest {
   readonly iteration: number;
-  /** Grammar that the answer must follow. */
   readonly grammar?: AnswerGrammar;
-  /** Sampling seed of a call. */
   readonly seed: (candidate: number, attempt: number) => number;
   /** Finds a call of an interrupted iteration that is already paid for and has the same messages. */
   readonly recorded: Lookup<CallRecord>;
@@ -46,7 +43,6 @@ export interface AskingRequest {
   readonly model: LanguageModel;
   /** Absent for proposals. */
   readonly purpose?: CallPurpose;
-  /** Name of the model in a portfolio. */
   readonly member?: string | undefined;
   /** True if the calls cost nothing and the ledger ignores them. */
   readonly isFree?: boolean;
@@ -56,7 +52,6 @@ export interface AskingRequest {
   readonly behind?: number | undefined;
   readonly concurrency: number;
   readonly ledger: Ledger;
-  /** Aborts the calls in flight. */
   readonly signal: AbortSignal;
   /** Once this is aborted, no more requests are sent; calls in flight continue. */
   readonly finish?: AbortSignal;
@@ -67,7 +62,6 @@ export interface AskingRequest {
   readonly onWait?: (milliseconds: number) => void;
   /** Called with each fault of a try, a call or a reply. */
   readonly onFault?: GenerateOptions['onFault'];
-  /** Records a request before it is sent; omitted if calls are free. */
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
 
@@ -77,7 +71,6 @@ export interface Asked {
   readonly messages: readonly ChatMessage[];
   /** Replaces the model's own sampling settings. */
   readonly sampling?: SamplingChoice | undefined;
-  /** The answer must be one of these texts. */
   readonly choices?: readonly string[] | undefined;
   /** Texts to score instead of generating an answer. */
   readonly score?: readonly string[] | undefined;
@@ -106,7 +99,6 @@ export interface Round {
   readonly replies: readonly (Reply | undefined)[];
   /** True if a stop request or a time limit prevented some requests. */
   readonly isCut: boolean;
-  /** The limit that prevented some requests. */
   readonly limit?: LimitName;
   /** Releases the budget reserved for these calls, once the ledger has recorded them. */
   readonly release: () => void;

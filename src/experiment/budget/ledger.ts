@@ -38,7 +38,7 @@ import {
 } from './usage.js';
 
 /** Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length. */
-export const longestUnknown = 8192;
+const longestUnknown = 8192;
 
 /** The room left for calls: in the run's own budget, in the shared budget, and within each call. */
 export class Headroom {
@@ -60,7 +60,6 @@ export class Headroom {
     );
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#scopes().some(([, given]) => isAnyLimit(given));
   }
@@ -178,7 +177,6 @@ export class Ledger {
     this.#totals = { ...noUsage, ...(hasPrice && { cost: 0 }) };
   }
 
-  /** The model that answers calls for this purpose. */
   #for(purpose: CallPurpose | undefined): CountedModel {
     return (purpose && this.#beside[purpose]) ?? this.#model;
   }
@@ -202,7 +200,6 @@ export class Ledger {
     return this.#reserve(messages, isFree, this.#for(purpose));
   }
 
-  /** Whether any limit on calls, tokens or cost is set. */
   get isLimited(): boolean {
     return this.#headroom.isLimited;
   }

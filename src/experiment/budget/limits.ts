@@ -43,7 +43,6 @@ const amountOf = (amounts: Amounts, key: keyof ScopeLimits): number =>
 
 const scopeKeys = ['calls', 'tokens', ...keys.filter((key) => key !== 'calls')] as const;
 
-/** Whether any limit is set. */
 export const isAnyLimit = (limits: ScopeLimits): boolean =>
   scopeKeys.some((key) => limits[key] !== undefined);
 
@@ -103,5 +102,4 @@ export interface SharedBudget {
   tell?(): void;
 }
 
-/** The budget of a run that shares its limits with no other. */
 export const createSharedBudget = (): SharedBudget => ({ all: createBudget(), otherMs: 0 });

@@ -127,7 +127,6 @@ function worstOf(
 /** `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model does. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
-/** Options for counting the calls of one model. */
 export interface CountedOptions {
   readonly price: PriceConfig | undefined;
   /** Longest completion the model may produce, if set. */
@@ -181,7 +180,6 @@ export class CountedModel {
     return lowestLimit(this.#maxTokens, mostOfEach, reasoningTokens);
   }
 
-  /** The most that one call can use. */
   readonly worst = (prompt: number, length: number): Amounts =>
     worstOf(prompt, length, this.price, this.#thoughtsApart !== 'never');
 

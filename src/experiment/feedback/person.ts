@@ -14,16 +14,13 @@ import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { closeQuestion, openQuestion } from '../../runs/requests.js';
 import { replaceFile } from '../../storage/files.js';
 
-/** How to reach a person. */
 export interface PersonAccess {
-  /** Absent if there is no terminal. */
   readonly ask?: CommandContext['ask'];
   readonly terminal?: CommandContext['terminal'];
   readonly note: CommandContext['note'];
   readonly milliseconds: CommandContext['milliseconds'];
   /** Answers given in the live view. */
   readonly answers: Answers;
-  /** Directory of the run. */
   readonly path: string;
   /** Where to write an iteration's picture: the path, its name, and the path as shown to the user. */
   readonly picture: (iteration: number) => {
@@ -31,7 +28,6 @@ export interface PersonAccess {
     readonly name: string;
     readonly shown: string;
   };
-  /** Absent if the environment can't be drawn. */
   readonly draw?: Draw | undefined;
   readonly stepSeconds: number | undefined;
   /** Called when the person ends the input, which ends the run. */
@@ -187,7 +183,6 @@ export interface SeenEpisode {
   /** 0-based index among the episodes of the evaluation. */
   readonly episode: number;
   readonly record: EpisodeRecord;
-  /** True if no earlier evaluation has a higher score. */
   readonly isBest: boolean;
 }
 

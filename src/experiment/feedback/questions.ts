@@ -37,14 +37,11 @@ export interface Questions {
 
 export const isFailure = (said: Said | ParseFailure): said is ParseFailure => 'kind' in said;
 
-/** Questions for a vision model. */
 export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
-  /** `memory.digits` */
   readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
   readonly spec: ParameterSpec;
-  /** Duration of an environment step in seconds. */
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
@@ -119,9 +116,7 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
   };
 }
 
-/** The feedback part of an assembly. */
 export interface FeedbackAssembly {
-  /** Undefined if a person is asked. */
   readonly prompts: FeedbackPrompts | undefined;
   /** The model that answers, if it is neither the run's model nor a person. */
   readonly model: LanguageModel | undefined;
@@ -148,7 +143,6 @@ export function requirePerson(
   });
 }
 
-/** Whether episodes of an environment can be drawn. */
 export const isDrawn = (environment: Environment | RemoteEnvironment): boolean =>
   !isRemote(environment) && canDraw(environment);
 

@@ -3,7 +3,7 @@ import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
-import { TryFailure } from './retry.js';
+import type { TryFailure } from './retry.js';
 
 /** Ways to request a format under `format: auto`, the strictest first. */
 const levels = ['json_schema', 'json_object', 'text'] as const;
@@ -24,10 +24,7 @@ export interface Dialect {
 /** The fields of a request; undefined ones are not sent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * OpenAI's reasoning models refuse `max_tokens`; some compatible servers ignore its newer name, so the limit would be
- * lost.
- */
+/** OpenAI's reasoning models refuse `max_tokens`; some compatible servers silently ignore its newer name. */
 export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
   refused: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
@@ -84,19 +81,14 @@ export function refusedKey(config: OpenAIConfig, sent: Fields, message: string):
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
 }
 
-/**
- * Learns from a refusal of a parameter that the user did not choose; false if there was none. Calls are concurrent:
- * `before` is what was known when the request was sent.
- */
+/** Learns from a refused parameter that the user didn't choose. `before`: the dialect when the request was sent. */
 export function adapt(
   dialect: Dialect,
   config: OpenAIConfig,
   sent: Fields,
   before: Pick<Dialect, 'level' | 'hasBounds'>,
-  failure: unknown,
+  { kind, message }: TryFailure,
 ): boolean {
-  if (!(failure instanceof TryFailure)) return false;
-  const { kind, message } = failure;
   const isAuto = config.format === 'auto' && sent.response_format !== undefined;
   const chosen = chosenFields(config);
   const refused = ours.filter(

@@ -33,19 +33,16 @@ export const plainFetch: typeof fetch = async (input, init = {}) => {
   return new Response(body === '' ? null : body, { status });
 };
 
-/**
- * Sends `init` (method, headers, text body, signal); resolves with a 2xx JSON reply and throws TryFailure otherwise.
- */
+/** Sends `init` (method, headers, text body, signal) and resolves with 2xx JSON. @throws TryFailure */
 export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
   if (reply.status < 200 || reply.status > 299) throw failureOf(reply);
-  if (jsonIn(reply.body) === undefined) {
+  if (jsonIn(reply.body) === undefined)
     throw new TryFailure(
       isWebPage(reply.body) ? 'html' : 'malformed',
       `${place(url)} answered HTTP ${reply.status} with ${describeBody(reply.body)}`,
     );
-  }
   return new Response(reply.body, { status: 200, headers: { 'content-type': 'application/json' } });
 };
 
@@ -158,7 +155,7 @@ export function retryAfter(headers: http.IncomingHttpHeaders): number | undefine
 }
 
 const networkProblems: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'nothing is listening there',
   ECONNRESET: 'the connection was dropped',
   EPIPE: 'the connection was dropped',
   ENOTFOUND: 'there is no such host',
@@ -227,7 +224,7 @@ function wordsOf(value: unknown): string {
 }
 
 /** The error of a refused request; all texts of the body if its form is unknown. */
-export function refusalIn(body: string): ServerError {
+function refusalIn(body: string): ServerError {
   const error = serverError(body);
   return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
 }
@@ -238,7 +235,7 @@ const textsIn = (value: unknown): readonly string[] =>
     : Object.values(isRecord(value) || Array.isArray(value) ? value : {}).flatMap(textsIn);
 
 /** Describes a body that should have been JSON. */
-export function describeBody(body: string): string {
+function describeBody(body: string): string {
   if (body.trim() === '') return 'an empty body';
   if (isWebPage(body)) {
     const title = /<title>([^<]*)<\/title>/i.exec(body)?.[1]?.trim();
@@ -246,10 +243,10 @@ export function describeBody(body: string): string {
   }
   return isDeeperThan(body, deepestJson)
     ? `lists and objects nested more than ${deepestJson} deep`
-    : `text that is no JSON: ${shorten(body)}`;
+    : `text that is not JSON: ${shorten(body)}`;
 }
 
-export const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
+const isWebPage = (body: string) => /^\s*<(!doctype|html|head|body|\?xml|!--)/i.test(body);
 
 function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();

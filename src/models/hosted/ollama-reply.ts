@@ -21,7 +21,7 @@ export function readResponse(response: unknown): Response {
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
-    `the reply is no chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the reply is not a chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 
@@ -97,10 +97,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
 /** Tokens that end an answer and are counted with it. */
 const endTokens = 2;
 
-/**
- * Ollama counts thoughts with the answer, so they are split by text length. `uncounted`: estimate of tokens in no
- * count.
- */
+/** Ollama counts thoughts with the answer, so they are split by text length. `uncounted`: tokens in no count. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;
@@ -120,8 +117,6 @@ function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: numb
 export const contextRemedy = (contextTokens: number) =>
   `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
-
-/** Fewest tokens that a server must have read, given what it read of an earlier, mostly identical prompt. */
 
 /** Tokens that may merge at a boundary, or that a template adds to a message. */
 const seam = 8;

@@ -127,13 +127,8 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       });
       const { faults = [], reasoning, usage } = reading;
       // With thoughts, the count may be that of a second request, which has them in its prompt.
-      if (
-        images.length + faults.length === 0 &&
-        usage.promptTokens !== undefined &&
-        reasoning === undefined
-      ) {
+      if (images.length + faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
         floor.remember(messages, usage.promptTokens);
-      }
       // It may think without having said that it can.
       if (reasoning !== undefined) thinks = true;
       const format = request.format === undefined ? ('text' as const) : ('json_schema' as const);
@@ -214,26 +209,20 @@ function chatRequest(
 function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextTokens: number): unknown {
   if (!(error instanceof TryFailure)) return error;
   const { kind, message } = error;
-  if (kind === 'network') {
+  if (kind === 'network')
     return new TryFailure(kind, `${message}. Start the server with \`ollama serve\`, or set model.host`);
-  }
-  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message))) {
+  if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message)))
     return new TryFailure('too-long', `${message} ${contextRemedy(contextTokens)}`);
-  }
-  if (kind === 'bad-request' && /does not support thinking/.test(message)) {
+  if (kind === 'bad-request' && /does not support thinking/.test(message))
     return new TryFailure(kind, `${message}; set model.think=false, or leave model.think out`);
-  }
   if (kind !== 'not-found') return error;
   const remedy = /model/i.test(message)
     ? `get the model with \`ollama pull ${config.name}\``
-    : `${host.origin} seems to be no Ollama server: check model.host`;
+    : `${host.origin} does not seem to be an Ollama server: check model.host`;
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
-/**
- * The address in a host, by the rules of Ollama's client: scheme, port and IPv6 brackets may be missing, quotes are
- * removed, and 0.0.0.0 becomes 127.0.0.1.
- */
+/** The address in a host by the rules of Ollama's client: scheme, port and IPv6 brackets are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given =
     config.host ??
@@ -252,7 +241,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError({
-      message: config.host === undefined ? 'OLLAMA_HOST is no address' : 'this is no address',
+      message: config.host === undefined ? 'OLLAMA_HOST is not an address' : 'this is not an address',
       field: 'model.host',
       // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),

@@ -45,8 +45,20 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   const query = new URLSearchParams(baseUrl.search);
   baseUrl.search = '';
   const apiKey = readApiKey(access, env);
-  if (apiKey !== undefined && login !== undefined) throw twoKeys(access);
-  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl)) throw noKey(access);
+  const { apiKeyEnv } = access;
+  if (apiKey !== undefined && login !== undefined)
+    throw new UserError({
+      field: 'model.baseUrl',
+      message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request can only use one`,
+      remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the address`,
+    });
+  if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
+    throw new UserError({
+      field: 'model.apiKeyEnv',
+      value: apiKeyEnv,
+      message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
+      remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
+    });
   return {
     baseUrl,
     secrets: [apiKey ?? '', ...(login?.secrets ?? []), ...customHeaders(env)],
@@ -78,7 +90,8 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   const given = access.baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     throw new UserError({
-      message: access.baseUrl === undefined ? 'OPENAI_BASE_URL is no web address' : 'this is no web address',
+      message:
+        access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'this is not a web address',
       field: 'model.baseUrl',
       // A text that is no address may still hold a login.
       ...(!given.includes('@') && { value: given }),
@@ -106,14 +119,13 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): st
   if (!isVariableName(apiKeyEnv)) throw new UserError({ field: 'model.apiKeyEnv', ...noVariable });
   const key = env[apiKeyEnv]?.trim();
   if (key === undefined || key === '') return undefined;
-  if (!/^[\x21-\x7e]+$/.test(key)) {
+  if (!/^[\x21-\x7e]+$/.test(key))
     throw new UserError({
       message: `the environment variable ${apiKeyEnv} holds spaces or characters that no API key has`,
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
       remedy: 'set it again, with the key alone',
     });
-  }
   return key;
 }
 
@@ -122,26 +134,9 @@ export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(n
 
 /** The problem of an invalid name, which is not shown because it may be a key. */
 export const noVariable = {
-  message: 'this is no name of an environment variable',
+  message: 'this is not the name of an environment variable',
   remedy: 'put the key into an environment variable, and give the name of that here',
 } as const;
-
-function noKey({ apiKeyEnv }: OpenAIAccess): UserError {
-  return new UserError({
-    message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
-    field: 'model.apiKeyEnv',
-    value: apiKeyEnv,
-    remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
-  });
-}
-
-function twoKeys({ apiKeyEnv, baseUrl }: OpenAIAccess): UserError {
-  return new UserError({
-    message: `${baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request has room for one of them`,
-    field: 'model.baseUrl',
-    remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or take the login out of the address`,
-  });
-}
 
 /** Values of headers that the client library takes from the environment, one `name: value` per line. */
 function customHeaders(env: CommandContext['env']): readonly string[] {
@@ -150,9 +145,7 @@ function customHeaders(env: CommandContext['env']): readonly string[] {
     .map((line) => line.slice(line.indexOf(':') + 1).trim());
 }
 
-function isLoopback({ hostname }: URL): boolean {
-  return /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
-}
+const isLoopback = ({ hostname }: URL): boolean => /^127\.|^\[::1\]$|(^|\.)localhost$/.test(hostname);
 
 /** Request fields that `model.extra` can't set, and what to do instead. */
 const own: Readonly<Record<string, string>> = {

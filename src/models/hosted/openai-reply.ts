@@ -67,9 +67,8 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   const body = parsed.success ? { error: parsed.data.choices[0]!.error } : response;
   const error = serverError(JSON.stringify(body) ?? '');
   const { message, status } = error;
-  if (status !== undefined) {
+  if (status !== undefined)
     throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
-  }
   if (parsed.success) return parsed.data;
   // LM Studio's reply to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
@@ -85,7 +84,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     'malformed',
-    `the reply is no chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the reply is not a chat completion (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 

@@ -62,13 +62,16 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       } catch (error) {
         const failure = causeOf(error);
         const fields = { ...body };
-        if (
-          !adapt(dialect, config, fields, before, failure) &&
-          !addVersion(dialect, baseUrl, before, failure)
-        ) {
-          throw withHint(failure, { config, baseUrl, fields, hasImages, prefix: dialect.prefix });
+        if (!(failure instanceof TryFailure)) throw failure;
+        const dialectChanged =
+          adapt(dialect, config, fields, before, failure) || addVersion(dialect, baseUrl, before, failure);
+        if (!dialectChanged) {
+          const hint = hintFor(failure, config, baseUrl, dialect.prefix, fields, hasImages);
+          throw hint === undefined
+            ? failure
+            : new TryFailure(failure.kind, `${failure.message}; ${hint}`, failure.retryAfter);
         }
-        adapted.push((failure as TryFailure).kind);
+        adapted.push(failure.kind);
         await turn();
       }
     }
@@ -182,37 +185,23 @@ function addVersion(
   dialect: Dialect,
   { pathname }: URL,
   before: Pick<Dialect, 'prefix'>,
-  failure: unknown,
+  { kind, message }: TryFailure,
 ): boolean {
-  const isNowhere =
-    failure instanceof TryFailure && failure.kind === 'not-found' && !/model/i.test(failure.message);
+  const isNowhere = kind === 'not-found' && !/model/i.test(message);
   if (!isNowhere || before.prefix !== '' || /\/v\d/.test(pathname)) return false;
   dialect.prefix = '/v1';
   return true;
 }
 
-/** Adds the config key that a failure is about, and what to do. */
-function withHint(
-  failure: unknown,
-  request: {
-    readonly config: OpenAIConfig;
-    readonly baseUrl: URL;
-    readonly fields: Fields;
-    readonly hasImages: boolean;
-    readonly prefix: string;
-  },
-): unknown {
-  if (!(failure instanceof TryFailure)) return failure;
-  const { kind, message, retryAfter } = failure;
-  const hint = hintFor(failure, request);
-  return hint === undefined ? failure : new TryFailure(kind, `${message}; ${hint}`, retryAfter);
-}
-
+/** What to do about a failure, with the config key that it is about. */
 function hintFor(
   { kind, message }: TryFailure,
-  { baseUrl, config, fields, hasImages, prefix }: Parameters<typeof withHint>[1],
+  config: OpenAIConfig,
+  baseUrl: URL,
+  prefix: string,
+  fields: Fields,
+  hasImages: boolean,
 ): string | undefined {
-  const { apiKeyEnv } = config;
   switch (kind) {
     case 'bad-request': {
       const key = refusedKey(config, fields, message);
@@ -226,8 +215,8 @@ function hintFor(
     case 'authentication':
       if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
       return /quota|credit|balance|billing/i.test(message)
-        ? `add credit to the account of the key in ${apiKeyEnv}, then \`policyloop resume <run>\``
-        : `the key was that of ${apiKeyEnv}`;
+        ? `add credit to the account of the key in ${config.apiKeyEnv}, then \`policyloop resume <run>\``
+        : `the key was that of ${config.apiKeyEnv}`;
     case 'not-found': {
       const base = `${baseUrl.origin}${baseUrl.pathname}`;
       const also = prefix === '' ? '' : `, and ${base.replace(/\/$/, '')}${prefix}`;
@@ -256,7 +245,7 @@ function lengthsIn(facts: unknown): readonly number[] {
 const patienceMs = 5_000;
 
 /** The context length in the server's list of models; undefined if missing. @throws the reason of an aborted signal */
-export async function servedContext(
+async function servedContext(
   settings: ClientOptions,
   name: string,
   signal: AbortSignal | undefined,

@@ -1,7 +1,4 @@
-/**
- * The only place that retries calls: client libraries obey Retry-After without a limit, and some can't be interrupted
- * while they wait.
- */
+/** The only place that retries: client libraries obey Retry-After without a limit, some without interruption. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
@@ -92,69 +89,48 @@ const longestTimerMs = 2 ** 31 - 1;
 
 /** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
 export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
-  const end = new AbortController();
-  const deadline = new Deadline(1000 * call.policy.timeoutSeconds, () => end.abort('timeout'));
-  const endWait = onAbort(call.signal, () => end.abort('aborted'));
+  const tries = new Tries(call);
+  const endWait = onAbort(call.signal, () => tries.abort());
   try {
-    return await new Tries(call, end.signal, deadline).run();
+    return await tries.run();
   } finally {
-    deadline.close();
+    tries.stopClock();
     endWait();
-  }
-}
-
-/** Ends a call after some time, not counting waits for a turn. */
-class Deadline {
-  readonly #end: () => void;
-  readonly #allowedMs: number;
-  #spentMs = 0;
-  #since: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(allowedMs: number, end: () => void) {
-    this.#allowedMs = Math.min(allowedMs, longestTimerMs);
-    this.#end = end;
-    this.#start();
-  }
-
-  get elapsedMs(): number {
-    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
-  }
-
-  /** @param wait is not counted */
-  async without(wait: () => Promise<void>): Promise<void> {
-    this.close();
-    try {
-      await wait();
-    } finally {
-      this.#start();
-    }
-  }
-
-  close(): void {
-    this.#spentMs = this.elapsedMs;
-    this.#since = undefined;
-    clearTimeout(this.#timer);
-  }
-
-  #start(): void {
-    this.#since = performance.now();
-    this.#timer = setTimeout(this.#end, Math.max(0, this.#allowedMs - this.#spentMs));
   }
 }
 
 /** The tries of one call, until its deadline or its caller ends them. */
 class Tries<T> {
   readonly #call: Call<T>;
-  readonly #end: AbortSignal;
-  readonly #deadline: Deadline;
+  readonly #controller = new AbortController();
+  readonly #end = this.#controller.signal;
   readonly #failures: TryFailure[] = [];
   #retries = 0;
+  /** Time until the clock last stopped. */
+  #spentMs = 0;
+  /** When the clock last started; undefined while it's stopped. */
+  #since: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(call: Call<T>, end: AbortSignal, deadline: Deadline) {
+  constructor(call: Call<T>) {
     this.#call = call;
-    this.#end = end;
-    this.#deadline = deadline;
+    this.#startClock();
+  }
+
+  abort(): void {
+    this.#controller.abort('aborted');
+  }
+
+  stopClock(): void {
+    this.#spentMs = this.#elapsedMs;
+    this.#since = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  #startClock(): void {
+    const leftMs = Math.min(1000 * this.#call.policy.timeoutSeconds, longestTimerMs) - this.#spentMs;
+    this.#since = performance.now();
+    this.#timer = setTimeout(() => this.#controller.abort('timeout'), Math.max(0, leftMs));
   }
 
   async run(): Promise<Outcome<T>> {
@@ -166,9 +142,8 @@ class Tries<T> {
       this.#call.turns?.onFault?.(tried.kind, redact(tried.message, this.#call.secrets));
       const waitMs = backOff(tried, this.#retries, this.#call);
       const { maxRetryAfterSeconds: most } = this.#call.policy;
-      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000) {
+      if (temporary.has(tried.kind) && tried.retryAfter !== undefined && waitMs > most * 1000)
         throw this.#error('quota', `${tried.message}; ${whenToResume(tried.retryAfter, most)}`);
-      }
       const obstacle = await this.#obstacle(tried.kind, waitMs);
       if (obstacle !== undefined) throw this.#error(tried.kind, tried.message + obstacle);
       if (tried.retryAfter !== undefined && waitMs >= 1000) this.#call.turns?.onWait?.(waitMs);
@@ -183,11 +158,14 @@ class Tries<T> {
     if (rate === undefined) return;
     const { finish, onWait } = turns;
     const signal = failed && finish ? AbortSignal.any([this.#end, finish]) : this.#end;
+    this.stopClock();
     try {
-      await this.#deadline.without(() => rate.turn({ signal, onWait }));
+      await rate.turn({ signal, onWait });
     } catch (error) {
       if (failed === undefined || this.#end.aborted || !signal.aborted) throw error;
       throw this.#error(failed.kind, `${failed.message} (stopped before another try had its turn)`);
+    } finally {
+      this.#startClock();
     }
   }
 
@@ -225,9 +203,8 @@ class Tries<T> {
     // A server that is not started, or a wrong address: the user is told at once.
     const isNobody = kind === 'network' && this.#call.server?.isReached === false;
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
-    if (retries >= Math.min(most, policy.maxRetries)) {
+    if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    }
     if ((await mayTryAgain?.(kind)) === false) return ' (a limit has no room for another try)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
     return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;
@@ -255,7 +232,7 @@ class Tries<T> {
   }
 
   get #elapsedMs(): number {
-    return this.#deadline.elapsedMs;
+    return this.#spentMs + (this.#since === undefined ? 0 : performance.now() - this.#since);
   }
 }
 
@@ -269,10 +246,7 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
   return `the server asks to wait ${wait}, longer than model.maxRetryAfterSeconds (${mostSeconds}) allows. Continue ${at} with \`policyloop resume <run>\``;
 }
 
-/**
- * Milliseconds before the next try: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter drawn from the
- * call's seed.
- */
+/** Milliseconds to wait: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter by the call's seed. */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
   if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;
   const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);

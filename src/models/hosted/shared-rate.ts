@@ -28,7 +28,7 @@ const margin = { beginMs: 100, endMs: 500 } as const;
 const pauses = { firstMs: 10, longestMs: 100 } as const;
 
 /** In milliseconds. Longer cells waste more of the limit, shorter ones leave less time to send granted requests. */
-export const cellMs = 4000;
+const cellMs = 4000;
 
 /** Requests within this time predict how many will follow. */
 const expectedMs = 2 * cellMs;
@@ -199,10 +199,7 @@ export interface Wanted {
   readonly ahead: number;
 }
 
-/**
- * Grants the earliest free places to waiting requests, in order of arrival; expected ones get up to half of the free
- * places in the first cell.
- */
+/** Grants waiting requests the earliest free places; expected ones get up to half of those in the first cell. */
 export function grant(
   granted: Granted,
   wanted: Wanted,
@@ -238,10 +235,7 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
-/**
- * The rate `model.requestsPerMinute` of one run, or of all runs that share a directory; `server` identifies server,
- * account and model.
- */
+/** The rate `model.requestsPerMinute` of one run or of all in a directory, per server, account and model. */
 export function createRate(
   perMinute: number | undefined,
   server: readonly (string | undefined)[],

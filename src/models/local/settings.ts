@@ -16,11 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/**
- * The directory of a model or adapter: inside the package for `package:…`, otherwise relative to `cwd`; for a training
- * directory, the adapter or model in it.
- * @throws UserError if the package has no such directory
- */
+/** The directory of a model or adapter, also in a training directory. @throws UserError if the package lacks it */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));

@@ -21,53 +21,52 @@ const nothing: FailureContext = {
 };
 
 /** What the format-correction prompt says about a failure; `name` is that of the values, such as `params`. */
-export function failureContext(
+export const failureContext = (
   failure: ParseFailure,
   name: string,
   scoreText: ScoreText = twoDecimals,
-): FailureContext {
-  const indicesText = (indices: readonly number[]) => listed(indices.map((index) => `${name}[${index}]`));
-  const valuesText = (values: readonly IndexedText[]) =>
-    listed(values.map(({ index, text }) => `${name}[${index}]: ${text}`));
+): FailureContext => ({ ...nothing, ...stated(failure, name, scoreText) });
+
+function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Partial<FailureContext> {
+  const indices = (all: readonly number[]) => listed(all.map((index) => `${name}[${index}]`));
+  const values = (all: readonly IndexedText[]) => ({
+    text: listed(all.map(({ index, text }) => `${name}[${index}]: ${text}`)),
+  });
   switch (failure.kind) {
     case 'missing':
     case 'no-feedback':
-      return { ...nothing, missing: true };
+      return { missing: true };
     case 'truncated':
-      return { ...nothing, truncated: true };
+      return { truncated: true };
     case 'echo':
-      return { ...nothing, echo: true };
+      return { echo: true };
     case 'count': {
       const { found, absent, unknown } = failure;
-      const names = (indices: readonly number[]) => (indices.length === 0 ? null : indicesText(indices));
       return {
-        ...nothing,
-        count: { found, one: found === 1, absent: names(absent), unknown: names(unknown) },
+        count: {
+          found,
+          one: found === 1,
+          absent: indices(absent) || null,
+          unknown: indices(unknown) || null,
+        },
       };
     }
     case 'range':
-      return { ...nothing, range: { text: valuesText(failure.values) } };
+      return { range: values(failure.values) };
     case 'decimals':
-      return { ...nothing, decimals: { text: valuesText(failure.values) } };
+      return { decimals: values(failure.values) };
     case 'not-finite':
-      return { ...nothing, notFinite: { text: valuesText(failure.values) } };
+      return { notFinite: values(failure.values) };
     case 'duplicate-index':
-      return { ...nothing, duplicate: { text: indicesText(failure.indices) } };
+      return { duplicate: { text: indices(failure.indices) } };
     case 'repeated':
-      return { ...nothing, repeated: seenText(failure, scoreText) };
-    case 'too-far': {
-      const { distance, most } = failure;
-      return { ...nothing, tooFar: { distance: percent(distance), most: percent(most) } };
+      return { repeated: seenText(failure, scoreText) };
+    case 'too-far':
+      return { tooFar: { distance: percent(failure.distance), most: percent(failure.most) } };
+    case 'too-close': {
+      const [distance, least] = [percent(failure.distance), percent(failure.least)];
+      return { tooClose: { ...seenText(failure, scoreText), distance, least } };
     }
-    case 'too-close':
-      return {
-        ...nothing,
-        tooClose: {
-          ...seenText(failure, scoreText),
-          distance: percent(failure.distance),
-          least: percent(failure.least),
-        },
-      };
   }
 }
 

@@ -24,10 +24,7 @@ const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
-/**
- * Parses what a person typed: `4`, a remark, or `4: too jerky`; an empty line skips. Asks again if a number may or may
- * not be a rating; `: 3 falls` is a remark.
- */
+/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. Asks again if a number is ambiguous. */
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
   if (text === '') return { kind: 'said', said: {} };
@@ -69,9 +66,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/**
- * Parses the lines `rating: 4` and `remark: …` of a reply; one may be missing, the first counts, long remarks are cut.
- */
+/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first counts, long remarks are cut. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>
@@ -116,8 +111,6 @@ export function saidText({ rating, remark }: Said): string {
     ...(remark === undefined ? [] : [`“${remark.replaceAll(/[“”]/g, '"')}”`]),
   ].join(', ');
 }
-
-/** The variables available to the prompt templates of a vision model that gives feedback; see `prompt-context.ts`. */
 
 const seenSchema = z.strictObject({
   iteration: count('The iteration of the evaluation, from 1'),

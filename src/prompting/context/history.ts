@@ -1,10 +1,10 @@
 /** Renders the replay buffer for a prompt: which evaluations, in which order and wording. */
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
-import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
 import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
 import type { Telling } from '../notation/telling.js';
-import { historyTokens, type MemoryConfig } from '../settings.js';
+import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
 import type { ProgressContext } from './prompt-context.js';
@@ -224,9 +224,7 @@ export function createHistory({
   };
 }
 
-/**
- * `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation was cut short.
- */
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if it was cut short. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   telling: Telling,
@@ -263,10 +261,7 @@ function bestContext(
   };
 }
 
-/**
- * The `memory.best` highest evaluations (all, if not set), the best last and the earlier first if tied; and the others,
- * oldest first.
- */
+/** The `memory.best` highest evaluations (default: all), the best last, then the others, oldest first. */
 export function rankHistory(
   shown: readonly BufferEntry[],
   telling: Telling,
@@ -287,4 +282,19 @@ export function rankHistory(
   const highest = new Set(ascending.slice(Math.max(0, ascending.length - count)));
   const others = byTime.filter((entry) => !highest.has(entry));
   return { best: [...highest].map(ranked), others: others.map(ranked) };
+}
+
+/** The parents, best first: the `beam` best evaluations, or for changes the latest one (the best of its iteration). */
+export function parentsOf(
+  proposal: ProposalConfig | undefined,
+  held: readonly BufferEntry[],
+): readonly BufferEntry[] {
+  if (proposal === undefined) return [];
+  const { beam, form } = proposal;
+  if (beam !== undefined) return bestEntries(held, beam);
+  const last = held.at(-1);
+  if (form === 'absolute' || last === undefined) return [];
+  if (last.iteration === 0) return [last];
+  const group = held.filter(({ iteration }) => iteration === last.iteration);
+  return [group.reduce((best, entry) => (entry.score > best.score ? entry : best))];
 }

@@ -18,9 +18,7 @@ const mostDecimals = 20;
 export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
 
 /** `131.35`; a score below 1 gets at least `digits` significant digits: `0.05`, `0.000123`. */
-export function scoreText(score: number, digits: number): string {
-  return written(score, decimalsOf(score, digits));
-}
+export const scoreText = (score: number, digits: number): string => written(score, decimalsOf(score, digits));
 
 /** Formats scores that are known in advance; `digits`: `memory.digits`, undefined in runs of earlier versions. */
 export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {

@@ -5,9 +5,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
-/**
- * What the memory shows of an evaluation's first episode. Runs of earlier versions have no `returnText`: two decimals.
- */
+/** What the memory shows of an evaluation's first episode; without `returnText` (earlier versions) two decimals. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemoryConfig,

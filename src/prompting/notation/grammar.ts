@@ -13,10 +13,7 @@ export interface AnswerForm {
 /** Parameters on the first line and a reason below; no provider enforces this form. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/**
- * The form of answers: JSON if the format is enforced, else `params[0]: …`. Under `format: auto`, a local model gives
- * no reason, which would take as long as the answer.
- */
+/** The form of answers: JSON if the format is enforced. A local model then gives no reason, to answer faster. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
@@ -24,9 +21,8 @@ export function answerFormOf(
   const { format = 'text', provider } = model ?? {};
   const isLocal = provider === 'local';
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
-  if (isEnforced && !isLocal) {
+  if (isEnforced && !isLocal)
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
-  }
   // Models trained on the `compact` prompt set only know labels.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };

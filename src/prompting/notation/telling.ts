@@ -13,9 +13,7 @@ export interface Telling {
 /** What models trained on the `compact` set can read: values from −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
-/**
- * The `compact` set maps numeric ranges to the one its models were trained on; other sets and integers aren't encoded.
- */
+/** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
 export function tellingOf(spec: ParameterSpec, set: string): Telling {
   const { high, low } = compactRange;
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;

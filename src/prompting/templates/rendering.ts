@@ -127,7 +127,7 @@ export async function loadHelpers(path: string): Promise<TemplateHelpers> {
         value: name,
       });
     if (!['string', 'number', 'boolean', 'function'].includes(typeof value))
-      throw new UserError({ file, message: `the helper ${name} is no function, text, number or boolean` });
+      throw new UserError({ file, message: `the helper ${name} is not a function, text, number or boolean` });
   }
   return new Map(Object.entries(made as Record<string, Helper>));
 }

@@ -1,7 +1,4 @@
-/**
- * Checks a template against the shape of its context. Handlebars' strict mode notices an unknown variable only when it
- * is reached, and not in the arguments of a block.
- */
+/** Checks a template against its context. Handlebars' strict mode only notices unknown variables it reaches. */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
 import {
   assured,
@@ -28,10 +25,7 @@ export type TemplateHelpers = ReadonlyMap<string, Helper>;
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
-/**
- * Finds undefined variables, helpers and partials, and optional values used outside a check, in a template and its
- * partials; also returns the names of all included partials.
- */
+/** Finds undefined names and unchecked optional values in a template and its partials, which it also returns. */
 export function checkTemplate(
   template: ParsedTemplate,
   context: Shape,
@@ -140,12 +134,11 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
 /** User helpers take variables and literals. */
 function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
   const { original: name } = path as Path;
-  if (fieldNames(place.scope.root).includes(name)) {
+  if (fieldNames(place.scope.root).includes(name))
     yield at(place, path, { message: `${name} is a variable and a helper`, remedy: 'rename the helper' });
-  }
   if (hash !== undefined) yield at(place, path, { message: `${name} takes no named arguments` });
   const takesNone = typeof place.helpers.get(name) !== 'function';
-  if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is no function` });
+  if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is not a function` });
   for (const param of params) {
     if (isPath(param)) yield* resolve(param, place);
     else if (param.type === 'SubExpression') {
@@ -169,9 +162,8 @@ function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
   } else {
     const shape = yield* resolve(argument, place);
     if (shape === undefined) return;
-    if (helper === 'each' && shape.kind !== 'list') {
+    if (helper === 'each' && shape.kind !== 'list')
       return yield at(place, argument, { message: `#each needs a list, and ${argument.original} is none` });
-    }
     const inner = helper === 'each' && shape.kind === 'list' ? shape.item : shape;
     const scope = innerScope(place.scope, inner, node.program.blockParams?.[0], helper === 'each');
     yield* checkProgram(node.program, { ...place, scope });
@@ -184,9 +176,8 @@ function* checkPartial(node: hbs.AST.PartialStatement, place: Place): Problems {
   const name = node.name.type === 'PathExpression' ? node.name.original : '';
   const partial = partials.get(name);
   if (partial === undefined) return yield at(place, node.name, unknownPartial(name, [...partials.keys()]));
-  if (including.includes(name)) {
+  if (including.includes(name))
     return yield at(place, node.name, { message: `the partial ${name} includes itself` });
-  }
   place.included.add(name);
   const [argument] = node.params;
   const shape = isPath(argument) ? yield* resolve(argument, place) : scope.shape;
@@ -247,6 +238,4 @@ function notText(name: string, shape: Shape): Problem {
   };
 }
 
-function isPath(node: Node | undefined): node is Path {
-  return node?.type === 'PathExpression';
-}
+const isPath = (node: Node | undefined): node is Path => node?.type === 'PathExpression';

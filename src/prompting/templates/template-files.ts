@@ -12,9 +12,7 @@ const largestTemplate = 2 ** 18;
 const mostPartials = 500;
 
 /** True for regular files only, not for folders or devices. */
-export function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-}
+export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

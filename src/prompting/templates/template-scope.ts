@@ -28,9 +28,7 @@ export function shapeOfData(data: Fact): Shape {
   return { kind: 'object', optional: false, fields: Object.fromEntries(fields) };
 }
 
-function isList(data: Fact): data is readonly Fact[] {
-  return Array.isArray(data);
-}
+const isList = (data: Fact): data is readonly Fact[] => Array.isArray(data);
 
 /** The shape of a context with an additional field. */
 export const withField = (context: Shape, name: string, field: Shape): Shape =>
@@ -84,9 +82,8 @@ export function rootScope(context: Shape): Scope {
 
 /** The scope inside `#if path`, in which `path` is known to be present. */
 export function assured(scope: Scope, path: Path, depth = path.data ? 0 : path.depth): Scope {
-  if (depth > 0) {
+  if (depth > 0)
     return scope.parent === undefined ? scope : { ...scope, parent: assured(scope.parent, path, depth - 1) };
-  }
   const key = path.data ? `@${path.parts.join('.')}` : path.parts.join('.');
   return { ...scope, present: new Set([...scope.present, key]) };
 }

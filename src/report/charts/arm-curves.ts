@@ -46,7 +46,7 @@ export interface CurveAxis {
 }
 
 export const iterationAxis: CurveAxis = {
-  title: 'Iteration (0: the warm-up)',
+  title: 'Iteration (0: warm-up)',
   ticks: (count) => [{ at: 0.5, label: '0' }, ...iterationTicks(count - 1)],
   place: (index) => (index === 0 ? 'After the warm-up' : `Iteration ${index}`),
   span: (count) => plural(count - 1, 'iteration'),
@@ -54,7 +54,7 @@ export const iterationAxis: CurveAxis = {
 
 /** @param step evaluations between values; the first value is at `step` */
 export const evaluationAxis = (step: number): CurveAxis => ({
-  title: 'Evaluation (the warm-up first)',
+  title: 'Evaluation (warm-up first)',
   ticks: (count) =>
     numberedTicks(count * step)
       .map(({ label }) => ({ at: Number(label) / step - 0.5, label }))
@@ -75,7 +75,7 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const last = largest([0, ...summaries.map((points) => points.length - 1)]);
   if (summaries.every((points) => points.length === 0)) {
-    return html`<p class="empty">Nothing was evaluated.</p>`;
+    return html`<p class="empty">No evaluations.</p>`;
   }
   const y = verticalScale(arms, summaries);
   // Space for the confirmed marks.
@@ -105,7 +105,7 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
   });
   const caption = html`${armLegend(arms)}
 <p class="note">Line: mean best so far; band: its 95 % interval (Student's t); dots at the right edge: confirmed return.</p>`;
-  return figure(chart, caption, 'Point at a column for its figures.');
+  return figure(chart, caption, 'Hover over a column for details.');
 }
 
 const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;

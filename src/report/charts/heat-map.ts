@@ -39,7 +39,7 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   // A wider image would have more columns than a screen has pixels.
   const entries = sampled(all, mostColumns, highest);
   const columns = entries.length;
-  if (columns === 0 || spec.count === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
   const names = rowNames(spec, data.policy, labels);
   const rowHeight = Math.min(spec.count <= 16 ? 22 : spec.count <= 48 ? 14 : 12, tallest / spec.count);
   const mapHeight = Math.round(rowHeight * spec.count);
@@ -83,8 +83,8 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
 ${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.length)} evaluations</li>`}
 ${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
 </ul>
-<details class="row-key"><summary>What the rows are</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
-  return html`${figure(chart, caption, 'Point at a cell for its value.')}
+<details class="row-key"><summary>Row names</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
+  return html`${figure(chart, caption, 'Hover over a cell for its value.')}
 ${embedJson('heat-data', {
   names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),

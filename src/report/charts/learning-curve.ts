@@ -101,7 +101,7 @@ export function learningCurve(
 ): Html {
   const timeline = timelineOf(data, proposals);
   const points = curvePoints(data, timeline);
-  if (points.length === 0) return html`<p class="empty">Nothing was evaluated.</p>`;
+  if (points.length === 0) return html`<p class="empty">No evaluations.</p>`;
   const stretch = stretchOf(timeline, points.length);
   const drawn = stretch === 1 ? points : extremes(points, stretch);
   const confirmed = data.confirmed ?? undefined;
@@ -155,14 +155,14 @@ export function learningCurve(
         : stretchColumns(drawn, { lost, timeline, stretch, link }),
   });
   const caption = html`<ul class="legend">
-<li><span class="key dot"></span>${stretch === 1 ? 'evaluation' : `highest and lowest of each ${formatCount(stretch)} evaluations in a row`}${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of its mean' : ', with quartiles (bar) and range (line) of its episodes')}</li>
+<li><span class="key dot"></span>${stretch === 1 ? 'evaluation' : `highest and lowest of each ${formatCount(stretch)} evaluations in a row`}${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of the mean' : ', with quartiles (bar) and range (line) over its episodes')}</li>
 <li><span class="key step"></span>best so far</li>
 ${confirmed && html`<li><span class="key diamond"></span>best, confirmed on unseen episodes with 95 % interval</li>`}
 ${target !== undefined && html`<li><span class="key dash"></span>target ${formatNumber(target)}</li>`}
 ${rejected.length > 0 && html`<li><span class="key cross"></span>no usable proposal</li>`}
 ${below.length > 0 && html`<li><span class="key below"></span>below the axis (${below.length}, down to ${formatNumber(smallest(below))})</li>`}
 </ul>`;
-  return figure(chart, caption, 'Point at a column for its figures; a click opens its log.');
+  return figure(chart, caption, 'Hover over a column for details; click to open its log.');
 }
 
 function verticalScale(points: readonly Point[], data: RunData): Scale {

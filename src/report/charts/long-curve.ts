@@ -91,7 +91,7 @@ export function stretchColumns(
     return {
       at: at * stretch,
       width: stretch,
-      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores.map(told))].join(' to ')}; best so far ${told(best)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} came to nothing` : ''}`,
+      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores.map(told))].join(' to ')}; best so far ${told(best)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} failed` : ''}`,
       ...(href !== undefined && { href }),
     };
   });

@@ -32,7 +32,7 @@
     const call = Number(box.dataset.call);
     const previous = store.prompts[call - 1];
     const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m])));
-    const note = element('p', 'muted', 'Marked: lines that the prompt before it on this page did not have.');
+    const note = element('p', 'muted', 'Marked: lines that are new since the previous prompt on this page.');
     note.hidden = true;
     box.append(note);
     for (const m of store.prompts[call]) {
@@ -142,7 +142,7 @@
       ];
       const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? [1, 's'];
       const ago = `${Math.floor(seconds / size)} ${unit}`;
-      written.textContent = `${atTime}, ${ago} ago${silent ? ': it may have ended without notice' : ''}`;
+      written.textContent = `${atTime}, ${ago} ago${silent ? '; the process may have died' : ''}`;
       written.classList.toggle('warn-text', silent);
     };
     tell();

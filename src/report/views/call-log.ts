@@ -50,7 +50,7 @@ export function callLog(
 <label><input type="radio" name="show" id="show-improved"> new best <span class="muted">${improved}</span></label>
 <label><input type="radio" name="show" id="show-failed"> with a failure <span class="muted">${failed}</span></label>
 </fieldset>
-<noscript><p class="note">JavaScript is off: everything but the prompts is shown. They stand in <code>calls.jsonl</code> beside this page.</p></noscript>
+<noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
 <p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
 <div class="log">${proposals.map((proposal) => proposalEntry(proposal, log))}</div>
 ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
@@ -132,7 +132,7 @@ function attemptEntry(index: number, log: Log, reason: string): Html {
   const call = log.calls.get(index)!;
   const { completion } = call;
   return html`<article>
-<h4>${call.attempt === 0 ? 'First ask' : `Correction ${call.attempt}`} ${outcomeChip(call)}</h4>
+<h4>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} ${outcomeChip(call)}</h4>
 ${outcomeText(call)}
 ${call.messages.length > 0 && promptOf(call, log.prompts.get(index), log.run)}
 ${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
@@ -173,7 +173,7 @@ function outcomeText({ outcome }: CallRecord): Html {
 }
 
 const movedText = (moved: { readonly distance: number } | undefined) =>
-  html`${moved && html`<p class="muted">Moved: the reply's were ${formatNumber(moved.distance, 3)} from some that were tried.</p>`}`;
+  html`${moved && html`<p class="muted">Moved: the proposed parameters were only ${formatNumber(moved.distance, 3)} from earlier ones.</p>`}`;
 
 function callFacts(call: CallRecord): Html {
   const { completion, outcome, cost } = call;
@@ -183,16 +183,16 @@ function callFacts(call: CallRecord): Html {
   const took = outcome.kind === 'error' ? outcome : completion;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['prompt tokens', tokens(usage.promptTokens)],
-    ['of them cached', tokens(usage.cachedTokens)],
+    ['of which cached', tokens(usage.cachedTokens)],
     ['completion tokens', tokens(usage.completionTokens)],
-    ['of them reasoning', tokens(usage.reasoningTokens)],
+    ['of which reasoning', tokens(usage.reasoningTokens)],
     ['latency', formatDuration(took?.latencyMs ?? 0)],
     ['retries', took && took.retries > 0 ? retriesText(took.retries, took.failedTries) : undefined],
     ['faults', completion?.faults?.join(', ')],
-    ['tokens not reported', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
+    ['unreported tokens', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
     ['cost', cost === undefined ? undefined : formatCost(cost)],
     ['finish', completion?.finishReason],
-    ['iterations unknown to the prompt', call.behind === undefined ? undefined : String(call.behind)],
+    ['iterations missing from the prompt', call.behind === undefined ? undefined : String(call.behind)],
     ['seed', String(call.seed)],
     ['time', formatTime(call.time)],
   ];

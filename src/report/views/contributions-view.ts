@@ -39,7 +39,7 @@ const mostTold = 200;
 const outcomes = {
   given: '–',
   skipped: 'skipped',
-  unanswered: 'no answer in time',
+  unanswered: 'timed out',
   unusable: 'no usable answer',
 };
 

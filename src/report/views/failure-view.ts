@@ -52,7 +52,7 @@ function failedCalls(
   if (failures.length === 0)
     return html`<p class="empty">No call failed${calls > 0 && ` (${plural(calls, 'call')})`}.</p>`;
   const lost = onlyProposals(proposals).filter(isRejected).length;
-  return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) gave no usable answer; ${lost === 0 ? 'every proposal succeeded in the end' : `${plural(lost, 'proposal')} failed`}.</p>
+  return html`<p>${failures.length} of ${plural(calls, 'call')} (${formatNumber((100 * failures.length) / calls, 3)} %) failed; ${lost === 0 ? 'every proposal succeeded in the end' : `${plural(lost, 'proposal')} lost`}.</p>
 ${htmlTable(
   mostFrequentFirst(failures, ({ kind }) => kind),
   [

@@ -20,11 +20,11 @@ export function learningView(adaptations: readonly LoggedAdaptation[], activeMs:
   const totals = adaptationTotals(adaptations);
   if (totals === undefined) return undefined;
   return html`<div class="charts">
-${chart(adaptations, 'Entropy of the answers, nats a token', ({ entropy }) => entropy)}
-${chart(adaptations, 'Spread of the rewards in a group', ({ spread }) => spread)}
-${chart(adaptations, 'KL divergence to the first model, nats a token', ({ kl }) => kl)}
+${chart(adaptations, 'Entropy of the answers, nats per token', ({ entropy }) => entropy)}
+${chart(adaptations, 'Standard deviation of rewards in a group', ({ spread }) => spread)}
+${chart(adaptations, 'KL divergence from the initial model, nats per token', ({ kl }) => kl)}
 <div>${totalsTable(totals, activeMs)}
-<p class="note">The adapter lies in <code>adapter/</code> of the run: <code>model.adapter</code> of another run begins with it.</p></div>
+<p class="note">The adapter is in <code>adapter/</code> of the run directory; use it in another run with <code>model.adapter</code>.</p></div>
 </div>`;
 }
 
@@ -45,7 +45,7 @@ function chart(
   const d = line(found.map(({ at, value }): [number, number] => [at + 0.5, y.at(value)]));
   return figure(
     plotChart({
-      description: `${title}, for each update.`,
+      description: `${title}, per update.`,
       yTitle: title,
       y,
       height,
@@ -68,15 +68,15 @@ function totalsTable(
   const row = (name: string, values: readonly string[]) => values.map((value) => [name, value] as const);
   const rows = [
     ...row('updates', [formatCount(updates)]),
-    ...row('steps of the optimizer', [formatCount(steps)]),
+    ...row('optimizer steps', [formatCount(steps)]),
     ...row('answers compared', [formatCount(answers)]),
-    ...row('mean spread of rewards', figures(spread)),
-    ...row('groups without difference', [`${Math.round(100 * flat)} %`]),
+    ...row('mean reward spread', figures(spread)),
+    ...row('groups with equal rewards', [`${Math.round(100 * flat)} %`]),
     ...row('last loss', figures(last?.loss)),
-    ...row('last KL to the first model', figures(last?.kl)),
-    ...row('last KL of trainer to sampler', figures(last?.mismatch)),
-    ...row('time of training', [formatDuration(1000 * seconds)]),
-    ...row('time of the rest', [formatDuration(Math.max(0, activeMs - 1000 * seconds))]),
+    ...row('last KL from the initial model', figures(last?.kl)),
+    ...row('last KL between trainer and sampler', figures(last?.mismatch)),
+    ...row('training time', [formatDuration(1000 * seconds)]),
+    ...row('other time', [formatDuration(Math.max(0, activeMs - 1000 * seconds))]),
   ];
   return htmlTable(rows, [text('learning', ([name]) => name), number('value', ([, value]) => value)]);
 }
@@ -120,8 +120,8 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
         html`<circle cx="${place(point.predicted)}" cy="${coordinate(y.at(point.observed))}" r="3"><title>iteration ${point.iteration}: predicted ${told(point.predicted)}, observed ${told(point.observed)}</title></circle>`,
     )}</g>`,
   });
-  return html`${figure(chart, 'Each point is a proposal; on the line, the prediction would be right.')}
-<p>${points.length} of ${plural(asked.length, 'proposal')} came with a prediction. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(mean(errors))} (positive: too optimistic)${r !== undefined && html`, correlation ${formatNumber(r, 2)}`}.</p>`;
+  return html`${figure(chart, 'Each point is a proposal; on the line, prediction and observation agree.')}
+<p>${points.length} of ${plural(asked.length, 'proposal')} included a prediction. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(mean(errors))} (positive: too optimistic)${r !== undefined && html`, correlation ${formatNumber(r, 2)}`}.</p>`;
 }
 
 const extent = (values: readonly number[]): [number, number] => [smallest(values), largest(values)];

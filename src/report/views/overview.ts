@@ -101,12 +101,12 @@ ${best && tile('Best observed mean return', apart([best.score, data.confirmed?.m
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
-${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} of them warm-up` : 'no warm-up')}
+${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
 ${config.evaluation.racing && racingTile(racingTotals(entries))}
-${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all mended' : `; ${plural(rejected, 'proposal')} lost`}`)}
+${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all resolved' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
-${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
 </dl>`;
 }
 
@@ -116,8 +116,7 @@ function racingTile(totals: RacingTotals): Html {
 }
 
 function confirmedTile(confirmed: Confirmation | null): Html {
-  if (confirmed === null)
-    return tile('Confirmed mean return', '–', 'the best was not evaluated again on unseen episodes');
+  if (confirmed === null) return tile('Confirmed mean return', '–', 'not confirmed yet');
   return tile(
     'Confirmed mean return',
     formatReturn(confirmed.mean),
@@ -131,7 +130,7 @@ function observedNote(best: BufferEntry, config: Config): Html {
     best.source === 'proposal'
       ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
       : html`the warm-up`;
-  return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the highest of many noisy means, so optimistic`;
+  return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the maximum of many noisy means, so optimistic`;
 }
 
 export function tile(name: string, value: Content, note: Content, className = ''): Html {
@@ -154,7 +153,7 @@ export function confirmationTable(
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">Unseen episodes chose among the best observed; further ones measured the chosen.</p></div>`;
+<p class="note">The best candidates were compared on unseen episodes; the winner was measured on further ones.</p></div>`;
 }
 
 /** Warnings of the run, each once with its count, and commands from other processes. */
@@ -172,16 +171,16 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
 export function reproduction(data: RunData): Html {
   const { manifest } = data;
   const commands = [
-    '# the same experiment again, in a new directory',
+    '# repeat the experiment in a new directory',
     `npx policyloop run config.yaml --run-dir ${shellWord(`../${manifest.run}-again`)}`,
-    '# its best policy on fresh seeds',
+    '# evaluate its best policy on new seeds',
     'npx policyloop evaluate .',
-    '# go on where it stopped',
+    '# resume the run',
     'npx policyloop resume .',
   ];
   return html`<p>In the directory of this file:</p>
 ${preformatted(commands.join('\n'))}
-<p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, as far as the model gives the same replies.</p>
+<p>The same config, seed and version give the same <code>evaluations.jsonl</code>, byte for byte, if the model gives the same replies.</p>
 ${versionTable(manifest)}`;
 }
 
@@ -192,8 +191,8 @@ export function versionTable(manifest: Manifest): Html {
     ['git commit', commit],
     ['Node.js', node],
     ['seed', String(manifest.seed)],
-    ['fingerprint of the config', manifest.fingerprint],
-    ['hash of the prompt templates', manifest.prompts],
+    ['config fingerprint', manifest.fingerprint],
+    ['prompt template hash', manifest.prompts],
   ];
   const known = rows.filter(([, value]) => value !== undefined);
   return htmlTable(known, [

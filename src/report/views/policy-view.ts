@@ -3,9 +3,9 @@ import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../policies/policy.js';
 import { largest } from '../../statistics/descriptive.js';
+import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
-import { matricesOf, type WeightedPolicy, weightsOf } from '../policy-text.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
@@ -115,7 +115,7 @@ function actionTable(
     return html`<tr><th scope="row">${start}</th>${Array.from({ length }, (_, c) => cell(start + c))}</tr>`;
   })}</tbody>
 </table></div>
-<p class="note">Action by state: the number of a state is that of its row plus that of its column</p></div>`;
+<p class="note">Action by state (state number = row label + column label)</p></div>`;
 }
 
 /** Index of the action taken in each state, the first if tied. */

@@ -39,7 +39,7 @@ export function usageView(
 ${tokens && tokenChart(usage)}
 ${slow && latencyChart(usage)}
 ${totals.cost !== undefined && totals.cost > 0 && costChart(usage)}
-<div>${!tokens && html`<p class="note">This model uses no tokens, or its provider reports none.</p>`}
+<div>${!tokens && html`<p class="note">This model uses no tokens, or its provider doesn't report them.</p>`}
 ${totalsTable(totals)}
 ${capsTable(caps)}</div>
 </div>`;
@@ -58,7 +58,7 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
     number('of', ({ cap, limit }) => amount(limit, cap)),
     barColumn(({ cap, used }) => used / cap),
   ])}
-<p class="note">A run ends before a call that could exceed a limit, so it stays slightly below.</p>`;
+<p class="note">A run ends before a call that could exceed a limit, so usage stays slightly below it.</p>`;
 }
 
 /** `perCall.promptTokens` becomes `prompt tokens, a call`. */
@@ -106,10 +106,10 @@ function spansOf(iterations: readonly UsageTotals[]): readonly Span[] {
   });
 }
 
-/** `Tokens of each iteration`, or of several together. */
+/** `Tokens per iteration`, or of several together. */
 const ofEach = (what: string, [first]: readonly Span[]) => {
   const size = first === undefined ? 1 : first.last - first.first + 1;
-  return size === 1 ? `${what} of each iteration` : `${what} of ${size} iterations each`;
+  return size === 1 ? `${what} per iteration` : `${what} per ${size} iterations`;
 };
 
 const tokenKinds = [
@@ -222,9 +222,9 @@ function totalsTable(usage: UsageTotals): Html {
   const { cachedTokens, completionTokens, cost, errors, latencyMs, promptTokens, reasoningTokens } = usage;
   const tokens: readonly UsageRow[] = [
     ['prompt tokens', formatCount(promptTokens), mean(promptTokens, formatCompact)],
-    ['of them cached', part(cachedTokens, promptTokens), mean(cachedTokens, formatCompact)],
+    ['of which cached', part(cachedTokens, promptTokens), mean(cachedTokens, formatCompact)],
     ['completion tokens', formatCount(completionTokens), mean(completionTokens, formatCompact)],
-    ['of them reasoning', part(reasoningTokens, completionTokens), mean(reasoningTokens, formatCompact)],
+    ['of which reasoning', part(reasoningTokens, completionTokens), mean(reasoningTokens, formatCompact)],
   ];
   const rows: readonly UsageRow[] = [
     [
@@ -236,14 +236,14 @@ function totalsTable(usage: UsageTotals): Html {
     ...(promptTokens + completionTokens > 0 ? tokens : []),
     ...(usage.unreported === undefined
       ? []
-      : [['tokens not reported', `about ${formatCount(usage.unreported)}`, ''] as const]),
+      : [['unreported tokens', `about ${formatCount(usage.unreported)}`, ''] as const]),
     ['model latency', formatDuration(latencyMs), mean(latencyMs, formatDuration)],
     ...(cost === undefined ? [] : [['cost', formatCost(cost), mean(cost, formatCost)] as const]),
   ];
   return htmlTable(rows, [
     text('use', ([name]) => name),
     number('total', ([, total]) => total),
-    number('mean of a call', ([, , perCall]) => perCall),
+    number('mean per call', ([, , perCall]) => perCall),
   ]);
 }
 

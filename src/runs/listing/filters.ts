@@ -41,7 +41,7 @@ export interface Listed {
   readonly started: string | null;
 }
 
-export function listedRun(run: ListedRun): Listed {
+function listedRun(run: ListedRun): Listed {
   const { labels, manifest, name, observed, status, tokens } = run;
   const { activeMs, created, environment, iterations, model, seed, usage } = manifest;
   return {
@@ -52,7 +52,7 @@ export function listedRun(run: ListedRun): Listed {
   };
 }
 
-export function listedTraining(training: RecordedTraining, name: string, labels: Labels): Listed {
+function listedTraining(training: RecordedTraining, name: string, labels: Labels): Listed {
   const { best, model, on, seconds, started, status, steps, tokens } = training;
   return {
     ...{ name, status, environment: on, model, started, tokens },
@@ -78,7 +78,7 @@ const numbers: ReadonlySet<Key> = new Set<Key>([
  * @param texts each `key=value`: a word, a pattern, or a range of numbers or times such as `400..`
  * @throws UserError for an unknown key or an invalid value
  */
-export function filterOf(texts: readonly string[]): (listed: Listed) => boolean {
+function filterOf(texts: readonly string[]): (listed: Listed) => boolean {
   const filters = texts.map(parsed);
   return (listed) => filters.every((passes) => passes(listed));
 }
@@ -144,7 +144,7 @@ function timeOf(text: string, end: 'low' | 'high'): string {
  * Numbers and times sort descending, words ascending, missing values last.
  * @throws UserError for an unknown key
  */
-export function orderOf(key: string): (a: Listed, b: Listed) => number {
+function orderOf(key: string): (a: Listed, b: Listed) => number {
   const own = keyOf(key, '--sort');
   const falls = numbers.has(own) || own === 'started';
   return (a, b) => {

@@ -3,7 +3,7 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { common } from '../../base/command.js';
-import { UserError } from '../../base/errors.js';
+import { UserError, unlessRefused } from '../../base/errors.js';
 import { formatReturn } from '../../format/numbers.js';
 import { type Cell, number, terminalTable, text } from '../../format/table.js';
 import { checkedValue, readOwnJson, replaceFile } from '../../storage/files.js';
@@ -42,7 +42,7 @@ export function listRuns(root: string): {
   }
   const read = runsBelow(root).map((path) => ({
     name: relative(root, path) || basename(path),
-    summary: readableSummary(path),
+    summary: unlessRefused(() => summaryOf(path)),
   }));
   return {
     runs: read
@@ -133,16 +133,6 @@ function statusText({ manifest: { reason }, status }: RunSummary): string {
 
 const started = ({ created }: RunSummary['manifest']) => created.slice(0, 16).replace('T', ' ');
 
-/** Undefined if the manifest is damaged. */
-function readableSummary(path: string): RunSummary | undefined {
-  try {
-    return summaryOf(path);
-  } catch (error) {
-    if (error instanceof UserError) return undefined;
-    throw error;
-  }
-}
-
 export interface Labels {
   /** Sorted, without duplicates. */
   readonly tags: readonly string[];
@@ -161,14 +151,7 @@ const labelsShape = z.strictObject({
 const none: Labels = { tags: [] };
 
 /** The labels of a run or training; empty if the file is damaged. */
-export function readLabels(path: string): Labels {
-  try {
-    return soundLabels(path);
-  } catch (error) {
-    if (error instanceof UserError) return none;
-    throw error;
-  }
-}
+export const readLabels = (path: string): Labels => unlessRefused(() => soundLabels(path)) ?? none;
 
 /** @throws UserError if the file is damaged */
 function soundLabels(path: string): Labels {

@@ -65,10 +65,10 @@ function playedAt(path: string): Played {
 export const secondsToAnswer = 10;
 
 /** Whether it is an experiment, which `set` can change. */
-export const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
+const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
 
 /** Whether a process plays the plan in a directory. */
-export function isPlayedPlan(path: string): boolean {
+function isPlayedPlan(path: string): boolean {
   const plan = planAt(path);
   return plan !== undefined && isLocked(plan.lock);
 }
@@ -84,7 +84,7 @@ export function requirePaused(path: string): void {
   });
 }
 
-export const playedOf = (paths: readonly string[]): readonly string[] =>
+const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**

@@ -1,7 +1,7 @@
 /** Columns and rows of the tables for `query` and `export`. */
 
 import { largest, smallest } from '../../statistics/descriptive.js';
-import { purposeOf } from '../calls.js';
+import { type CallRecord, purposeOf } from '../calls.js';
 import type { GameRecord } from '../events.js';
 import { type ListedRun, resultOfLine } from '../listing/listing.js';
 import { openLogs } from '../reader.js';
@@ -136,34 +136,16 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
   const own = { run: run.name };
   switch (table) {
     case 'evaluations':
-      for (const {
-        candidate,
-        iteration,
-        lengths,
-        feedback,
-        parameters,
-        planned,
-        returns,
-        revises,
-        score,
-        source,
-      } of recorded.entries)
+      for (const entry of recorded.entries) {
+        const { candidate, feedback, iteration, lengths, parameters, returns, score, source } = entry;
         yield {
-          ...{
-            ...own,
-            iteration,
-            candidate,
-            source,
-            revises: revises ?? null,
-            rating: feedback?.rating ?? null,
-            remark: feedback?.remark ?? null,
-            score,
-            episodes: returns.length,
-            planned: planned ?? null,
-          },
+          ...{ ...own, iteration, candidate, source, revises: entry.revises ?? null },
+          ...{ rating: feedback?.rating ?? null, remark: feedback?.remark ?? null },
+          ...{ score, episodes: returns.length, planned: entry.planned ?? null },
           ...{ lowest: smallest(returns), highest: largest(returns) },
           ...{ steps: lengths.reduce((sum, length) => sum + length, 0), parameters },
         };
+      }
       break;
     case 'episodes':
       for (const { candidate, iteration, lengths, returns } of recorded.entries)
@@ -177,45 +159,25 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
       }
       break;
     case 'calls':
-      for (const {
-        attempt,
-        behind,
-        candidate,
-        completion,
-        cost,
-        iteration,
-        member,
-        outcome,
-        purpose,
-        time,
-      } of recorded.calls)
-        yield {
-          ...{
-            ...own,
-            iteration,
-            candidate,
-            attempt,
-            time,
-            purpose: purposeOf({ attempt, purpose }),
-            member: member ?? null,
-            behind: behind ?? 0,
-            outcome: outcome.kind,
-          },
-          fault:
-            outcome.kind === 'rejected'
-              ? outcome.failure.kind
-              : outcome.kind === 'error'
-                ? outcome.error
-                : null,
-          moved: (outcome.kind === 'accepted' ? outcome.moved?.distance : undefined) ?? null,
-          predicted: (outcome.kind === 'accepted' ? outcome.predicted : undefined) ?? null,
-          prompt_tokens: completion?.usage.promptTokens ?? null,
-          cached_tokens: completion?.usage.cachedTokens ?? null,
-          completion_tokens: completion?.usage.completionTokens ?? null,
-          latency_ms: completion?.latencyMs ?? (outcome.kind === 'error' ? outcome.latencyMs : null),
-          retries: completion?.retries ?? (outcome.kind === 'error' ? outcome.retries : null),
-          ...{ cost: cost ?? null, reply: completion?.text ?? null },
-        };
+      for (const call of recorded.calls) yield { ...own, ...callRow(call) };
       break;
   }
+}
+
+function callRow(call: CallRecord): Row {
+  const { attempt, candidate, completion, iteration, outcome, time } = call;
+  const usage = completion?.usage;
+  const failed = outcome.kind === 'error' ? outcome : undefined;
+  const accepted = outcome.kind === 'accepted' ? outcome : undefined;
+  return {
+    ...{ iteration, candidate, attempt, time, purpose: purposeOf(call), member: call.member ?? null },
+    ...{ behind: call.behind ?? 0, outcome: outcome.kind },
+    fault: outcome.kind === 'rejected' ? outcome.failure.kind : (failed?.error ?? null),
+    ...{ moved: accepted?.moved?.distance ?? null, predicted: accepted?.predicted ?? null },
+    ...{ prompt_tokens: usage?.promptTokens ?? null, cached_tokens: usage?.cachedTokens ?? null },
+    completion_tokens: usage?.completionTokens ?? null,
+    latency_ms: (completion ?? failed)?.latencyMs ?? null,
+    retries: (completion ?? failed)?.retries ?? null,
+    ...{ cost: call.cost ?? null, reply: completion?.text ?? null },
+  };
 }

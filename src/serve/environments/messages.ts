@@ -32,7 +32,7 @@ export function readMessage(text: string): Readonly<Record<string, unknown>> {
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message))
     return message as Readonly<Record<string, unknown>>;
-  throw new Refusal('VALIDATION_ERROR', 'a message is a JSON object with a type');
+  throw new Refusal('VALIDATION_ERROR', 'a message must be a JSON object with a type');
 }
 
 /**
@@ -91,7 +91,7 @@ export function toolsAnswer(request: unknown): object {
   const { data } = requestSchema.safeParse(request);
   const error =
     data === undefined
-      ? { code: -32_600, message: 'Invalid request: JSON-RPC 2.0 has jsonrpc, method and id' }
-      : { code: -32_603, message: 'Environment does not support MCP: it is played by reset and step' };
+      ? { code: -32_600, message: 'Invalid request: JSON-RPC 2.0 needs jsonrpc, method and id' }
+      : { code: -32_603, message: 'Environment does not support MCP: use reset and step' };
   return { jsonrpc: '2.0', id: data?.id ?? null, error };
 }

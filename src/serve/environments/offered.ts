@@ -46,8 +46,8 @@ export async function offerEnvironments(
       throw new UserError({
         field: '--option',
         value: `${option}=${String(options[option])}`,
-        message: 'no option is one of all environments',
-        remedy: 'name those that have it, e.g. --environments FrozenLake-v1',
+        message: '--option needs named environments',
+        remedy: 'name the environments, e.g. --environments FrozenLake-v1',
       });
     }
     return [...environmentIds(), ...textEnvironmentIds()].map((id) => offer(id, id, options));
@@ -60,7 +60,7 @@ export async function offerEnvironments(
       field: '--environments',
       value: written[twice],
       message: `two environments have the name ${names[twice]}`,
-      remedy: 'give it another one: name=id',
+      remedy: 'choose a name: name=id',
     });
   }
   // Reports a wrong id or option now, not to the first client.
@@ -79,8 +79,8 @@ function readOffer(
     throw new UserError({
       field: '--environments',
       value: id,
-      message: 'another program plays it',
-      remedy: 'let clients reach that program itself',
+      message: 'is played by another program',
+      remedy: 'clients can connect to that program directly',
     });
   }
   const isFile = isModulePath(id) || id.startsWith('textworld:');

@@ -83,7 +83,7 @@ async function step(body: unknown, offered: OfferedEnvironment): Promise<never> 
   throw new HttpError(
     409,
     'invalid_request_error',
-    'no reset has started this environment: each request has one of its own, and episodes are played over the WebSocket at /ws',
+    'this environment has not been reset: each request has its own; play episodes over the WebSocket at /ws',
   );
 }
 
@@ -104,7 +104,7 @@ export function routeOf(
   const [only, ...others] = offered;
   if (only !== undefined && others.length === 0) return { offered: only, path };
   if (rest.length > 0) throw notFound(`no environment is called ${first}; GET / lists them`);
-  throw badRequest('several environments are served: name one, e.g. /CartPole-v1/ws; GET / lists them');
+  throw badRequest('the server has several environments: name one, e.g. /CartPole-v1/ws; GET / lists them');
 }
 
 /** The name in a path, which may contain a colon. */
@@ -127,14 +127,14 @@ export function metadataOf({ description, id }: DescribedEnvironment) {
 /** OpenEnv's `SchemaResponse`. */
 export function schemasOf(environment: DescribedEnvironment) {
   const { actionSpace, id, observationSpace, tellsObjective, tellsScore } = environment;
-  const metadata = { type: 'object', description: 'Says nothing to the environment' };
+  const metadata = { type: 'object', description: 'Ignored' };
   const action = objectOf(`Action of ${id}`, { action: spaceSchema(actionSpace) });
   return {
     action: { ...action, properties: { ...(action.properties as Schema), metadata } },
     observation: objectOf(`Observation of ${id}`, {
       [observationField(observationSpace.kind)]: spaceSchema(observationSpace),
       ...(tellsScore && scoreSchemas),
-      ...(tellsObjective && { objective: orNull({ type: 'string' }, 'What the player is told to do') }),
+      ...(tellsObjective && { objective: orNull({ type: 'string' }, 'Objective of the player') }),
       ...endSchemas,
     }),
     state: objectOf(`State of ${id}`, {
@@ -142,24 +142,24 @@ export function schemasOf(environment: DescribedEnvironment) {
       step_count: { type: 'integer', minimum: 0 },
       environment: { type: 'string' },
       seed: orNull({ type: 'integer', minimum: 0 }),
-      episode_return: { type: 'number', description: "Sum of the present episode's rewards" },
+      episode_return: { type: 'number', description: "Sum of the current episode's rewards" },
       ...endSchemas,
     }),
   };
 }
 
 const endSchemas = {
-  terminated: { type: 'boolean', description: 'The task ended' },
-  truncated: { type: 'boolean', description: 'The limit of steps cut the episode off' },
+  terminated: { type: 'boolean', description: 'The task has ended' },
+  truncated: { type: 'boolean', description: 'The step limit cut the episode short' },
 } as const;
 
 const scoreSchemas = {
   score: { type: 'number' },
-  max_score: orNull({ type: 'number' }, 'Score of a game that is won'),
+  max_score: orNull({ type: 'number' }, 'Score of a won game'),
   won: { type: 'boolean' },
   lost: { type: 'boolean' },
-  moves: orNull({ type: 'integer' }, 'Commands that were understood'),
-  admissible: orNull({ type: 'array', items: { type: 'string' } }, 'Commands that do something now'),
+  moves: orNull({ type: 'integer' }, 'Number of valid commands'),
+  admissible: orNull({ type: 'array', items: { type: 'string' } }, 'Commands that have an effect now'),
 } as const;
 
 function orNull(schema: Schema, description?: string): Schema {
@@ -205,7 +205,7 @@ function boundsOf({ high, low }: BoxSpace, at: number): Schema {
   };
 }
 
-export function openApi({ id }: DescribedEnvironment) {
+function openApi({ id }: DescribedEnvironment) {
   const operations = Object.entries(routes).map(([path, { method, summary }]) => {
     const responses = { 200: { description: 'Answered' }, 422: { description: 'Invalid request' } };
     return [path, { [method.toLowerCase()]: { summary, responses } }] as const;

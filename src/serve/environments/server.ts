@@ -30,7 +30,7 @@ interface EnvironmentServerOptions extends Address {
   readonly note: (line: string) => void;
 }
 
-export interface ServedEnvironment {
+interface ServedEnvironment {
   readonly name: string;
   readonly url: string;
 }
@@ -62,7 +62,7 @@ export async function startEnvironmentServer(options: EnvironmentServerOptions) 
       } catch (error) {
         const { body, headers, remark, status } = failureOf(error);
         if (!response.destroyed) sendJson(response, body, status, headers);
-        note(`${line} ${response.destroyed ? 'given up by the client' : `${status} ${remark}`}`);
+        note(`${line} ${response.destroyed ? 'aborted by the client' : `${status} ${remark}`}`);
       }
     },
     (request, socket, head, port) => {

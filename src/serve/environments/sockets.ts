@@ -41,7 +41,7 @@ export class SocketSessions {
     socket.on('error', () => {});
     const { sessions } = this.#limits;
     if (this.#open.size >= sessions) {
-      const message = `${plural(sessions, 'session')} are open already`;
+      const message = `${plural(sessions, 'session')} are already open`;
       const detail = { active_sessions: this.#open.size, max_sessions: sessions };
       send(socket, errorAnswer(new Refusal('CAPACITY_REACHED', message), detail));
       end(socket, closeCodes.tryLater, 'no more sessions');
@@ -50,7 +50,7 @@ export class SocketSessions {
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
     const name = `session ${++this.#begun}`;
-    this.#note(`${name} of ${offered.name} begins`);
+    this.#note(`${name} of ${offered.name} starts`);
     let session: OpenSession;
     try {
       socket.pause();
@@ -73,7 +73,7 @@ export class SocketSessions {
   #play(socket: WebSocket, session: OpenSession, name: string): void {
     const { idleSeconds } = this.#limits;
     const idle = setTimeout(() => {
-      send(socket, errorAnswer(new Refusal('SESSION_ERROR', `no message came in ${idleSeconds} s`)));
+      send(socket, errorAnswer(new Refusal('SESSION_ERROR', `no message for ${idleSeconds} s`)));
       end(socket, closeCodes.leaving, 'idle');
     }, 1000 * idleSeconds);
     let turn = Promise.resolve();
@@ -105,7 +105,7 @@ export class SocketSessions {
   /** Ends the session of a client that sends but doesn't read. */
   #hold(socket: WebSocket, name: string): void {
     if (socket.bufferedAmount <= mostUnread || socket.readyState === WebSocket.CLOSED) return;
-    this.#note(`${name}: its answers are not read`);
+    this.#note(`${name}: the client does not read its answers`);
     socket.terminate();
   }
 }

@@ -17,7 +17,7 @@ const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((v
 const envelopeSchema = z.object({
   /** Returned with the answer. */
   id: orNone(
-    z.union([z.string().max(255), z.int()], { error: 'a text of at most 255 letters or a whole number' }),
+    z.union([z.string().max(255), z.int()], { error: 'a text of at most 255 characters, or a whole number' }),
   ),
   session: orNone(z.string().min(1).max(255)),
   /** Needed in the first message of a session if several are offered. */
@@ -59,7 +59,7 @@ export class LineSessions {
     let envelope: Envelope = {};
     try {
       if (line === undefined)
-        throw new Refusal('INVALID_JSON', `Invalid JSON: a line has at most ${longestMessage} bytes`);
+        throw new Refusal('INVALID_JSON', `Invalid JSON: a line can have at most ${longestMessage} bytes`);
       const given = readMessage(line);
       envelope = validated(envelopeSchema, given);
       const { id: _id, session: _session, environment: _environment, ...message } = given;
@@ -102,12 +102,12 @@ export class LineSessions {
     const open = this.#open.get(key);
     if (open !== undefined) {
       if (environment === undefined || environment === open.name) return open.session;
-      const message = `session ${key} plays ${open.name} until it is closed`;
+      const message = `session ${key} plays ${open.name}; close it first`;
       throw new Refusal('VALIDATION_ERROR', '', [{ path: ['environment'], message }]);
     }
     const offered = this.#named(envelope);
     if (this.#open.size >= this.#most) {
-      const message = `${plural(this.#most, 'session')} are open already: close one`;
+      const message = `${plural(this.#most, 'session')} are already open: close one`;
       throw new Refusal('CAPACITY_REACHED', message);
     }
     const session = await offered.open().catch((error: unknown) => {
@@ -124,7 +124,7 @@ export class LineSessions {
     const [only, ...others] = this.#offered;
     const found = named ?? (wanted === undefined && others.length === 0 ? only : undefined);
     if (found !== undefined) return found;
-    const problem = wanted === undefined ? 'several are offered: name one' : `${wanted} is not offered`;
+    const problem = wanted === undefined ? 'several are available: name one' : `${wanted} is not available`;
     const message = `${problem}; one of: ${names.join(', ')}`;
     throw new Refusal('VALIDATION_ERROR', '', [{ path: ['environment'], message }]);
   }

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { openPage } from '../../base/open-page.js';
-import { assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { fitted } from '../../format/width.js';
 import { planFile, readManifest, runFiles, statusOf } from '../../runs/reader.js';
 import { replaceFile } from '../../storage/files.js';
-import type { PlayArguments } from '../plan.js';
+import { checkConfig, type PlayArguments } from '../plan.js';
 import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
-import { placeOf } from '../sweep/sweep-plan.js';
+import { settingsPlace } from '../sweep/sweep-plan.js';
 import { modelsOnTerminal, modelsPage } from './models-page.js';
 import { type ModelRun, type ModelsPlan, type ModelsRequest, planModels, planOf } from './models-plan.js';
 import { type ModelsResult, modelsResult, proposalReader } from './models-result.js';
@@ -45,7 +44,7 @@ export async function compareModels(args: ModelsArguments, context: CommandConte
   for (const note of models.notes) context.note(note);
   const { cwd } = context;
   const settings = models.contestants;
-  const place = placeOf(
+  const place = settingsPlace(
     'models',
     { name: models.name, settings },
     { cwd, out: args.out, runsDir: args.runsDir },
@@ -87,21 +86,12 @@ function requireRecorded(directory: string): void {
 /** Opens contestants and recorded histories once before calling any model, so that errors surface early. */
 async function checkContestants(
   { contestants, histories }: ModelsPlan,
-  context: CommandContext,
+  { env }: CommandContext,
 ): Promise<void> {
-  const open = async (config: ModelRun['config'], what: string) => {
-    try {
-      await closeEnvironment(await assemble(config, context.env));
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      throw new UserError(
-        error.problems.map((problem) => ({ ...problem, message: `${problem.message} (${what})` })),
-      );
-    }
-  };
-  for (const { config, label } of contestants) await open(config, label);
+  for (const { config, label } of contestants) await checkConfig(config, env, label);
   const { config } = contestants.at(-1)!;
-  for (const { name, warmup } of histories) if (warmup) await open({ ...config, warmup }, `history ${name}`);
+  for (const { name, warmup } of histories)
+    if (warmup) await checkConfig({ ...config, warmup }, env, `history ${name}`);
 }
 
 /**

@@ -1,5 +1,4 @@
 /** The page of a comparison of models: who improves, with intervals, then replies, effort and each history. */
-
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
@@ -23,26 +22,26 @@ import { fewestForVerdict } from '../../statistics/tests.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
 /** Whole percents: intervals from a few histories are too wide for decimals to matter. */
-export const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;
+const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 type Columns = readonly Column<ContestantFigures>[];
 
 const ofText = (count: number, of: number) => (of === 0 ? '' : `${count} of ${of}`);
 const shareText = ({ count, of }: Share) => ofText(count, of);
 
-export const nameColumn: Column<ContestantFigures> = text('model', ({ kind, label }) => ({
+const nameColumn: Column<ContestantFigures> = text('model', ({ kind, label }) => ({
   text: label,
   detail: kind === 'baseline' ? 'baseline' : undefined,
 }));
 
-export const replyColumns: Columns = [
+const replyColumns: Columns = [
   number('valid at once', ({ histories, valid }) => ofText(valid.first, histories)),
   number('corrected', ({ histories, valid }) => (histories === 0 ? '' : String(valid.corrected))),
   number('repeats', ({ repeats, replies }) => (replies === 0 ? '' : `${repeats} of ${replies}`)),
 ];
 
 /** One column per kind of history if there are both recorded and random ones. */
-export const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'>): Columns => {
+const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'>): Columns => {
   const isMixed = new Set(histories.map(({ kind }) => kind)).size > 1;
   return [
     number('improvements', ({ improved }) => shareText(improved)),
@@ -61,7 +60,7 @@ export const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'
 
 const secondsText = (seconds: number) => (seconds < 0.01 ? '< 0.01' : formatNumber(seconds, 2));
 
-export function effortColumns(contestants: readonly ContestantFigures[]): Columns {
+function effortColumns(contestants: readonly ContestantFigures[]): Columns {
   const isTold = contestants.some(({ promptTokens }) => (promptTokens ?? 0) > 0);
   const isPriced = contestants.some(({ cost }) => cost !== null);
   return [
@@ -73,7 +72,7 @@ export function effortColumns(contestants: readonly ContestantFigures[]): Column
   ];
 }
 
-export const predictionColumns: Columns = [
+const predictionColumns: Columns = [
   nameColumn,
   number('predictions', ({ predictions }) => predictions?.count),
   number('bias', ({ predictions }) => predictions?.bias, { format: formatSigned }),
@@ -86,7 +85,7 @@ export const predictionColumns: Columns = [
 /** Differences of shares, in percentage points. */
 const formatPoints = (value: number): string => signed(formatNumber)(Math.round(100 * value));
 
-export const differenceColumns: readonly Column<ModelDifference>[] = [
+const differenceColumns: readonly Column<ModelDifference>[] = [
   text('model', ({ of }) => of, { grouped: true }),
   text('against', ({ against }) => against),
   estimate('points', ({ difference, interval }) => ({ value: difference, interval }), {
@@ -100,13 +99,13 @@ export const differenceColumns: readonly Column<ModelDifference>[] = [
   })),
 ];
 
-export const predicting = ({ contestants }: ModelsResult) =>
+const predicting = ({ contestants }: ModelsResult) =>
   contestants.filter(({ predictions }) => predictions !== null);
 
 const testedIn = ({ differences }: ModelsResult): number => differences.filter(({ p }) => p !== null).length;
 
 /** A sentence that says which models improve more often than every baseline; undefined without baselines. */
-export function conclusionOf({ contestants, differences }: ModelsResult): string | undefined {
+function conclusionOf({ contestants, differences }: ModelsResult): string | undefined {
   const named = (wanted: ContestantFigures['kind']) =>
     contestants.filter(({ kind }) => kind === wanted).map(({ label }) => label);
   const [models, baselines] = [named('model'), named('baseline')];
@@ -124,7 +123,7 @@ export function conclusionOf({ contestants, differences }: ModelsResult): string
     : `${winners.join(', ')} ${winners.length === 1 ? 'improves' : 'improve'} more often than ${all}.`;
 }
 
-export const readingOf = (result: ModelsResult): readonly string[] => [
+const readingOf = (result: ModelsResult): readonly string[] => [
   'improvements: proposals that return more than the best policy of their history; a history without a valid proposal counts as no improvement. Intervals are exact (Clopper and Pearson)',
   'policies beaten: the mean share of the history’s policies that a proposal beats; a random policy beats half of a random history',
   'seconds, tokens: means of a history, corrections included',
@@ -132,7 +131,7 @@ export const readingOf = (result: ModelsResult): readonly string[] => [
 ];
 
 /** Example: `one proposal from each of 20 histories of CartPole-v1`. */
-export const askedText = ({ environment, histories }: ModelsResult): string =>
+const askedText = ({ environment, histories }: ModelsResult): string =>
   `one proposal from ${histories.length === 1 ? 'one history' : `each of ${histories.length} histories`} of ${environment}`;
 
 /** @param width see `CommandContext` */

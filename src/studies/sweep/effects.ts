@@ -1,5 +1,4 @@
 /** Estimates the effect of each key on the confirmed return, and interactions between two keys. */
-
 import { cholesky, inverseOfProduct, invertTriangle } from '../../search/linear-algebra.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';

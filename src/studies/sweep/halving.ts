@@ -7,7 +7,6 @@ import { isLost } from '../../rollout/racing.js';
 import { differenceRange, type Interval } from '../../statistics/bootstrap.js';
 import { mean } from '../../statistics/descriptive.js';
 
-/** The `sweep` section with `method: halving`. */
 interface Halving {
   readonly first: number;
   readonly factor: number;
@@ -43,7 +42,6 @@ export function mostRuns(
   return runs;
 }
 
-/** A setting after a round, with its confirmed returns so far; null for a run without one. */
 export interface Contender {
   readonly name: string;
   readonly confirmed: readonly (number | null)[];

@@ -6,7 +6,6 @@ import { createGenerator, type RandomGenerator } from '../../random/generator.js
 import { type Values, valuesOf } from '../../settings/value-lists.js';
 import { plainName } from '../../storage/files.js';
 
-/** One combination of values. */
 export interface Setting {
   /** Name of its directory. It depends only on the values, so that a larger sweep finds the runs of a smaller one. */
   readonly name: string;
@@ -14,7 +13,6 @@ export interface Setting {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** A varying key and its possible values. */
 export interface SweptKey {
   readonly key: string;
   readonly values: Values;
@@ -25,7 +23,6 @@ export interface Swept {
   readonly keys: readonly SweptKey[];
   /** Seeds of every setting; undefined if they come from the config's `seed` and `repeats`. */
   readonly seeds: readonly number[] | undefined;
-  /** `key=value` overrides for all settings. */
   readonly fixed: readonly string[];
 }
 

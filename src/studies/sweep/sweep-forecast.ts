@@ -22,10 +22,10 @@ import { sum } from '../../statistics/descriptive.js';
 import { isComplete } from '../plan.js';
 import { mostRuns } from './halving.js';
 import { labelOf } from './settings.js';
-import { runsOf, type Sweep, sweepPlace } from './sweep-plan.js';
+import { runsOf, type Sweep, settingsPlace } from './sweep-plan.js';
 
 /** `most`: with every correction, and with episodes of full length. */
-export interface Amount {
+interface Amount {
   readonly expected: number;
   readonly most: number;
 }
@@ -79,7 +79,7 @@ const rounded = ({ expected, most }: Amount): Amount => ({
 });
 
 /** A forecast, with the figures it is based on. */
-export interface SweepPrediction {
+interface SweepPrediction {
   readonly forecast: SweepForecast;
   /** Number of concurrent runs. */
   readonly atOnce: number;
@@ -89,7 +89,7 @@ export interface SweepPrediction {
 }
 
 /** @throws UserError if any setting can't succeed */
-export async function forecastSweep(
+async function forecastSweep(
   sweep: Sweep,
   { jobs = 1, out, runsDir }: SweepPlaceArguments,
   context: CommandContext,
@@ -114,7 +114,7 @@ export async function forecastSweep(
   const total = (of: (forecast: Forecast) => Amount) => times(one.map(of).reduce(plus, none), each);
   const isPriced = one.some(({ cost }) => cost !== undefined);
   const shared = settings[0]!.config.limits.total;
-  const { directory } = sweepPlace(sweep, { cwd: context.cwd, out, runsDir });
+  const { directory } = settingsPlace('sweep', sweep, { cwd: context.cwd, out, runsDir });
   const all = runsOf(sweep, settings, 0, seeds.length);
   const complete = all.filter(({ path }) => isComplete(join(directory, path))).length;
   const isTimed = one.every(({ playMs }) => playMs !== undefined);

@@ -27,8 +27,7 @@ import type { SettingFigures, SweepResult } from './sweep-result.js';
 /** The text of a value, or `(none)`. */
 const shown = (value: string | undefined) => (value === 'null' ? '(none)' : (value ?? ''));
 
-export const effectName = ({ key, of, against }: Effect): string =>
-  `${key}: ${shown(of)} − ${shown(against)}`;
+const effectName = ({ key, of, against }: Effect): string => `${key}: ${shown(of)} − ${shown(against)}`;
 
 const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'difference' | 'interval'>>[] = [
   estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
@@ -41,34 +40,34 @@ const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'dif
   })),
 ];
 
-export const effectColumns: readonly Column<Effect>[] = [
+const effectColumns: readonly Column<Effect>[] = [
   text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
   text('value', ({ of }) => shown(of)),
   text('against', ({ against }) => shown(against)),
   ...verdictColumns,
 ];
 
-export const interactionColumns: readonly Column<Interaction>[] = [
+const interactionColumns: readonly Column<Interaction>[] = [
   text('keys', ({ keys }) => keys.join(' × '), { grouped: true }),
   text('values', ({ of }) => of.map(shown).join(', ')),
   text('against', ({ against }) => against.map(shown).join(', ')),
   ...verdictColumns,
 ];
 
-export const levelColumns: readonly Column<LevelMean>[] = [
+const levelColumns: readonly Column<LevelMean>[] = [
   text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
   text('value', ({ value }) => shown(value)),
   estimate('confirmed', ({ confirmed: { mean, meanInterval } }) => ({ value: mean, interval: meanInterval })),
 ];
 
-export const pairColumns: readonly Column<Effects['pairs'][number]>[] = [
+const pairColumns: readonly Column<Effects['pairs'][number]>[] = [
   text('keys', ({ keys }) => keys.join(' × '), { grouped: true }),
   text('values', ({ values }) => values.map(shown).join(', ')),
   estimate('confirmed', ({ confirmed: { mean, meanInterval } }) => ({ value: mean, interval: meanInterval })),
 ];
 
 /** A column for each varying key. */
-export const keyColumns = ([first]: readonly SettingFigures[]): readonly Column<SettingFigures>[] => {
+const keyColumns = ([first]: readonly SettingFigures[]): readonly Column<SettingFigures>[] => {
   const keys = Object.keys(first?.values ?? {});
   return keys.length === 0
     ? [text('setting', ({ name }) => name)]
@@ -77,7 +76,7 @@ export const keyColumns = ([first]: readonly SettingFigures[]): readonly Column<
 
 const reasons = { failed: 'failed', halved: 'halved', lost: 'lost the race' } as const;
 
-export function settingColumns(settings: readonly SettingFigures[]): readonly Column<SettingFigures>[] {
+function settingColumns(settings: readonly SettingFigures[]): readonly Column<SettingFigures>[] {
   const isPaid = settings.some(({ usage }) => usage.promptTokens > 0);
   const isPriced = settings.some(({ usage }) => usage.cost !== undefined);
   const isHalved = settings.some(({ dropped }) => dropped !== null);
@@ -97,12 +96,12 @@ export function settingColumns(settings: readonly SettingFigures[]): readonly Co
 }
 
 /** The number of differences tested together; effects and interactions are separate families. */
-export const tested = (effects: Effects | null): number =>
+const tested = (effects: Effects | null): number =>
   largest(
     [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
   );
 
-export const overText = ({ count, over }: Effects): string =>
+const overText = ({ count, over }: Effects): string =>
   over === 'seeds'
     ? `Over ${plural(count, 'seed')} under which all settings are complete.`
     : `By least squares over ${plural(count, 'setting')}.`;

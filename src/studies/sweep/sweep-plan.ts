@@ -1,17 +1,15 @@
 /** The plan of a sweep: every setting with every seed; each run is an ordinary run directory. */
-import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
 import { loadConfig, loadSweep } from '../../config/load.js';
 import type { SweepConfig } from '../../config/many-runs.js';
 import { repeatSeeds } from '../../random/seeds.js';
-import { planKinds } from '../../runs/finder.js';
 import { plainName, readOwnJson, replaceFile } from '../../storage/files.js';
 import type { PlanEnd } from '../part.js';
-import type { Plan, PlanEntry, PlanPlace } from '../plan.js';
+import { type ConfigHashes, hashOf, type Plan, type PlanEntry, type PlanPlace, placeOf } from '../plan.js';
 import { requireConfirmation } from '../study.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
 
@@ -161,8 +159,6 @@ export function sweepPlan(
   };
 }
 
-type ConfigHashes = Readonly<Record<string, string>>;
-
 /** A hash per setting of everything that affects results, except the seed. */
 const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
   Object.fromEntries(
@@ -173,61 +169,20 @@ const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
     }),
   );
 
-const hashOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex');
-
 type Configured = Pick<SweepSetting, 'name' | 'config'>;
 
-interface Around {
-  readonly cwd: string;
-  /** The directory; undefined for one below `runsDir`. */
-  readonly out: string | undefined;
-  readonly runsDir: string;
-}
+type Around = Parameters<typeof placeOf>[1];
 
-/**
- * Where a study is played; the same command finds the place again. More settings and seeds can be added to an
- * existing one.
- * @param name of the config file
- */
-export function placeOf(
+/** @param name of the config file */
+export const settingsPlace = (
   kind: 'sweep' | 'models',
   { name, settings }: { readonly name: string; readonly settings: readonly Configured[] },
-  { cwd, out, runsDir }: Around,
-): PlanPlace {
-  const hashes = hashesOf(settings);
-  const own = `${kind}-${name}-${hashOf(hashes).slice(0, 10)}`;
-  const directory = resolve(cwd, out ?? join(runsDir, own));
-  const record = (written: unknown) => ({
-    version: 1,
-    kind,
-    settings: { ...compatible(kind, written, hashes, directory), ...hashes },
-  });
-  return { directory, record };
-}
-
-export const sweepPlace = (sweep: Sweep, around: Around): PlanPlace => placeOf('sweep', sweep, around);
-
-/** @throws UserError if a setting has changed since */
-function compatible(
-  kind: 'sweep' | 'models',
-  written: unknown,
-  hashes: ConfigHashes,
-  directory: string,
-): ConfigHashes {
-  if (written === undefined) return {};
-  const { kind: there, settings = {} } = (written ?? {}) as { kind?: unknown; settings?: ConfigHashes };
-  const changed = Object.entries(hashes).find(([name, hash]) => (settings[name] ?? hash) !== hash);
-  if (there === kind && changed === undefined) return settings;
-  throw new UserError({
-    field: '--out',
-    message:
-      changed === undefined
-        ? `holds something else than ${planKinds[kind].name}`
-        : `holds runs of ${changed[0]} with another config`,
-    value: directory,
-    remedy: 'name another directory, or none',
-  });
-}
+  around: Around,
+): PlanPlace =>
+  placeOf(
+    { kind, key: 'settings', hashes: hashesOf(settings), name: `${kind}-${name}`, changed: 'config' },
+    around,
+  );
 
 const judgedShape = z.object({
   of: z.string(),
@@ -245,9 +200,7 @@ const fileOf = (directory: string) => join(directory, 'rounds.json');
 
 /** Identifies the sweep, because another sweep in the same directory has other rounds. */
 const idOf = ({ how, seeds, settings }: Sweep): string =>
-  createHash('sha256')
-    .update(JSON.stringify([how, seeds, settings.map(({ name }) => name)]))
-    .digest('hex');
+  hashOf([how, seeds, settings.map(({ name }) => name)]);
 
 export function readJudged(directory: string, sweep: Sweep): Judged {
   const { data } = judgedShape.safeParse(readOwnJson(fileOf(directory)));

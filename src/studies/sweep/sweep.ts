@@ -2,16 +2,14 @@
 import { join, resolve } from 'node:path';
 import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
-import { UserError } from '../../base/errors.js';
 import { openPage } from '../../base/open-page.js';
 import { loadSlurm } from '../../config/load.js';
-import { assemble, closeEnvironment } from '../../experiment/assemble.js';
 import { formatDuration, plural } from '../../format/numbers.js';
 import { fitted } from '../../format/width.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
-import type { PlayArguments } from '../plan.js';
+import { checkConfig, type PlayArguments } from '../plan.js';
 import {
   failureLines,
   isHandedOver,
@@ -32,7 +30,7 @@ import {
   type Sweep,
   type SweepRun,
   type SweepSetting,
-  sweepPlace,
+  settingsPlace,
   sweepPlan,
   writeJudged,
 } from './sweep-plan.js';
@@ -41,13 +39,10 @@ import { type ReadRuns, rangeOf, type SweepResult, sweepReader, sweepResult } fr
 interface SweepArguments extends PlayArguments {
   readonly config: string;
   readonly overrides: readonly string[];
-  /** Directory of the sweep; defaults to one below `runsDir` derived from the settings. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly dryRun: boolean;
-  /** If true, Slurm plays the runs. */
   readonly slurm?: boolean | undefined;
-  /** Whether to open the page in the browser at the end. */
   readonly open?: boolean | undefined;
 }
 
@@ -61,7 +56,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
   const sweep = loadPlannedSweep(args.config, args.overrides, context.cwd);
   for (const note of sweep.notes) context.note(note);
   if (args.dryRun) return sweepDryRun(sweep, args, context);
-  await checkSettings(sweep, context);
+  for (const { name, config } of sweep.settings) await checkConfig(config, context.env, `setting ${name}`);
   const elsewhere =
     args.slurm === true
       ? onSlurm(
@@ -77,20 +72,6 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
   return exitCodeOf(played.status);
 }
 
-/** Assembles each setting once before playing anything, so that errors surface early. */
-async function checkSettings({ settings }: Sweep, { env }: CommandContext): Promise<void> {
-  for (const { name, config } of settings) {
-    try {
-      await closeEnvironment(await assemble(config, env));
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      throw new UserError(
-        error.problems.map((problem) => ({ ...problem, message: `${problem.message} (setting ${name})` })),
-      );
-    }
-  }
-}
-
 interface Round {
   readonly settings: readonly SweepSetting[];
   /** Number of seeds played before this round, and after it. */
@@ -100,7 +81,7 @@ interface Round {
 
 async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandContext) {
   let { jobs } = args;
-  const place = sweepPlace(sweep, { cwd: context.cwd, out: args.out, runsDir: args.runsDir });
+  const place = settingsPlace('sweep', sweep, { cwd: context.cwd, out: args.out, runsDir: args.runsDir });
   const { directory } = place;
   const read = sweepReader(directory);
   const drops = new Map<string, { readonly after: number; readonly because: Dropped }>();

@@ -14,18 +14,18 @@ const place = await ask('/api/place').then(
 
 const links = {
   live: 'live',
-  lost: 'no connection: trying again',
-  refused: 'refused: open the address that the view printed',
+  lost: 'disconnected, reconnecting',
+  refused: 'not authorized: open the address that policyloop view printed',
 };
 
 const keys = [
-  ['/', 'the filter, or the text to search for'],
-  ['j, k', 'the next or the last line of the list'],
-  ['x', 'choose it for a comparison'],
-  ['n, p', 'the next or the last iteration'],
-  ['g', 'the list of all'],
+  ['/', 'focus the filter or search field'],
+  ['j, k', 'next, previous row'],
+  ['x', 'select the row for comparison'],
+  ['n, p', 'next, previous iteration'],
+  ['g', 'all runs'],
   ['s', 'search'],
-  ['?', 'these keys'],
+  ['?', 'show shortcuts'],
 ];
 
 function App() {
@@ -45,9 +45,9 @@ function App() {
     return () => document.removeEventListener('keydown', onKey);
   }, []);
   const { name, page, query } = address;
-  return html`<a class="repeated skip" href="#content">To the content</a>
+  return html`<a class="repeated skip" href="#content">Skip to content</a>
 <div class="bar" role="banner"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
-<a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Keys</button>
+<a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
 <span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>
 <div id="content" tabindex="-1">

@@ -70,7 +70,7 @@ export function ComparePage({ query, onState }) {
 <${Section} id="curves" title="Learning curves">
 <fieldset class="filter"><legend>Show</legend>
 <label><input type="radio" name="curve" checked=${kind === 'best'} onChange=${() => setKind('best')} /> best so far</label>
-<label><input type="radio" name="curve" checked=${kind === 'scores'} onChange=${() => setKind('scores')} /> best of each iteration</label>
+<label><input type="radio" name="curve" checked=${kind === 'scores'} onChange=${() => setKind('scores')} /> best per iteration</label>
 </fieldset>
 <${Chart} label=${`Learning curves of ${names.join(', ')}.`} height=${420} xTitle="Iteration" lines=${lines} data=${shown} />
 <ul class="legend toggles column">
@@ -84,15 +84,15 @@ ${names.map((name, i) => html`<${Toggle} key=${name} label=${name} mark=${html`<
 <tbody>${names.map((name) => {
     const item = items.get(name);
     return html`<tr key=${name}><th scope="row"><a href=${itemAddress(name)}>${name}</a></th>
-<td data-label="status">${item ? statusMark(item.status) : 'not there'}</td>
+<td data-label="status">${item ? statusMark(item.status) : 'missing'}</td>
 <td data-label="environment">${item?.environment ?? '–'}</td>
 <td data-label="model">${item?.model ?? '–'}</td>
 <td class="number" data-label="iterations">${item ? `${item.done}/${item.of}` : '–'}</td>
 <td class="number" data-label="observed">${shownReturn(item?.observed)}</td>
 <td class="number" data-label="confirmed">${shownReturn(item?.confirmed)}</td></tr>`;
   })}</tbody></table></div>
-${names.length === 2 && a !== undefined && b !== undefined && html`<p><a href=${`/diff?${new URLSearchParams({ a, b })}`}>What differs: config, prompt, reply and parameters of their best iterations</a></p>`}
-<p class="note">Single runs differ by chance: <code>policyloop compare</code> tests groups of repeats.</p>
+${names.length === 2 && a !== undefined && b !== undefined && html`<p><a href=${`/diff?${new URLSearchParams({ a, b })}`}>Compare the configs and the best iterations (prompts, replies, parameters)</a></p>`}
+<p class="note">Single runs differ by chance; test groups of repeats with <code>policyloop compare</code>.</p>
 <//>
 </main>`;
 }

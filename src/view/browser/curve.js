@@ -92,10 +92,10 @@ export function LiveCurve({ name, course, version, confirmed, ci95, target }) {
     const point = order[i]?.point;
     if (point) go(itemAddress(name, { iteration: point[0] }));
   }} />
-<p class="readout" aria-hidden="true">${pointed ? pointText(pointed) : 'Point at the curve for its figures; a click opens the iteration, a drag looks closer, a double click shows all.'}</p>
+<p class="readout" aria-hidden="true">${pointed ? pointText(pointed) : 'Hover for details, click to open an iteration, drag to zoom, double-click to reset.'}</p>
 <ul class="legend toggles">
 ${toggle('evaluations', 'evaluation', 'dot')}
-${toggle('ranges', 'range of its episodes', 'range')}
+${toggle('ranges', 'range over its episodes', 'range')}
 ${toggle('best', 'best so far', 'step')}
 ${confirmed !== null && toggle('confirmed', 'confirmed on unseen episodes, with 95 % interval', 'diamond')}
 ${course.lost.length > 0 && toggle('lost', 'no usable proposal', 'cross')}

@@ -57,12 +57,12 @@ export function Question({ name, question, onAnswered }) {
     event.preventDefault();
     const rating = fieldOf(event.currentTarget, 'rating');
     const remark = fieldOf(event.currentTarget, 'remark').trim();
-    if (rating === '' && remark === '') setSaid('choose a rating, write a remark, or skip the question');
+    if (rating === '' && remark === '') setSaid('Choose a rating, write a remark, or skip.');
     else void send({ ...(rating !== '' && { rating: Number(rating) }), ...(remark !== '' && { remark }) });
   };
   const [first = '', ...rest] = question.text.split('\n');
   return html`<section id="question" class="question" aria-labelledby="question-title">
-<h2 id="question-title">The run asks: how good is this episode?</h2>
+<h2 id="question-title">How good is this episode?</h2>
 <div class="asked">
 ${question.picture && html`<img class="episode" src=${question.picture} alt="Animation of the episode that the question is about" />`}
 <form onSubmit=${submit}>
@@ -72,9 +72,9 @@ ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
     ([value, word]) =>
       html`<label><input type="radio" name="rating" value=${value} /> ${value}${word && html` <span class="muted">${word}</span>`}</label>`,
   )}</fieldset>
-<label class="remark">Remark <textarea name="remark" rows="3" maxlength=${question.longestRemark} placeholder="What goes well or wrong, and where"></textarea></label>
+<label class="remark">Remark <textarea name="remark" rows="3" maxlength=${question.longestRemark} placeholder="What went well or badly, and when"></textarea></label>
 <p><button type="submit" class="main" disabled=${isSending}>Send</button> <button type="button" disabled=${isSending} onClick=${() => send({})}>Skip</button> <span role="status">${said}</span></p>
-<p class="note">The run waits. What you say becomes part of this evaluation: the model reads it below it in the prompts that follow.</p>
+<p class="note">The run is waiting. Later prompts show your feedback below this evaluation.</p>
 </form>
 </div>
 </section>`;
@@ -108,14 +108,14 @@ export function Steering({ item }) {
     const overrides = fieldOf(event.currentTarget, 'overrides').trim().split(/\s+/).filter(Boolean);
     if (overrides.length > 0) void steer({ action: 'set', overrides });
   };
-  return html`<div class="live-line" role="group" aria-label=${`Steer this ${item.kind}`}>
+  return html`<div class="live-line" role="group" aria-label=${`Control this ${item.kind}`}>
 ${
   status === 'running'
     ? html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'pause' })}>Pause</button>`
-    : html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'resume' })}>Go on</button>`
+    : html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'resume' })}>Resume</button>`
 }
-<button type="button" disabled=${isAsking} onClick=${() => (isSure ? steer({ action: 'stop' }) : setSure(true))}>${isSure ? 'Stop it: sure?' : 'Stop'}</button>
-${item.kind === 'run' && html`<form onSubmit=${change}><label>Change <input type="text" name="overrides" placeholder="limits.calls=500 iterations=200" size="28" autocomplete="off" /></label> <button type="submit" disabled=${isAsking}>Set</button></form>`}
-<span role="status">${isAsking ? 'asking …' : said}</span>
+<button type="button" disabled=${isAsking} onClick=${() => (isSure ? steer({ action: 'stop' }) : setSure(true))}>${isSure ? 'Confirm stop' : 'Stop'}</button>
+${item.kind === 'run' && html`<form onSubmit=${change}><label>Settings <input type="text" name="overrides" placeholder="limits.calls=500 iterations=200" size="28" autocomplete="off" /></label> <button type="submit" disabled=${isAsking}>Set</button></form>`}
+<span role="status">${isAsking ? 'sending …' : said}</span>
 </div>`;
 }

@@ -77,9 +77,9 @@ export function IndexPage({ query, place, onState }) {
   useEffect(() => {
     document.title = `policyloop: ${place}`;
   }, [place]);
-  if (items === undefined) return html`<main><p class="empty">Looking through ${place} …</p></main>`;
+  if (items === undefined) return html`<main><p class="empty">Loading ${place} …</p></main>`;
   if (items.length === 0)
-    return html`<main><p class="empty">There is nothing in ${place} yet. <code>policyloop run quickstart</code> makes a run; it appears here as it begins.</p></main>`;
+    return html`<main><p class="empty">${place} has no runs yet. Start one with <code>policyloop run quickstart</code>; it appears here immediately.</p></main>`;
   return html`<main><h1 class="repeated">Runs and trainings of ${place}</h1><${ItemTable} items=${items} query=${query} path="/" /></main>`;
 }
 
@@ -130,13 +130,13 @@ export function ItemTable({ items, query, path, within }) {
   const running = items.filter(({ status }) => status === 'running').length;
   return html`<form class="filter-form" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
 <label for="filter">Filter</label>
-<input id="filter" type="search" value=${filter} placeholder="words, or status=running best=400.." autocomplete="off" spellcheck=${false}
+<input id="filter" type="search" value=${filter} placeholder="text, or status=running best=400.." autocomplete="off" spellcheck=${false}
   aria-describedby="filter-help" onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => change({ filter: currentTarget.value })} />
 <span class="muted" role="status">${shown.length === items.length ? `${items.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
 <span class="actions">
 <button type="button" disabled=${chosen.size < 2} onClick=${() => go(compareAddress([...chosen]))}>Compare${chosen.size > 0 && ` ${chosen.size}`}</button>
 </span>
-<p class=${problem === undefined ? 'note' : 'note warn-text'} id="filter-help">${problem ?? `Keys: ${filterKeys.join(', ')}. A value may have *, a number a range: best=400..`}</p>
+<p class=${problem === undefined ? 'note' : 'note warn-text'} id="filter-help">${problem ?? `Keys: ${filterKeys.join(', ')}. Values may contain *; numbers may be ranges: best=400..`}</p>
 </form>
 <div class="scroll" tabindex="0" role="region" aria-label="Runs and trainings"><table class="items stack">
 <thead><tr><th scope="col"><span class="repeated">compare</span></th>${columns.map((column) => {
@@ -146,8 +146,8 @@ export function ItemTable({ items, query, path, within }) {
   })}</tr></thead>
 <tbody>${shown.slice(0, most).map((item) => html`<${ItemRow} key=${item.name} item=${item} isChosen=${chosen.has(item.name)} toggle=${toggle} />`)}</tbody>
 </table></div>
-${shown.length > most && html`<p ref=${end} class="note">${shown.length - most} more, as you scroll</p>`}
-${shown.length === 0 && html`<p class="empty">Nothing fits the filter.</p>`}`;
+${shown.length > most && html`<p ref=${end} class="note">Scroll for ${shown.length - most} more</p>`}
+${shown.length === 0 && html`<p class="empty">No runs match the filter.</p>`}`;
 }
 
 /** @param {{ item: Item, isChosen: boolean, toggle: (name: string) => void }} props */
@@ -191,13 +191,13 @@ const numbers = {
   minutes: ({ minutes }) => minutes,
 };
 
-export const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
+const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
 
 /**
  * @param {string} text
  * @returns {{ isLet: (item: Item) => boolean, problem: string | undefined }}
  */
-export function parseFilter(text) {
+function parseFilter(text) {
   /** @type {((item: Item) => boolean)[]} */
   const tests = [];
   let problem;
@@ -233,14 +233,14 @@ function valueTest(key, value) {
   }
   const [first = '', last = first, ...more] = value.split('..');
   if (more.length > 0 || (first === '' && last === ''))
-    return `${value} is no value and no range: 400, 400.., ..400, 100..400`;
+    return `${value} is not a value or range, such as 400, 400.., ..400 or 100..400`;
   if (key === 'started')
     return ({ started }) =>
       started !== null && started >= first && (last === '' || started <= `${last}\uffff`);
   const ofNumber = Object.hasOwn(numbers, key) ? numbers[key] : undefined;
-  if (ofNumber === undefined) return `there is no key ${key}: ${filterKeys.join(', ')}`;
+  if (ofNumber === undefined) return `unknown key ${key}; use ${filterKeys.join(', ')}`;
   const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
-  if (Number.isNaN(low) || Number.isNaN(high)) return `${value} is no number and no range of numbers`;
+  if (Number.isNaN(low) || Number.isNaN(high)) return `${value} is not a number or a range of numbers`;
   return (item) => {
     const own = ofNumber(item);
     return own !== null && own >= low && own <= high;

@@ -111,7 +111,7 @@ function WholePage({ name, query, onState }) {
       document.title = `${asks}${item?.status === 'running' ? `${item.done}/${item.of} ` : ''}${page.title}`;
   }, [page, item, question]);
   if (page === undefined)
-    return html`<main><p class="empty" role="status">${problem || `Reading ${name} …`}</p></main>`;
+    return html`<main><p class="empty" role="status">${problem || `Loading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
   const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
   // A training with known settings has its own charts.
@@ -169,7 +169,7 @@ function LiveLine({ item, name }) {
 ${
   item.kind === 'run' &&
   html`<${IterationForm} name=${name} />
-<a href=${`/search?${new URLSearchParams({ of: name })}`}>Search its texts</a>`
+<a href=${`/search?${new URLSearchParams({ of: name })}`}>Search prompts and replies</a>`
 }
 </div>`;
 }
@@ -188,7 +188,7 @@ function IterationForm({ name, iteration }) {
 /** The runs of a study. @param {{ name: string, query: URLSearchParams }} props */
 function Inside({ name, query }) {
   const { items } = useItems((item) => item.name.startsWith(`${name}/`) && !isHolder(item));
-  if (items === undefined) return html`<p class="empty">Looking …</p>`;
+  if (items === undefined) return html`<p class="empty">Loading …</p>`;
   return html`<${ItemTable} items=${items} query=${query} path=${itemAddress(name)} within=${name} />`;
 }
 
@@ -239,11 +239,11 @@ function IterationPage({ name, iteration, onState }) {
 <b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`} of ${last}</b>
 <span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= last} onClick=${() => step(1)}>next →</button></span>
 <${IterationForm} name=${name} iteration=${iteration} />
-${iteration > 1 && html`<a href=${`/diff?${difference}`}>What differs from iteration ${iteration - 1}</a>`}
+${iteration > 1 && html`<a href=${`/diff?${difference}`}>Compare with iteration ${iteration - 1}</a>`}
 </div>
 ${
   page === undefined || problem !== ''
-    ? html`<main><p class="empty" role="status">${problem || 'Reading …'}</p></main>`
+    ? html`<main><p class="empty" role="status">${problem || 'Loading …'}</p></main>`
     : html`<${Markup} markup=${page.header} />
 <${SectionLinks} sections=${page.sections} />
 <main>${page.sections.map(({ id, title, html: markup }) => html`<${Section} key=${`${iteration} ${id}`} id=${id} title=${title}><${Markup} markup=${markup} /></${Section}>`)}</main>`

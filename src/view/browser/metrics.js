@@ -38,7 +38,7 @@ const words = (name) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLower
 /** Training loss, with the validation loss. @param {{ metrics: Metrics, version: number }} props */
 export function LossChart({ metrics, version }) {
   return html`<${MetricChart} name="loss" metrics=${metrics} version=${version} isSmooth=${true} height=${320} />
-<ul class="legend"><li><span class="key thin"></span>training loss of a step</li><li><span class="key step"></span>smoothed</li>${
+<ul class="legend"><li><span class="key thin"></span>training loss per step</li><li><span class="key step"></span>smoothed</li>${
     metrics.validation.length > 0 && html`<li><span class="key dot measured"></span>validation loss</li>`
   }</ul>`;
 }
@@ -60,7 +60,7 @@ export function MetricCharts({ metrics, version }) {
   return html`${metrics.alarms.length > 0 && html`<ul class="warnings">${metrics.alarms.map(({ message, remedy, step }) => html`<li>Step ${step}: ${message}${remedy && html` <span class="muted">${remedy}</span>`}</li>`)}</ul>`}
 <ul class="legend toggles">
 <${Toggle} label="smoothed" mark="" isOn=${isSmooth} onChange=${setSmooth} />
-${first.length > 0 && first.length < names.length && html`<${Toggle} label=${`all ${names.length} figures`} mark="" isOn=${isAll} onChange=${setAll} />`}
+${first.length > 0 && first.length < names.length && html`<${Toggle} label=${`all ${names.length} metrics`} mark="" isOn=${isAll} onChange=${setAll} />`}
 <li><span class="key step"></span>steps</li>
 ${metrics.validation.length + metrics.evaluation.length > 0 && html`<li><span class="key dot measured"></span>validations and evaluations</li>`}
 </ul>

@@ -32,13 +32,13 @@ export function SearchPage({ query }) {
   };
   return html`<form class="filter-form" role="search" onSubmit=${submit}>
 <label for="text">Text</label>
-<input id="text" name="q" type="search" value=${text} maxlength="200" placeholder="in prompts and replies" autocomplete="off" />
+<input id="text" name="q" type="search" value=${text} maxlength="200" placeholder="Search prompts and replies" autocomplete="off" />
 <button type="submit">Search</button>
 <span class="muted">${names.length === 0 ? 'in all runs' : html`in ${names.join(', ')}; <a href=${`/search?${new URLSearchParams({ q: text })}`}>in all runs</a>`}</span>
 </form>
 <main><section aria-labelledby="hits"><h1 id="hits" class="as-h2">${title(text, found, problem)}</h1>
 ${problem && html`<p class="failure">${problem}</p>`}
-${found && found.searched < found.of && html`<p class="note">${found.searched} of ${found.of} runs were read to their end: a longer text finds less, and one run is read faster than all.</p>`}
+${found && found.searched < found.of && html`<p class="note">Only ${found.searched} of ${found.of} runs were searched completely. Use a longer text, or search a single run.</p>`}
 <ol class="hits">${found?.hits.map(
     (hit) => html`<li>
 <a href=${itemAddress(hit.of, { iteration: hit.iteration })}>${hit.of}, iteration ${hit.iteration}${hit.candidate > 0 && `.${hit.candidate + 1}`}</a> <span class="muted">${hit.where}${hit.attempt > 0 && ` of correction ${hit.attempt}`}</span>
@@ -50,9 +50,9 @@ ${found && found.searched < found.of && html`<p class="note">${found.searched} o
 /** @param {string} text @param {Found | undefined} found @param {string} problem */
 function title(text, found, problem) {
   if (text === '') return 'Search prompts and replies';
-  if (problem !== '') return 'No answer';
+  if (problem !== '') return 'Search failed';
   if (found === undefined) return 'Searching …';
   return found.hits.length === 0
-    ? 'Nothing found'
-    : `${found.hits.length}${found.hits.length >= 200 ? ' or more' : ''} places`;
+    ? 'No matches'
+    : `${found.hits.length}${found.hits.length >= 200 ? ' or more' : ''} matches`;
 }

@@ -44,7 +44,7 @@ describe.runIf(existsSync('/dev/full'))('a full device', () => {
   ])('%s fails with a clear line', async (words) => {
     const { code, said } = await into('/dev/full', words.split(' '));
     expect(code).toBe(1);
-    expect(said).toMatch(/^error the output can't be written: ENOSPC/m);
+    expect(said).toMatch(/^error can't write the output: ENOSPC/m);
   });
 
   it('fails a run, and where only errors are written there', async () => {

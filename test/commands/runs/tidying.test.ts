@@ -163,7 +163,9 @@ describe('policyloop remove', () => {
     release();
     expect(existsSync(at('b'))).toBe(true);
     await expect(remove({ ...asked, yes: true, runs: ['d'] }, context)).rejects.toThrow(/no such run/);
-    await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(/no terminal to ask on/);
+    await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(
+      /no terminal for the confirmation/,
+    );
     await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/names no run/);
   });
 });

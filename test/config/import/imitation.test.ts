@@ -77,9 +77,7 @@ describe('a config that shows demonstrations', () => {
     writeFileSync(file, JSON.stringify(theirs('')));
     const build = () => buildImport(loadConfig({ file }), {});
     const from = join(folder, 'good', 'episodes');
-    expect((await build()).join('\n')).toContain(
-      `not built: the demonstrations, for there is no ${from} yet`,
-    );
+    expect((await build()).join('\n')).toContain(`not built: the demonstrations; ${from} does not exist yet`);
     const check = () =>
       checkConfig({ file, overrides: [] }, true, {
         cwd: folder,

@@ -151,7 +151,7 @@ describe('as an environment of the library', () => {
   it.each([
     [`textworld:${file}x`, {}, 'there is no such game'],
     [`textworld:${file}`, { dialect: 'z5' }, 'dialect'],
-    ['text:cooking', { capacity: 2 }, 'must be above the number of ingredients'],
+    ['text:cooking', { capacity: 2 }, 'must exceed the number of ingredients'],
     ['text:cookin', {}, 'cookin'],
   ])('%s with %j is refused', async (id, options, message) => {
     await expect(makeEnvironment(id, options)).rejects.toThrow(message);

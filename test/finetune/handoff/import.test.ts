@@ -240,7 +240,7 @@ describe('what is refused', () => {
     ['numbers that are not finite', /not finite: the training diverged/],
     ['an adapter that was not trained', /all B factors .* are 0/],
     ['a factor without its partner', /lacks its partner/],
-    ['weights that are cut short', /no complete safetensors file/],
+    ['weights that are cut short', /not a complete safetensors file/],
     ['a directory in use', /this directory is not empty/],
     ['nothing to import', /no adapter_config\.json and no config\.json/],
     ['a base that is not here', /--model: the base model of this adapter wasn't found/],

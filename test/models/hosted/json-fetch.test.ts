@@ -30,7 +30,7 @@ describe('serverError', () => {
     ['{"error":"model not found"}', 'model not found', undefined],
     ['{"message":"bad gateway"}', 'bad gateway', undefined],
     ['<html><title> 502  Bad Gateway </title>', 'an HTML page (“502 Bad Gateway”)', undefined],
-    ['upstream\n  error', 'text that is no JSON: upstream error', undefined],
+    ['upstream\n  error', 'text that is not JSON: upstream error', undefined],
     ['', '', undefined],
   ])('reads %s', (body, message, code) => {
     expect(serverError(body)).toEqual({ message, ...(code !== undefined && { code }) });

@@ -191,7 +191,7 @@ describe('the request', () => {
   });
 
   it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])('refuses %s', (OLLAMA_HOST) => {
-    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(/OLLAMA_HOST is no address/);
+    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(/OLLAMA_HOST is not an address/);
   });
 
   it('refuses an address that is none', () => {

@@ -414,7 +414,9 @@ describe('what the user is told', () => {
     const model = createModel(openaiConfig({ baseUrl: server.url, maxRetries: 1 }), {}, wait);
     const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'network', retries: 1 });
-    expect(error.message).toContain(`no answer from ${server.url}/chat/completions: nothing listens there`);
+    expect(error.message).toContain(
+      `no answer from ${server.url}/chat/completions: nothing is listening there`,
+    );
     expect(waits).toHaveLength(1);
   });
 });

@@ -88,7 +88,7 @@ test.each([
   [
     'architectures',
     { ...llama, architectures: ['LlamaForSequenceClassification'] },
-    /no causal language model/,
+    /not a causal language model/,
   ],
   ['hidden_act', { ...llama, hidden_act: 'gelu' }, /hidden_act[\s\S]*"gelu"[\s\S]*silu/],
   ['quantization_config', { ...llama, quantization_config: { quant_method: 'gptq' } }, /gptq/],

@@ -71,7 +71,7 @@ describe('lines', () => {
     expect(observed(answer)).toEqual((await nativeTrace('CartPole-v1', 4)).turns[0]);
     expect(await ask({ type: 'state', id: 1.5 })).toMatchObject({
       type: 'error',
-      data: { message: expect.stringMatching(/id: a text of at most 255 letters or a whole number/) },
+      data: { message: expect.stringMatching(/id: a text of at most 255 characters, or a whole number/) },
     });
   });
 
@@ -82,7 +82,7 @@ describe('lines', () => {
       type: 'error',
       data: {
         code: 'VALIDATION_ERROR',
-        message: expect.stringMatching(/plays CartPole-v1 until it is closed/),
+        message: expect.stringMatching(/plays CartPole-v1; close it first/),
       },
     });
     const more = { type: 'reset', session: 'more', environment: 'FrozenLake-v1' };
@@ -99,7 +99,7 @@ describe('lines', () => {
     const several = await lines(['CartPole-v1', 'Nim-v0']);
     expect((await several({ type: 'schema' })).data.message).toMatch(/name one; one of: CartPole-v1, Nim-v0/);
     expect((await several({ type: 'schema', environment: 'Nim' })).data.message).toMatch(
-      /Nim is not offered/,
+      /Nim is not available/,
     );
   });
 

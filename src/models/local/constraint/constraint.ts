@@ -1,7 +1,4 @@
-/**
- * Constrained decoding: which tokens keep a reply valid. The automaton reads bytes, so it works with any tokenizer
- * whose tokens are byte strings.
- */
+/** Constrained decoding: which tokens keep a reply valid. Reads bytes, so any byte-based tokenizer works. */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
@@ -48,8 +45,7 @@ export function constraintVocabulary(
 ): ConstraintVocabulary {
   const bytes = Array.from({ length: size }, (_, id) => {
     const token = tokenizer.bytes.of(id);
-    // A run of raw bytes decodes as a whole or not at all, so a stray one would corrupt the answer's own
-    // bytes.
+    // Raw bytes decode as a run or not at all, so a stray one would corrupt the answer.
     const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
     return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
   });
@@ -66,9 +62,7 @@ export function constraintVocabulary(
   };
 }
 
-/**
- * The tokenizer's own tokens if they spell the text exactly (SentencePiece adds a space), else the longest that fit.
- */
+/** The tokenizer's own tokens if they spell the text (SentencePiece adds a space), else the longest that fit. */
 function spelling(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
@@ -109,10 +103,7 @@ interface Rules {
   readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };
 }
 
-/**
- * `thinking`: the prompt ends inside a thinking block.
- * @throws UserError if the tokenizer lacks a required character
- */
+/** `thinking`: the prompt ends inside a thinking block. @throws UserError if the tokenizer lacks a character */
 export function createConstraint(
   grammar: AnswerGrammar,
   vocabulary: ConstraintVocabulary,
@@ -223,8 +214,7 @@ class Reply implements ConstraintState {
   mask(remaining: number): TokenMask {
     const state = this.#state;
     if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
-      // The remaining budget is needed for the answer, so it must start now, before a value would be cut
-      // short.
+      // The remaining budget is needed for the answer, so it must start now.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
       this.#forced = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
@@ -272,8 +262,7 @@ class Reply implements ConstraintState {
 
   /** Removes tokens after which the answer could no longer be completed within `budget` tokens. */
   #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
-    // A value takes at most this many characters; tokens must be checked individually only near the end of
-    // the budget.
+    // A value takes fewer characters, so tokens are checked individually only near the end of the budget.
     if (budget >= this.#rules.costs.from(this.#state) + 64) return mask;
     const { eosTokens } = this.#rules.vocabulary;
     const ids = mask.ids.filter((id) => {

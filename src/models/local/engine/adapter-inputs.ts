@@ -1,7 +1,4 @@
-/**
- * Adapters as graph inputs: one loaded base serves itself and all adapters. Unchanged modules get zeros of rank 1, and
- * modules whose rows are not scaled (DoRA) get ones.
- */
+/** Adapters as graph inputs of one loaded base; zeros of rank 1, or row scales of 1, for unchanged modules. */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { rowScaleOf, scaledRows } from '../graph/lora.js';
@@ -75,10 +72,7 @@ export function fedAdapterParameters(
   };
 }
 
-/**
- * The inputs of a run: an adapter's factors, read into memory, or zeros.
- * @param weights of the base, which the row scales depend on
- */
+/** The inputs of a run: an adapter's factors, or zeros. Row scales depend on the weights of the base. */
 export async function adapterInputs(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,

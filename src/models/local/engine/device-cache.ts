@@ -1,7 +1,4 @@
-/**
- * Keys and values in device memory: tensors that a session leaves there are inputs of the next run. Slots are allocated
- * in blocks, within which shapes don't change.
- */
+/** Keys and values in device memory. Slots are allocated in blocks, within which shapes don't change. */
 import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
@@ -42,9 +39,7 @@ export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
 
 type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
-/**
- * A graph with 2 × layers outputs; `located`: they are new tensors on the device, and any passed outputs are ignored.
- */
+/** A graph with 2 × layers outputs; if `located`, they are new tensors on the device. */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const one = emit(g, shape);

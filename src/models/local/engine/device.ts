@@ -120,8 +120,6 @@ function physicalCores(): number {
   }
 }
 
-/** Explains why a device can't be used and what helps; the runtime's own messages say neither. */
-
 export interface UnusableDevice {
   readonly device: Device;
   readonly reason: string;

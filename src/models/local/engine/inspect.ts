@@ -51,8 +51,15 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   if (config !== undefined && weights !== undefined) append(problems, tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   const system = tokenizer && systemMessages(tokenizer.template);
-  if (config !== undefined && tokenizer !== undefined)
-    append(problems, vocabularyProblems(config, tokenizer));
+  // A token without a row in the embedding would end a generation with an error.
+  if (tokenizer !== undefined && tokenizer.largestId >= config!.vocabulary)
+    problems.push({
+      file: tokenizer.file,
+      field: 'added_tokens',
+      value: tokenizer.largestId,
+      message: `the tokenizer has a token with this id, but the model's embedding has ${config!.vocabulary} rows`,
+      remedy: 'use the tokenizer that was published with these weights',
+    });
   return {
     directory,
     ...(config && { config }),
@@ -68,23 +75,6 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
     }),
     problems,
   };
-}
-
-/** A token without a row in the embedding would end a generation with an error. */
-function vocabularyProblems(
-  config: DecoderConfig,
-  { file: tokenizerPath, largestId }: ChatTokenizer,
-): Problem[] {
-  if (largestId < config.vocabulary) return [];
-  return [
-    {
-      file: tokenizerPath,
-      field: 'added_tokens',
-      value: largestId,
-      message: `the tokenizer has a token of this id, but the model's embedding holds ${config.vocabulary} rows`,
-      remedy: 'use the tokenizer that was published with these weights',
-    },
-  ];
 }
 
 /** @throws UserError if the model can't be run, as far as its files show without reading the tokenizer */

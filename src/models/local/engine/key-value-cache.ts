@@ -37,9 +37,7 @@ export interface TokenCache {
   tensors(): readonly ort.Tensor[];
   reset(rows: number): void;
   truncate(length: number): void;
-  /**
-   * Appends tokens to every row, taking over the entries' memory; the capacity becomes a multiple of `block` or larger.
-   */
+  /** Appends tokens to every row and takes over their memory; the capacity becomes a multiple of `block` or more. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
   /** Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
@@ -49,9 +47,7 @@ export interface TokenCache {
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
-/**
- * A cache in this process's memory, which the runtime reads in place. Buffers never shrink, so memory stays constant.
- */
+/** A cache in this process's memory, which the runtime reads in place. Buffers never shrink. */
 export class KeyValueCache implements TokenCache {
   readonly shape: CacheShape;
   /** 2 × layers buffers: the keys of each layer, then the values of each layer. */
@@ -178,8 +174,7 @@ export class KeyValueCache implements TokenCache {
         size: lengths[i]! * headDim,
       })),
     ).flat();
-    // When lines move apart, the last one moves first; when they move together, the first one does. This way
-    // none is overwritten before it has moved.
+    // When lines move apart, the last one moves first, so that none is overwritten before it has moved.
     if (moves.some(({ from, to }) => to > from)) moves.reverse();
     const needed = kvHeads * lengths.length * capacity * headDim;
     this.#buffers.forEach((buffer, index) => {

@@ -1,8 +1,7 @@
 /** Imports the runtime; no other module does. */
 import * as ort from 'onnxruntime-node';
 
-// Since 1.29 it reports sessions (model and graph names, hashes, device id) to its vendor unless told not to.
-// It checks this when the first session is created.
+// Otherwise (since 1.29) it reports sessions to its vendor from the first one on.
 process.env.ORT_DISABLE_TELEMETRY = '1';
 // Errors are thrown, so they need not also be printed.
 ort.env.logLevel = 'fatal';

@@ -177,6 +177,4 @@ function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number):
   return int32(positions, [distinct, slots]);
 }
 
-function int32(data: Int32Array, shape: number[]): ort.Tensor {
-  return new ort.Tensor('int32', data, shape);
-}
+const int32 = (data: Int32Array, shape: number[]): ort.Tensor => new ort.Tensor('int32', data, shape);

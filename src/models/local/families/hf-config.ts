@@ -27,10 +27,7 @@ import {
 } from './config-schema.js';
 import { families } from './families.js';
 
-/**
- * Reads a Hugging Face directory or a GGUF file, treating `ignoredKeys` as absent.
- * @throws UserError naming the field
- */
+/** Reads a model directory or GGUF file without `ignoredKeys`. @throws UserError naming the field */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
@@ -86,10 +83,7 @@ function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile)
   return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
 }
 
-/**
- * Parses `config.json` in old and new spellings (`torch_dtype`, `dtype`; `rope_scaling`, `rope_parameters`).
- * @throws UserError naming what is unsupported
- */
+/** Parses `config.json` in its old and new spellings. @throws UserError naming what is unsupported */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const { family, name, content } = readFamily(raw, file);
   const config = checkedValue(configSchema, { ...family.defaults, ...content }, file);
@@ -198,7 +192,8 @@ function readFamily(
     file,
     field: family === undefined ? 'model_type' : 'architectures',
     value: family === undefined ? (type ?? null) : classes,
-    message: family === undefined ? 'this architecture is not supported' : 'this is no causal language model',
+    message:
+      family === undefined ? 'this architecture is not supported' : 'this is not a causal language model',
     alternatives: family === undefined ? Object.keys(families) : [`${type} with a class …ForCausalLM`],
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
@@ -262,8 +257,7 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
   const rotary = config.partial_rotary_factor ?? 1;
   if (rotary !== 1 && !family.partialRotation)
     throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
-  // Only some families have such biases; Transformers ignores the key for the others, whatever the weights
-  // contain.
+  // Transformers ignores the key for the other families, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
     throw unsupported(file, 'mlp_bias', true, [`false, as ${name} has it`]);
   if (config.attention_bias === true && family.biases === 'none')

@@ -38,10 +38,7 @@ export interface Row {
   readonly candidate: Candidate;
 }
 
-/**
- * The candidates in flight; each step decodes one token of all. They share the keys of a single prompt, or each row has
- * its own keys, so that others can join between steps.
- */
+/** The candidates in flight: they share the keys of one prompt, or each has its own, so that others can join. */
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers carry a state. */
@@ -106,17 +103,13 @@ export class CandidateRows {
     this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
   }
 
-  /**
-   * Runs the model on chosen tokens, then chooses the next ones.
-   * @returns the requests that failed, with their errors
-   */
+  /** Reads the chosen tokens, then chooses the next. @returns the requests that failed, with their errors */
   async step(): Promise<ReadonlyMap<Work, unknown>> {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Tokens forced by a constraint are read together with the one before them. In a batch of requests, this
-    // would make the rounding of one depend on the others.
+    // Forced tokens are read with the one before; between requests, that would make rounding depend on others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>

@@ -169,10 +169,7 @@ interface ScoringRequest {
   /** Logits after the last token of the prompt. */
   readonly first: Float32Array;
   readonly vocabulary: number;
-  /**
-   * Runs the model after the prompt on `rows` sequences of equal length; returns logits of `logitsOf` in [rows ×
-   * tokens].
-   */
+  /** Runs `rows` sequences of equal length after the prompt; returns logits of `logitsOf` in [rows × tokens]. */
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }
 

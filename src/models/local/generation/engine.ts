@@ -44,10 +44,7 @@ export interface Engine {
   readonly report: LoadReport;
   /** Calls may overlap. @throws RequestError if prompt or answer don't fit; AbortedError once `hooks.aborted()` */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
-  /**
-   * Uses this adapter for jobs that name none; it may change only `adaptable` modules.
-   * @throws UserError if it doesn't fit
-   */
+  /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -72,8 +69,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const loaded = await loadAdapters(modules, weights, adapters);
   const adopt = async (directory: string) => loaded.adopt(open(directory));
   if (adaptable !== undefined && own !== undefined) await adopt(own);
-  // Prompts are cached by this object, so a copy starts with none. This makes a resumed run read the same
-  // tokens with the same rounding.
+  // Prompts are cached by this object; a copy starts with none, so a resumed run rounds the same.
   const adapterOf = ({ adapter }: GenerateJob) =>
     adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
   const folded = adaptable === undefined ? own : undefined;
@@ -121,8 +117,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      // The caller's settings take precedence over the publisher's recommendation, and that over plain
-      // sampling.
+      // The caller's settings take precedence over the publisher's, and those over plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
@@ -177,9 +172,7 @@ async function loadAdapters(
   };
 }
 
-/**
- * The inference graph, with weights as stored or quantised; adapters aren't. `fed`: modules with adapters as inputs.
- */
+/** The inference graph, with weights as stored or quantised. `fed`: modules with adapters as inputs. */
 export function buildGraph(
   {
     path,

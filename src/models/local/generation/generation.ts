@@ -53,9 +53,7 @@ export class TextGenerator {
   #joined = 0;
   #working = false;
 
-  /**
-   * `most`: concurrent requests, if rows may differ in length. `memory`: bytes for rows, and again for cached prompts.
-   */
+  /** `most`: concurrent requests, if rows may differ in length. `memory`: bytes for rows, and for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
@@ -78,10 +76,7 @@ export class TextGenerator {
     });
   }
 
-  /**
-   * Generates answers, or scores `texts`.
-   * @throws AbortedError once aborted; prefilled tokens are kept for later calls
-   */
+  /** Generates answers, or scores `texts`. @throws AbortedError; prefilled tokens are kept for later calls */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(request.adapter, { request, hooks, resolve, reject });

@@ -49,10 +49,7 @@ export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
   readonly modules: ReadonlyMap<string, ModuleChange>;
 }
 
-/**
- * Reads a PEFT directory, treating `ignoredKeys` as absent.
- * @throws UserError for a variant or numbers that can't be used
- */
+/** Reads a PEFT directory, treating `ignoredKeys` as absent. @throws UserError if it can't be used */
 export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
   return readFiles(directory, ignoredKeys).adapter;
 }

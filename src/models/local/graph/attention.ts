@@ -61,10 +61,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
   };
 }
 
-/**
- * [1]: g for a single new token, otherwise 1. A product of one row reads the keys in place; one of several rows copies
- * them first, which pays off only for more rows than a group has heads.
- */
+/** [1]: g for a single new token, else 1: a product of one row reads keys in place, one of several copies them. */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
   const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
@@ -76,10 +73,7 @@ export interface Places extends TokenPlaces {
   readonly cachedPositions?: Value;
 }
 
-/**
- * Added to the scores [·, ·, g·S, T + S]: 0 where a query attends (earlier keys within the window), else large
- * negative.
- */
+/** Added to the scores [·, ·, g·S, T + S]: 0 for earlier keys within the window, otherwise large and negative. */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,
@@ -260,8 +254,7 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // Against a shared segment, the rows of all sequences form one matrix, so its keys are read once for the
-  // whole batch.
+  // The rows of all sequences form one matrix, so a shared segment's keys are read once.
   const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

@@ -1,7 +1,4 @@
-/**
- * Attention for training, where the tokens of many sequences are packed in one row: it splits them into blocks, prompts
- * followed by their answers, which attend to the prompt and themselves only.
- */
+/** Attention for training: tokens are packed in one row and split into blocks, prompts followed by answers. */
 import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';

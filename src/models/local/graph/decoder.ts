@@ -56,7 +56,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers. The head is separate (`languageHead`), so that only the rows that are read pay for it. */
+/** Emits all layers. The head is separate (`headLogits`), so that only the rows that are read pay for it. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -130,11 +130,6 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
-/** Logits [R, V] of the rows `rows` (int32 [R]) of the hidden state. */
-function languageHead(build: DecoderBuild, hidden: Value, rows: Value): Value {
-  return headLogits(build, headInput(build, hidden, rows));
-}
-
 /** Input of the heads: selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
@@ -181,10 +176,7 @@ function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly
   else g.output('entries', g.op('Concat', entries, { axis: 0 }), 'float32', ['entries', ...shape.slice(1)]);
 }
 
-/**
- * The graph for prefilling and decoding. Two cached segments precede the new tokens: the shared prompt, and what each
- * candidate generated. The caller keeps new keys, values and states.
- */
+/** The graph for prefilling and decoding; cached segments are the shared prompt and each candidate's tokens. */
 export function buildInferenceGraph(
   config: DecoderConfig,
   parametersOf: (g: GraphBuilder) => ParameterSource,
@@ -214,7 +206,10 @@ export function buildInferenceGraph(
   const cache = prompt.map((pair, layer) => [pair, own[layer]!]);
   const states = stateShapes(config).map((size, i) => g.input(`state.${i}`, 'float32', ['B', ...size]));
   const decoder = buildDecoder(build, { ids, positions, cachedPositions, cache, states, ...sequence });
-  g.output('logits', languageHead(build, decoder.hidden, rows), 'float32', ['R', config.vocabulary]);
+  g.output('logits', headLogits(build, headInput(build, decoder.hidden, rows)), 'float32', [
+    'R',
+    config.vocabulary,
+  ]);
   emitEntries(g, [...decoder.keys, ...decoder.values], [config.kvHeads, 'B', 'S', config.headDim]);
   for (const [i, size] of stateShapes(config).entries())
     g.output(`new_state.${i}`, decoder.states[i]!, 'float32', ['B', ...size]);

@@ -18,10 +18,7 @@ export type Value = string;
 /** The type in which a graph computes; float64 is for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/**
- * The device that computes in shaders: sines are accurate to 2⁻¹¹ between −π and π only (WGSL), and 8-bit activations
- * bring no speed-up.
- */
+/** Computes in shaders: sines are accurate to 2⁻¹¹ between −π and π (WGSL), and 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
@@ -41,10 +38,7 @@ export interface BuiltGraph {
   readonly graph: OnnxGraph;
 }
 
-/**
- * Collects the nodes of one graph; the same calls give the same bytes. Numbers and lists are int attributes, `{float:
- * x}` is a float.
- */
+/** The nodes of one graph; the same calls give the same bytes. Numbers are int attributes, `{float: x}` is a float. */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
   readonly #inputs: OnnxValue[] = [];

@@ -142,6 +142,4 @@ function valueInfoFields({ name, type, shape }: OnnxValue): Fields {
   return [text(1, name), nested(2, tensorType)];
 }
 
-export function elementTypeNumber(type: ElementType): number {
-  return elementTypeNumbers[type];
-}
+export const elementTypeNumber = (type: ElementType): number => elementTypeNumbers[type];

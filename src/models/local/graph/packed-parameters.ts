@@ -14,10 +14,7 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/**
- * Rounds as the setting asks, or uses the file's own blocks; undefined if all weights are used as they are.
- * @throws UserError if packed weights would be rounded again
- */
+/** Rounds, or uses the file's own blocks; undefined if neither. @throws UserError if packed weights would be rounded */
 export function packedWeights(
   model: string,
   config: DecoderConfig,

@@ -1,7 +1,4 @@
-/**
- * Matrices in 4- or 8-bit codes in the runtime's format: rounded floats, or a GGUF file's blocks without loss. Cached
- * on disk.
- */
+/** Matrices in 4- or 8-bit codes, as the runtime reads them: rounded, or a GGUF file's blocks. Cached on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
@@ -147,8 +144,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
     const blocks = Math.ceil(columns / packing.block);
     return { tensor, packing, blocks, count: rows * blocks };
   });
-  // Parts of the same kind are adjacent, so that matrices multiplied with the same x form one range of the
-  // file.
+  // Parts of one kind are adjacent, so matrices multiplied with the same x form one range of the file.
   const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
   const scales = sized.map(({ count }) => place(count * 4));
   const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));

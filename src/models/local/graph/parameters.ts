@@ -17,10 +17,7 @@ export interface ParameterSource {
   vector(name: string): Value;
 }
 
-/**
- * Uses the stored weights as they are; half precision is cast once when the session loads, the embedding after
- * gathering. `products`: type in which matrices are multiplied.
- */
+/** The stored weights as they are. `products`: type in which matrices are multiplied. */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,

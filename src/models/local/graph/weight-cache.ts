@@ -6,10 +6,7 @@ import path from 'node:path';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
-/**
- * A file derived from tensors, from the cache or made now by `make`; its name holds `kind` and a hash with `version`.
- * @throws UserError if it can't be written
- */
+/** A file made from tensors by `make`, or cached; `version` is part of its hash. @throws UserError if unwritable */
 export function cachedFile(
   model: string,
   kind: string,
@@ -61,25 +58,20 @@ function isWhole(file: string): boolean {
 }
 
 function writableFolder(folders: readonly string[]): string {
-  for (const folder of folders.slice(0, -1)) {
+  let failure: unknown;
+  for (const folder of folders) {
     try {
       mkdirSync(folder, { recursive: true });
       accessSync(folder, constants.W_OK);
       return folder;
-    } catch {
-      // Tries the next folder.
+    } catch (error) {
+      failure = error;
     }
   }
-  const last = folders.at(-1)!;
-  try {
-    mkdirSync(last, { recursive: true });
-  } catch (error) {
-    throw new UserError({
-      field: 'model.quantization',
-      message: `there is no folder for the quantised weights (${messageOf(error)})`,
-      alternatives: folders,
-      remedy: 'make one of these folders writable',
-    });
-  }
-  return last;
+  throw new UserError({
+    field: 'model.quantization',
+    message: `no folder can be made for the quantised weights (${messageOf(failure)})`,
+    alternatives: folders,
+    remedy: 'make one of these folders writable',
+  });
 }

@@ -3,8 +3,7 @@ import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
-// The model's own process, started by `model-process.ts`, so that a crash, an abort or a kill leaves the
-// experiment running.
+// The model's own process, so that a crash, an abort or a kill leaves the experiment running.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };

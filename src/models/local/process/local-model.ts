@@ -1,7 +1,6 @@
 import path from 'node:path';
 import {
   type Completion,
-  type CompletionToken,
   chosenSampling,
   type LanguageModel,
   lowestLimit,
@@ -11,13 +10,7 @@ import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
 import { checkModel, summariseWeights } from '../engine/inspect.js';
 import { readDecoderConfig } from '../families/hf-config.js';
-import {
-  type GeneratedAnswer,
-  type GenerateJob,
-  type JobResult,
-  type LoadSettings,
-  loadKeys,
-} from '../generation/protocol.js';
+import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '../generation/protocol.js';
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
@@ -85,10 +78,7 @@ export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'
   model(adapter?: string): LanguageModel;
 }
 
-/**
- * One process with one copy of the base for several adapters and the base itself.
- * @throws UserError if a directory holds no model that can be run, or no adapter for it
- */
+/** One process and copy of the base for several adapters and the base itself. @throws UserError if one can't run */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
@@ -225,11 +215,17 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
+    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp } = answer;
     const faults = replyFaults(answer);
+    const tokenOf = (id: number, i: number) => ({
+      ...{ id, bytes: [...bytes!.of(id)], logProbability: logProbabilities![i]! },
+    });
     return {
       text: answer.text,
-      ...sampledOf(answer),
-      ...(bytes && { tokens: tokensOf(answer, bytes) }),
+      ...(logp && {
+        sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) },
+      }),
+      ...(bytes && { tokens: ids.map(tokenOf) }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },
@@ -237,17 +233,4 @@ function completions(
       retries: 0,
     };
   });
-}
-
-function sampledOf({
-  allowed,
-  ids,
-  sampledLogProbabilities: logp,
-}: GeneratedAnswer): Pick<Completion, 'sampled'> {
-  if (logp === undefined) return {};
-  return { sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) } };
-}
-
-function tokensOf({ ids, logProbabilities }: GeneratedAnswer, bytes: TokenBytes): CompletionToken[] {
-  return ids.map((id, i) => ({ id, bytes: [...bytes.of(id)], logProbability: logProbabilities![i]! }));
 }

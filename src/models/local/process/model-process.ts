@@ -59,10 +59,7 @@ export class ModelProcess {
     }
   }
 
-  /**
-   * Runs jobs one by one, or `batch` at a time, alternating between adapters.
-   * @throws ModelError if the job failed or was aborted; UserError if the model or device can't be used
-   */
+  /** Runs jobs one by one or `batch` at a time. @throws ModelError if the job failed; UserError for model or device */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);

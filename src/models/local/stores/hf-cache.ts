@@ -1,7 +1,4 @@
-/**
- * Models in the Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` links to
- * blobs.
- */
+/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` links to blobs. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -42,7 +39,7 @@ export function withoutScheme(model: string): string {
     value: model,
     message: model.startsWith('ollama:')
       ? 'Ollama keeps its models itself'
-      : 'this is no model of Hugging Face',
+      : 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
     ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
   });

@@ -24,10 +24,7 @@ const mark = '.policyloop-pulled';
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
-/**
- * Downloads `ORG/NAME[@REVISION][:FILE.gguf]`; returns its directory or GGUF file in the cache.
- * @throws UserError if it can't be downloaded; the reason of `hooks.signal` when aborted
- */
+/** Downloads a model; returns its directory or GGUF file. @throws UserError, or the reason of an aborted signal */
 export async function pullModel(
   reference: string,
   env: Variables,
@@ -49,7 +46,7 @@ export async function pullModel(
     const listed = [];
     for await (const entry of listFiles({ ...hub, repo: name, revision: sha })) {
       listed.push(entry);
-      if (listed.length > mostFiles) throw strange(`${env.HF_ENDPOINT}`, 'its list of files does not end');
+      if (listed.length > mostFiles) throw strange(`${env.HF_ENDPOINT}`, 'its list of files never ends');
     }
     const chosen = filesOf(parsed, listed);
     const snapshot = path.join(folder, 'snapshots', sha);
@@ -139,10 +136,7 @@ const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
-/**
- * A response of the hub about a repository; its ids become file names, so each must be a hash.
- * @throws UserError otherwise
- */
+/** Checks a response of the hub: its ids become file names, so each must be a hash. @throws UserError */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -155,7 +149,7 @@ async function checkedAnswer(response: Response): Promise<Response> {
   try {
     answerSchema.parse(parseJson(text));
   } catch {
-    throw strange(response.url, 'an id in it is no hash, or a file of it has no name or size');
+    throw strange(response.url, 'one of its ids is not a hash, or a file has no name or size');
   }
   return withBody(response, text);
 }
@@ -171,7 +165,7 @@ const strange = (url: string, what: string) =>
   new UserError({
     field: 'HF_ENDPOINT',
     value: url,
-    message: `this is no answer of a model hub: ${what}`,
+    message: `this is not a model hub's answer: ${what}`,
     remedy: 'unset HF_ENDPOINT, or name a server that you trust',
   });
 
@@ -218,11 +212,11 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   if (status === 401 || status === 403)
     return new UserError({
       ...place,
-      message: `${endpoint} gives this model to some users only (HTTP ${status}), or there is no such model`,
+      message: `${endpoint} only gives this model to some users (HTTP ${status}), or there is no such model`,
       remedy: 'accept its licence on its page, and set HF_TOKEN to a token of yours',
     });
   if (status === 404)
-    return new UserError({ ...place, message: `${endpoint} knows no such model, revision or file` });
+    return new UserError({ ...place, message: `${endpoint} has no such model, revision or file` });
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return new UserError({
     ...place,

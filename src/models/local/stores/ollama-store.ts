@@ -1,6 +1,4 @@
-/**
- * Models in Ollama's store, read from disk: manifests refer to blobs by digest (Ollama's `manifest` and `types/model`).
- */
+/** Models in Ollama's store, read from disk (Ollama's `manifest` and `types/model`); blobs are named by digest. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';

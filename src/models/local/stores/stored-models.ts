@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { SamplingChoice } from '../../language-model.js';
 import type { SamplingLayer } from '../weights/generation-config.js';
 import { hfModel, hfModels, hfScheme } from './hf-cache.js';
 import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
@@ -50,12 +51,7 @@ export function storedSampling(path: string, env: Variables = process.env): read
   return [{ from: 'the Modelfile', sampling: withStoreDefaults(config, env) }];
 }
 
-interface StoreDefaults {
-  readonly temperature?: number | undefined;
-  readonly topP?: number | undefined;
-  readonly topK?: number | undefined;
-  readonly minP?: number | undefined;
-  readonly repetitionPenalty?: number | undefined;
+interface StoreDefaults extends SamplingChoice {
   readonly contextTokens?: number | undefined;
   readonly stop: readonly string[];
 }

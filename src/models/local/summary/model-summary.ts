@@ -53,15 +53,22 @@ export async function modelSummary(
   reference = directory,
 ): Promise<ModelSummary> {
   const report = inspectModel(directory, ignoredKeys);
-  const problems: Problem[] = [...report.problems, ...templateProblems(report)];
+  const problems: Problem[] = [...report.problems];
+  // Every prompt of an experiment has a system message.
+  if (report.tokenizer?.system === 'refused')
+    problems.push({
+      file: report.tokenizer.templateFile,
+      message: 'the chat template refuses system messages, which every prompt of an experiment has',
+      remedy:
+        "write a chat_template.jinja that puts the system message before the first user's, if the model was trained so",
+    });
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {
     append(problems, problemsOf(error));
   });
-  const loss =
-    quantization && problems.length === 0
-      ? await measureLoss(directory, quantization, ignoredKeys)
-      : undefined;
+  const measuring = quantization && problems.length === 0;
+  const { measureQuantizationLoss } = measuring ? await import('../generation/quantization-loss.js') : {};
+  const loss = measuring && (await measureQuantizationLoss!(directory, quantization, ignoredKeys));
   return {
     ...report,
     problems,
@@ -75,28 +82,6 @@ export async function modelSummary(
     ...(generation && { generation, sampling: defaultSampling({ path: reference, format: 'text' }) }),
     ...(loss && quantization && { loss: { quantization, ...loss } }),
   };
-}
-
-async function measureLoss(
-  directory: string,
-  quantization: Exclude<Quantization, 'none'>,
-  ignoredKeys: readonly string[],
-) {
-  const { measureQuantizationLoss } = await import('../generation/quantization-loss.js');
-  return measureQuantizationLoss(directory, quantization, ignoredKeys);
-}
-
-/** Every prompt of an experiment has a system message. */
-function templateProblems({ tokenizer }: ModelReport): Problem[] {
-  if (tokenizer?.system !== 'refused') return [];
-  return [
-    {
-      file: tokenizer.templateFile,
-      message: 'the chat template takes no system message, which every prompt of an experiment has',
-      remedy:
-        "write a chat_template.jinja that puts the system message before the first user's, where the model was trained so",
-    },
-  ];
 }
 
 /** Memory of a model. An untied embedding stays on disk, since its rows are looked up; vectors are float32. */
@@ -211,23 +196,16 @@ export interface ModelOverview {
 
 /** @param model its directory, or a GGUF file; its tokenizer is not read, because that takes seconds */
 export function modelOverview(model: string): ModelOverview {
+  const summary: { -readonly [K in keyof ModelOverview]: ModelOverview[K] } = {};
   try {
-    const { contextTokens } = readDecoderConfig(model);
+    summary.contextTokens = readDecoderConfig(model).contextTokens;
     const { parameters, bytes, dtypes } = summariseWeights(openWeights(model));
-    const summary = { parameters, bytes, dtypes, contextTokens };
-    const problem = problemOf(() => checkModel(model));
-    return problem === undefined ? summary : { ...summary, problem };
+    Object.assign(summary, { parameters, bytes, dtypes });
+    checkModel(model);
+    return summary;
   } catch (error) {
-    return { problem: textOf(error) };
-  }
-}
-
-function problemOf(check: () => void): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    return textOf(error);
+    const isRead = summary.parameters !== undefined;
+    return { ...(isRead && summary), problem: textOf(error) };
   }
 }
 

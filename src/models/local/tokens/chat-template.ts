@@ -1,7 +1,4 @@
-/**
- * Renders messages with the model's Jinja chat template, and keeps messages from posing as control tokens: a user may
- * write `<|im_end|>`, but it stays text.
- */
+/** Renders messages with the model's Jinja template; `<|im_end|>` in a message stays text, not a control token. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -17,7 +14,7 @@ import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
-export const tokenizerConfigSchema = z.looseObject({
+const tokenFields = {
   bos_token: tokenField,
   eos_token: tokenField,
   unk_token: tokenField,
@@ -25,19 +22,13 @@ export const tokenizerConfigSchema = z.looseObject({
   sep_token: tokenField,
   cls_token: tokenField,
   mask_token: tokenField,
-  chat_template: z
-    .union([z.string(), z.array(z.looseObject({ name: z.string(), template: z.string() }))])
-    .nullish(),
+};
+const namedTemplate = z.looseObject({ name: z.string(), template: z.string() });
+export const tokenizerConfigSchema = z.looseObject({
+  ...tokenFields,
+  chat_template: z.union([z.string(), z.array(namedTemplate)]).nullish(),
 });
-const specialTokens = [
-  'bos_token',
-  'eos_token',
-  'unk_token',
-  'pad_token',
-  'sep_token',
-  'cls_token',
-  'mask_token',
-] as const;
+const specialTokens = Object.keys(tokenFields) as readonly (keyof typeof tokenFields)[];
 export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
 export interface ChatTemplate {
@@ -50,11 +41,7 @@ export interface ChatTemplate {
   render(messages: readonly ChatMessage[]): string;
 }
 
-/**
- * The template of a model: `chat_template.jinja`, else `chat_template` of `tokenizer_config.json`. `variables` are
- * passed in addition to the messages.
- * @throws UserError if there is none or it can't be parsed
- */
+/** The template of a model; `variables` are passed to it. @throws UserError if there is none or it can't be parsed */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -137,23 +124,11 @@ const provided = new Map<string, Value>([
 
 const mostSeconds = 20;
 
-/**
- * Replaces the current date, so that a run gives the same prompt on any day: the date that Llama's templates fall back
- * to.
- */
+/** Replaces the current date, so that prompts don't change: the date that Llama's templates fall back to. */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
-    d: '26',
-    m: '07',
-    b: 'Jul',
-    B: 'July',
-    Y: '2024',
-    y: '24',
-    A: 'Friday',
-    a: 'Fri',
-    H: '00',
-    M: '00',
-    S: '00',
+    ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
+    ...{ A: 'Friday', a: 'Fri', H: '00', M: '00', S: '00' },
   };
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
@@ -170,7 +145,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       throw new UserError({
         file: directory,
         field: 'tokenizer.chat_template',
-        message: `this is no text of at most ${largestTemplate} characters`,
+        message: `this is not a text of at most ${largestTemplate} characters`,
       });
     throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
   }
@@ -221,10 +196,7 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
   return token == null ? undefined : typeof token === 'string' ? token : token.content;
 }
 
-/**
- * Unicode noncharacters, which no text contains: one breaks up control tokens spelled in a message, one marks those of
- * the template.
- */
+/** Noncharacters, which no text contains: to break up control tokens in messages, and to mark the template's own. */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 
@@ -268,6 +240,4 @@ export function controlTokens(
 const anyOf = (texts: readonly string[]) =>
   texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
 
-export function escapePattern(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-}
+export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

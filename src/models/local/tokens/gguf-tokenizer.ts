@@ -1,54 +1,59 @@
 /** The tokenizer in a GGUF file's metadata, as `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
-import { preTokenizers } from './tokenizer-settings.js';
+import { preTokenizers, splitStep } from './tokenizer-settings.js';
 
 const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as const;
 
+type Merges = readonly (readonly [string, string])[];
+
 /** @throws UserError if the metadata holds no supported tokenizer */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
-  const { file } = gguf;
+  const { file, metadata } = gguf;
   const all = texts(gguf, 'tokens');
-  // Ollama's own files of Gemma 3 have a token for pictures that the embedding has no row of.
+  // Ollama's own files of Gemma 3 have a token for pictures that the embedding has no row for.
   const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
-  const tokens = gguf.metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
+  const tokens = metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
   const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
-  const added = tokens.flatMap((content, id) => {
-    const kind = kinds[id];
-    return kind === tokenKinds.control || kind === tokenKinds.userDefined
-      ? [
-          {
-            id,
-            content,
-            special: kind === tokenKinds.control,
-            single_word: false,
-            lstrip: false,
-            rstrip: false,
-            normalized: false,
-          },
-        ]
-      : [];
-  });
-  const model = gguf.metadata.get('tokenizer.ggml.model');
-  const vocab = vocabularyOf(tokens, file);
-  switch (model) {
-    case 'gpt2':
-      return { added_tokens: added, ...byteLevel(gguf, vocab) };
-    case 'llama':
-      return { added_tokens: added, ...sentencePiece(gguf, vocab, tokens, kinds) };
-    case 'gemma4':
-      return { added_tokens: added, ...gemma4(gguf, vocab, tokens, kinds) };
-    default:
-      throw new UserError({
-        file,
-        field: 'tokenizer.ggml.model',
-        value: model ?? null,
-        message:
-          model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
-        alternatives: ['gpt2', 'llama', 'gemma4'],
-        remedy: 'take a complete file of the model, or serve it with llama-server or Ollama',
-      });
+  const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+  const isAdded = (kind?: number) => kind === tokenKinds.control || kind === tokenKinds.userDefined;
+  const added = tokens
+    .map((content, id) => ({ id, content, special: kinds[id] === tokenKinds.control, ...flags }))
+    .filter(({ id }) => isAdded(kinds[id]));
+  const vocab = new Map(tokens.map((token, id) => [token, id]));
+  if (vocab.size < tokens.length)
+    throw new UserError({
+      file,
+      field: 'tokenizer.ggml.tokens',
+      value: tokens.find((token, id) => vocab.get(token) !== id)!.slice(0, 80),
+      message: 'two tokens have this text, so it is not known which one a text becomes',
+      remedy: 'take another file of this model',
+    });
+  const model = metadata.get('tokenizer.ggml.model');
+  const shared = { added_tokens: added, post_processor: null };
+  if (model === 'gpt2') return { ...shared, ...byteLevel(gguf, vocab) };
+  const unknown =
+    tokens[Number(metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown))];
+  if (model === 'gemma4')
+    return { ...shared, ...spaced(false, splitStep('[^\\n]+|[\\n]+'), vocab, storedMerges(gguf), unknown) };
+  if (model === 'llama') {
+    const scores = numbers(gguf, 'scores', tokens.length);
+    if (scores === undefined)
+      throw new UserError({ file, field: 'tokenizer.ggml.scores', message: 'is missing' });
+    const prefixed = metadata.get('tokenizer.ggml.add_space_prefix') !== false;
+    return {
+      ...shared,
+      ...spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown),
+    };
   }
+  throw new UserError({
+    file,
+    field: 'tokenizer.ggml.model',
+    value: model ?? null,
+    message: model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
+    alternatives: ['gpt2', 'llama', 'gemma4'],
+    remedy: 'take a complete file of the model, or serve it with llama-server or Ollama',
+  });
 }
 
 export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unknown> {
@@ -68,19 +73,6 @@ export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unkn
 
 type Vocabulary = ReadonlyMap<string, number>;
 
-function vocabularyOf(tokens: readonly string[], file: string): Vocabulary {
-  const vocabulary = new Map(tokens.map((token, id) => [token, id]));
-  if (vocabulary.size === tokens.length) return vocabulary;
-  const twice = tokens.find((token, id) => vocabulary.get(token) !== id)!;
-  throw new UserError({
-    file,
-    field: 'tokenizer.ggml.tokens',
-    value: twice.slice(0, 80),
-    message: 'two tokens have this text, so it is not known which one a text becomes',
-    remedy: 'take another file of this model',
-  });
-}
-
 /** Byte-pair encoding over GPT-2's alphabet of bytes. */
 function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
@@ -91,30 +83,19 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
       file: gguf.file,
       field: 'tokenizer.ggml.pre',
       value: name ?? null,
-      message: 'it is not known how this tokenizer divides text',
+      message: 'it is not known how this tokenizer splits text',
       alternatives: Object.keys(preTokenizers),
       remedy: 'take a newer file of this model, or serve it with llama-server or Ollama',
     });
+  const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
     normalizer: null,
-    pre_tokenizer: {
-      type: 'Sequence',
-      pretokenizers: [
-        ...rule.splits.map((Regex) => ({
-          type: 'Split',
-          pattern: { Regex },
-          behavior: 'Isolated',
-          invert: false,
-        })),
-        { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false },
-      ],
-    },
-    post_processor: null,
+    pre_tokenizer: { type: 'Sequence', pretokenizers: [...rule.splits.map(splitStep), bytes] },
     decoder: { type: 'ByteLevel', add_prefix_space: true, trim_offsets: true, use_regex: true },
     model: {
       type: 'BPE',
       vocab: Object.fromEntries(vocab),
-      merges: texts(gguf, 'merges').map(splitMerge),
+      merges: storedMerges(gguf),
       ignore_merges: rule.ignoreMerges,
       byte_fallback: false,
     },
@@ -127,74 +108,40 @@ const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
     ? 'llama-bpe'
     : undefined;
 
-/** The two parts of a merge, split at the first space after the first character. */
-function splitMerge(merge: string): readonly [string, string] {
-  const at = merge.indexOf(' ', 1);
-  return [merge.slice(0, at), merge.slice(at + 1)];
-}
-
-/** SentencePiece's BPE merges the pair whose piece has the highest score, so pairs are listed in that order. */
-function sentencePiece(
-  gguf: GgufFile,
-  vocab: Vocabulary,
-  tokens: readonly string[],
-  kinds: readonly number[],
-): Record<string, unknown> {
-  const scores = numbers(gguf, 'scores', tokens.length);
-  if (scores === undefined)
-    throw new UserError({ file: gguf.file, field: 'tokenizer.ggml.scores', message: 'is missing' });
-  const prefixed = gguf.metadata.get('tokenizer.ggml.add_space_prefix') !== false;
-  const unknown = unknownToken(gguf, tokens, kinds);
-  return spaced(prefixed, null, vocab, scoredMerges(vocab, tokens, kinds, scores), unknown);
-}
-
-/** Like SentencePiece, with stored merges and lines split first. */
-function gemma4(
-  gguf: GgufFile,
-  vocab: Vocabulary,
-  tokens: readonly string[],
-  kinds: readonly number[],
-): Record<string, unknown> {
-  const lines = { type: 'Split', pattern: { Regex: '[^\\n]+|[\\n]+' }, behavior: 'Isolated', invert: false };
-  const merges = texts(gguf, 'merges').map(splitMerge);
-  return spaced(false, lines, vocab, merges, unknownToken(gguf, tokens, kinds));
-}
-
-function unknownToken({ metadata }: GgufFile, tokens: readonly string[], kinds: readonly number[]) {
-  const id = metadata.get('tokenizer.ggml.unknown_token_id') ?? kinds.indexOf(tokenKinds.unknown);
-  return tokens[Number(id)] ?? null;
-}
+/** The two parts of each merge, split at the first space after the first character. */
+const storedMerges = (gguf: GgufFile): Merges =>
+  texts(gguf, 'merges').map((merge) => {
+    const at = merge.indexOf(' ', 1);
+    return [merge.slice(0, at), merge.slice(at + 1)];
+  });
 
 /** Byte-pair encoding over characters, with ▁ for the space and bytes for characters without a token. */
 function spaced(
   prefixed: boolean,
   preTokenizer: object | null,
   vocab: Vocabulary,
-  merges: readonly (readonly [string, string])[],
-  unknown: string | null,
+  merges: Merges,
+  unknown: string | undefined,
 ): Record<string, unknown> {
   const space = { type: 'Replace', pattern: { String: ' ' }, content: '▁' };
+  const decoders = [
+    { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+    { type: 'ByteFallback' },
+    { type: 'Fuse' },
+    ...(prefixed ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+  ];
   return {
     normalizer: {
       type: 'Sequence',
       normalizers: prefixed ? [{ type: 'Prepend', prepend: '▁' }, space] : [space],
     },
     pre_tokenizer: preTokenizer,
-    post_processor: null,
-    decoder: {
-      type: 'Sequence',
-      decoders: [
-        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
-        { type: 'ByteFallback' },
-        { type: 'Fuse' },
-        ...(prefixed ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
-      ],
-    },
+    decoder: { type: 'Sequence', decoders },
     model: {
       type: 'BPE',
       vocab: Object.fromEntries(vocab),
       merges,
-      unk_token: unknown,
+      unk_token: unknown ?? null,
       byte_fallback: true,
       fuse_unk: true,
       ignore_merges: false,
@@ -202,12 +149,13 @@ function spaced(
   };
 }
 
+/** SentencePiece's BPE merges the pair whose piece has the highest score, so pairs are listed in that order. */
 function scoredMerges(
   vocab: Vocabulary,
   tokens: readonly string[],
   kinds: readonly number[],
   scores: readonly number[],
-): readonly (readonly [string, string])[] {
+): Merges {
   const mergeable = (id: number) => kinds[id] === tokenKinds.normal || kinds[id] === tokenKinds.userDefined;
   const order = tokens.map((_, id) => id).filter(mergeable);
   order.sort((a, b) => scores[b]! - scores[a]! || a - b);
@@ -234,7 +182,7 @@ function numbers(gguf: GgufFile, name: string, count: number): readonly number[]
   if (values === undefined) return undefined;
   const right = Array.isArray(values) && values.length === count && typeof values[0] === 'number';
   if (right) return values as readonly number[];
-  throw missing(gguf, name, `a list of ${count} numbers, one for each token`);
+  throw missing(gguf, name, `a list of ${count} numbers, one per token`);
 }
 
 const missing = ({ file, metadata }: GgufFile, name: string, what: string) =>

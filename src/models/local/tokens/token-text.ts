@@ -1,7 +1,4 @@
-/**
- * Bytes and text of tokens. Tokenizers split text between bytes, so a token may be half a character; working in bytes
- * makes streaming, stop strings and constrained decoding exact.
- */
+/** Bytes and text of tokens. A token may be half a character, so streaming, stops and constraints work in bytes. */
 import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { isMapping } from '../../../settings/schema.js';
 import { largestTokenId } from '../weights/generation-config.js';
+import { escapePattern } from './chat-template.js';
 
 const tokenId = z.int().min(0).max(largestTokenId);
 
@@ -87,10 +88,7 @@ const addedTokenKind: Kinds[string] = {
   single_word: off,
 };
 
-/**
- * The tokenizer in settings that the library follows exactly.
- * @throws UserError naming the first unsupported setting
- */
+/** The tokenizer in settings that the library follows exactly. @throws UserError naming an unsupported one */
 export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
@@ -119,7 +117,7 @@ export function stepsOf(
 ): readonly Step[] {
   if (part === null || part === undefined) return [];
   if (!isMapping(part) || typeof part.type !== 'string')
-    throw new UserError({ file, field, message: 'is no step of a tokenizer' });
+    throw new UserError({ file, field, message: 'is not a step of a tokenizer' });
   const inner = part[list];
   if (part.type === 'Sequence' && Array.isArray(inner))
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));
@@ -164,26 +162,23 @@ function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknow
     : step;
 }
 
-const split = (Regex: string): Step => ({
-  type: 'Split',
-  pattern: { Regex },
-  behavior: 'Isolated',
-  invert: false,
+export const splitStep = (Regex: string): Step => ({
+  ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
 /** The library's own digits and white space differ from Unicode's, except in patterns. */
 function exact(step: Step): readonly Step[] {
-  if (step.type === 'Digits') return [split(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
+  if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
-    return [split(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
+    return [splitStep(preTokenizers['gpt-2']!.splits[0]!), { ...step, use_regex: false }];
   const { pattern } = step;
   if (!isMapping(pattern)) return [step];
   return [
-    split(typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapedText(String(pattern.String))),
+    splitStep(
+      typeof pattern.Regex === 'string' ? folded(pattern.Regex) : escapePattern(String(pattern.String)),
+    ),
   ];
 }
-
-const escapedText = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /** Case-insensitive groups, completed by the long s that the library omits. */
 const foldings = [
@@ -203,10 +198,7 @@ function isKnownPattern(pattern: unknown): boolean {
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
 
-/**
- * How byte-level tokenizers split text before merging, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-
- * vocab.cpp).
- */
+/** How byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-vocab.cpp). */
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
 const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;

@@ -26,7 +26,7 @@ import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokeni
 export interface ChatTokenizer {
   /** The prompt for people. */
   promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt for the model. Baseline tokens inside a message stay text. */
+  /** The prompt for the model. Control tokens inside a message stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
   /** What the template writes between the last answer, whose ids are known already, and the next one. */
   encodeNext(messages: readonly ChatMessage[]): number[];
@@ -181,7 +181,7 @@ function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
   if (value === undefined) return;
-  const message = `is no id of a token: whole numbers from 0 to ${largestTokenId} are`;
+  const message = `is not a token id: these are whole numbers from 0 to ${largestTokenId}`;
   throw new UserError({ file, field: 'model.vocab', value, message });
 }
 

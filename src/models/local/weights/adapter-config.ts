@@ -53,10 +53,7 @@ type Fields = z.output<typeof schema>;
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
-/**
- * Parses `adapter_config.json`, treating `ignoredKeys` as absent.
- * @throws UserError naming unknown or unsupported keys
- */
+/** Parses `adapter_config.json` without `ignoredKeys`. @throws UserError naming unknown or unsupported keys */
 export function parseAdapterConfig(
   raw: unknown,
   file: string,
@@ -100,9 +97,7 @@ export function parseAdapterConfig(
 /** Initialisations of the factors that leave the base unchanged; after training, they no longer matter. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/**
- * PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base; PEFT repeats that on loading.
- */
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -220,7 +215,7 @@ function matching(
     return withinTime(most.seconds, () => modules.filter((module) => whole.test(module)));
   } catch (error) {
     if (error instanceof TimeLimitError) return refuse('it takes too long to be matched');
-    if (error instanceof SyntaxError) return refuse('it is no pattern that can be read here');
+    if (error instanceof SyntaxError) return refuse('this pattern can’t be read here');
     throw error;
   }
 }

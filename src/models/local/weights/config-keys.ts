@@ -1,6 +1,4 @@
-/**
- * Checks the keys of published JSON files: a key that is set, unknown, and could change a result is refused by name.
- */
+/** Checks the keys of published JSON files: a set, unknown key that could change a result is refused by name. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
 /** What is known about the keys of one kind of file. */
@@ -12,10 +10,7 @@ export interface KnownKeys {
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * `content`: after `withoutKeys`; `section`: e.g. `rope_scaling`.
- * @throws UserError naming every key that is set and unknown
- */
+/** `content`: after `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming set, unknown keys */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))

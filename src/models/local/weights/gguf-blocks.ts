@@ -1,7 +1,4 @@
-/**
- * GGUF's quantised blocks: value = scale·(code − middle) + offset. Layouts from llama.cpp's ggml-quants.c; d, m, dmin
- * are float16.
- */
+/** GGUF's quantised blocks: scale·(code − middle) + offset (llama.cpp's ggml-quants.c; d, m, dmin are float16). */
 import { type Bits, halfToFloat } from './quantization.js';
 
 /** How the values of a type are packed for the runtime's quantised products. */

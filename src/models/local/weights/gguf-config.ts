@@ -1,12 +1,7 @@
-/**
- * Converts a GGUF file's metadata to the keys of `config.json`, so that one reader understands both (llama.cpp: gguf-
- * py/gguf/constants.py, src/llama-model.cpp).
- */
+/** Converts GGUF metadata to the keys of `config.json` (llama.cpp: constants.py, src/llama-model.cpp). */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile, GgufValue } from './gguf.js';
-import { ggufFamilies } from './gguf-families.js';
-import { toFloat32 } from './quantization.js';
-import { readTensorBytes } from './safetensors.js';
+import { ggufFamilies, storedNumbers } from './gguf-families.js';
 
 export function ggufArchitecture({ metadata, file }: GgufFile): string {
   const stated = metadata.get('general.architecture');
@@ -115,7 +110,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
       message:
-        given === undefined ? 'is missing' : 'is no single number, and layers that differ can’t be run',
+        given === undefined ? 'is missing' : 'is not a single number, and layers that differ can’t be run',
       remedy: 'take another file of this model',
     });
   };
@@ -154,11 +149,9 @@ const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   return of(1) / (log === undefined ? 1 : of(Number(log)));
 };
 
-/** Divisors of the rotary frequencies, headDim / 2 of them, if the file stores them (Llama 3.1 and later). */
-export function ropeDivisors({ tensors }: GgufFile): readonly number[] | undefined {
-  const stored = tensors.get('rope_freqs.weight');
-  return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
-}
+/** Divisors of the rotary frequencies, headDim / 2 of them, if stored (Llama 3.1 and later). */
+export const ropeDivisors = (gguf: GgufFile): readonly number[] | undefined =>
+  storedNumbers(gguf, 'rope_freqs.weight');
 
 function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignored: readonly string[]): void {
   for (const [key, value] of metadata) {

@@ -1,6 +1,4 @@
-/**
- * llama.cpp's architectures: module names, and keys of `config.json` (gguf-py/gguf/constants.py, tensor_mapping.py).
- */
+/** llama.cpp's architectures: module names and keys of `config.json` (gguf-py's constants.py, tensor_mapping.py). */
 import type { GgufFile } from './gguf.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
@@ -57,7 +55,7 @@ const gemmaScale = (value: Value, layersOfLargest: number): number =>
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
     : headWidth(value);
 
-const factors = ({ tensors }: GgufFile, name: string): readonly number[] | undefined => {
+export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly number[] | undefined => {
   const stored = tensors.get(name);
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
@@ -212,7 +210,9 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     modules: { attn_qkv: 'self_attn.qkv_proj', ffn_up: 'mlp.gate_up_proj', ffn_gate: '' },
     keys: ['attention.sliding_window', 'rope.scaling.attn_factor'],
     config: (value, gguf) => {
-      const [short, long] = ['short', 'long'].map((kind) => factors(gguf, `rope_factors_${kind}.weight`));
+      const [short, long] = ['short', 'long'].map((kind) =>
+        storedNumbers(gguf, `rope_factors_${kind}.weight`),
+      );
       const window = value('attention.sliding_window');
       const attention = value('rope.scaling.attn_factor');
       return {

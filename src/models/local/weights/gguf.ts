@@ -1,7 +1,4 @@
-/**
- * Reads the header of GGUF files, llama.cpp's format (versions 2 and 3, little-endian). Files are untrusted, so each
- * length is checked against the file size before memory is allocated.
- */
+/** Reads headers of GGUF files (versions 2 and 3, little-endian). They are untrusted: lengths are checked first. */
 import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
@@ -31,15 +28,12 @@ const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 
 const opened = new Map<string, GgufFile>();
 const openedAtMost = 4;
 
-/**
- * Reads the header of a file and of the other files of its split (`…-00001-of-00003.gguf`).
- * @throws UserError if unusable
- */
+/** Reads the header of a file and the rest of its split (`…-00001-of-00003.gguf`). @throws UserError if unusable */
 export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
     throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
   const stat = statSync(file);
-  if (!stat.isFile()) throw broken(file, 'it is no regular file');
+  if (!stat.isFile()) throw broken(file, 'it is not a regular file');
   const key = [realpathSync(file), stat.size, stat.mtimeMs].join('\0');
   const known = opened.get(key);
   if (known !== undefined) return known;
@@ -280,7 +274,7 @@ const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is no complete GGUF file: ${what}`,
+    message: `this is not a complete GGUF file: ${what}`,
     remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
   });
 }

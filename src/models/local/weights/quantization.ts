@@ -1,7 +1,4 @@
-/**
- * Weights in 4 or 8 bits, the format of the runtime's MatMulNBits: (q − 2^(bits−1))·scale with unsigned q, and one
- * float32 scale per 32 or 128 weights of a row.
- */
+/** Weights in 4 or 8 bits (MatMulNBits): (q − 2^(bits−1))·scale, with a float32 scale per 32 or 128 of a row. */
 import type { StoredTensor } from './safetensors.js';
 
 export type Bits = 4 | 8;

@@ -112,10 +112,7 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   longrope: ['factor', 'original_max_position_embeddings', 'attention_factor', 'short_factor', 'long_factor'],
 };
 
-/**
- * Reads the rotation of a layer type from a config.
- * @throws UserError naming what is missing, unknown or unsupported
- */
+/** Reads the rotation of a layer type. @throws UserError naming what is missing, unknown or unsupported */
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
   const { given, field } = sectionOf(config, layerType, file);
   const section = checkedValue(sectionSchema, given, file, { section: field.split('.') });

@@ -1,7 +1,4 @@
-/**
- * Reads the headers of safetensors files: a u64 little-endian header length, a JSON header, raw little-endian data,
- * which the runtime memory-maps.
- */
+/** Reads safetensors headers: u64 little-endian length, JSON, then raw data, which the runtime memory-maps. */
 import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -19,10 +16,7 @@ export interface StoredTensor {
   readonly file: string;
   readonly offset: number;
   readonly length: number;
-  /**
-   * Width of a head if its rows are interleaved (llama.cpp's llama): row i of the first half is at 2i, of the second at
-   * 2i + 1.
-   */
+  /** Width of a head if its rows are interleaved (llama.cpp's llama): first half at 2i, second half at 2i + 1. */
   readonly interleaved?: number;
   /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
   readonly transposed?: true;
@@ -90,7 +84,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   }
   if (typeof header === 'object' && header !== null && !Array.isArray(header))
     return header as Record<string, unknown>;
-  throw broken(file, 'its header is no table of tensors');
+  throw broken(file, 'its header is not a table of tensors');
 }
 
 /** Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights. */
@@ -124,10 +118,7 @@ function storedTensor(
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
 
-/**
- * Every tensor of a Hugging Face directory: `model.safetensors`, or the shards in `model.safetensors.index.json`.
- * @throws UserError if weights are missing
- */
+/** Every tensor of `model.safetensors` or its shards. @throws UserError if weights are missing */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
   if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
@@ -220,7 +211,7 @@ export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
 function broken(file: string, what: string): UserError {
   return new UserError({
     file,
-    message: `this is no complete safetensors file: ${what}`,
+    message: `this is not a complete safetensors file: ${what}`,
     remedy: 'download it again (a Git LFS pointer is a text file of a few lines: run `git lfs pull`)',
   });
 }

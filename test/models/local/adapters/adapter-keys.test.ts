@@ -307,7 +307,7 @@ describe('which modules target_modules names', () => {
     ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes too long/],
     ['is for Python alone', '(?>.*)proj', /only Python knows/],
     ['has a back reference', '(.*)\\1', /means something else/],
-    ['is none', '(', /no pattern/],
+    ['is none', '(', /pattern can’t be read/],
   ])('a pattern that %s is refused', (_, target_modules, message) => {
     expect(() => open(adapterWith({ config: { target_modules } }))).toThrow(message);
     expect(() => open(adapterWith({ config: { rank_pattern: { [target_modules]: 4 } } }))).toThrow(message);

@@ -169,9 +169,7 @@ const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
 const isSequence = (value: Value) =>
   value === undefined || typeof value === 'string' || Array.isArray(value) || value instanceof Map;
 
-export function testOf(name: string): Test {
-  return tests.get(name) ?? unsupported(`the test \`${name}\``);
-}
+export const testOf = (name: string): Test => tests.get(name) ?? unsupported(`the test \`${name}\``);
 
 type Filter = (value: Value, given: Arguments) => Value;
 const simple =
@@ -236,9 +234,7 @@ const table: Record<string, Filter> = {
 };
 const filters = new Map(Object.entries(table));
 
-export function filterOf(name: string): Filter {
-  return filters.get(name) ?? unsupported(`the filter \`${name}\``);
-}
+export const filterOf = (name: string): Filter => filters.get(name) ?? unsupported(`the filter \`${name}\``);
 
 /** Maximum length of a range. */
 const longestRange = 100_000;

@@ -17,10 +17,7 @@ import {
   whole,
 } from './values.js';
 
-/**
- * Work that rendering may take, in characters made; steps and list items count for more. Published templates need less
- * than a tenth for prompts of a million characters.
- */
+/** Most work of a rendering, in characters; steps and items count for more. Published templates need a tenth. */
 const mostWork = 50_000_000;
 const workOfStep = 200;
 
@@ -46,17 +43,7 @@ interface Output {
 }
 
 /** Names with a meaning in Jinja unless the template defines them. */
-const reserved = new Set([
-  'caller',
-  'cycler',
-  'dict',
-  'joiner',
-  'kwargs',
-  'lipsum',
-  'self',
-  'super',
-  'varargs',
-]);
+const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
 /** Renders a template. @throws UnsupportedError for an unsupported construct; Error if the template fails */
 export function renderNode(template: Node, variables: ReadonlyMap<string, Value>): string {

@@ -40,7 +40,7 @@ export type Name = Kind<'Identifier', { value: string }>;
 export function parseTemplate(source: string): Node {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes these for white space
   if (/[\x1c-\x1f\x85\uFEFF]/.test(source))
-    unsupported('a control character or a byte order mark beside its tags');
+    unsupported('a control character or a byte order mark next to its tags');
   const text = source
     .replaceAll(/\r\n?/g, '\n')
     // Transformers' environment has `lstrip_blocks` and `trim_blocks`.

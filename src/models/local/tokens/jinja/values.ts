@@ -89,7 +89,7 @@ export function textOf(value: Value): string {
 
 export function whole(value: number): number {
   if (Number.isSafeInteger(value)) return value + 0;
-  return unsupported(`the number ${value}, which is no whole number below 2^53`);
+  return unsupported(`the number ${value}, which is not a whole number below 2^53`);
 }
 
 const isNumeric = (value: Value): value is number | boolean =>
@@ -184,23 +184,19 @@ export function calculate(operator: string, a: Value, b: Value): Value {
   }
   if (!isNumeric(a) || !isNumeric(b))
     unsupported(`\`${operator}\` between ${typeName(a)} and ${typeName(b)}`);
-  return whole(arithmetic(operator, Number(a), Number(b)));
+  const run = arithmetic[operator] ?? unsupported(`the operator \`${operator}\``);
+  return whole(run(Number(a), Number(b)));
 }
 
-function arithmetic(operator: string, a: number, b: number): number {
-  if ((operator === '//' || operator === '%') && b === 0) throw new Error('division by zero');
-  switch (operator) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '//':
-      return Math.floor(a / b);
-    case '%':
-      return a - b * Math.floor(a / b);
-    default:
-      return unsupported(`the operator \`${operator}\``);
-  }
+function nonZero(divisor: number): number {
+  if (divisor === 0) throw new Error('division by zero');
+  return divisor;
 }
+
+const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '//': (a, b) => Math.floor(a / nonZero(b)),
+  '%': (a, b) => a - b * Math.floor(a / nonZero(b)),
+};
