@@ -37,8 +37,8 @@ import {
   revisionFigures,
   revisionText,
 } from './data/contributions.js';
+import { policyLines, projectedWeights } from './data/policy-text.js';
 import { loggedProposals } from './data/proposals.js';
-import { policyLines, projectedWeights } from './policy-text.js';
 
 interface Shown {
   /** Number of evaluations to list, best first. */

@@ -126,14 +126,14 @@ function tokensText({ prompt_tokens, prompt_tokens_details, completion_tokens }:
   return `${prompt_tokens} tokens in (${prompt_tokens_details.cached_tokens} cached), ${completion_tokens} out`;
 }
 
-export interface ReplyHead {
+interface ReplyHead {
   readonly id: string;
   /** Seconds since 1970. */
   readonly created: number;
   readonly model: string;
 }
 
-export interface Choice {
+interface Choice {
   readonly text: string;
   readonly finishReason: FinishReason;
   readonly logprobs: ChoiceLogprobs | null;
@@ -148,7 +148,7 @@ interface ChoiceLogprobs {
   }[];
 }
 
-export function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
+function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   return {
     content: tokens.map(({ bytes, logProbability }) => ({
       token: Buffer.from(bytes).toString('utf8'),
@@ -160,7 +160,7 @@ export function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
 }
 
 /** Token counts of the call, which its first completion carries. */
-export function usageOf([first]: readonly Completion[]) {
+function usageOf([first]: readonly Completion[]) {
   const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
   return {
     prompt_tokens: promptTokens,
@@ -169,9 +169,9 @@ export function usageOf([first]: readonly Completion[]) {
     prompt_tokens_details: { cached_tokens: cachedTokens },
   };
 }
-export type ReplyUsage = ReturnType<typeof usageOf>;
+type ReplyUsage = ReturnType<typeof usageOf>;
 
-export function completionBody(head: ReplyHead, choices: readonly Choice[], usage: ReplyUsage) {
+function completionBody(head: ReplyHead, choices: readonly Choice[], usage: ReplyUsage) {
   return {
     ...head,
     object: 'chat.completion',
@@ -186,7 +186,7 @@ export function completionBody(head: ReplyHead, choices: readonly Choice[], usag
 }
 
 /** A chunk of a stream: the start, more text or the end of a choice. */
-export function choiceChunk(
+function choiceChunk(
   head: ReplyHead,
   index: number,
   part: {
@@ -205,6 +205,6 @@ export function choiceChunk(
   };
 }
 
-export function usageChunk(head: ReplyHead, usage: ReplyUsage) {
+function usageChunk(head: ReplyHead, usage: ReplyUsage) {
   return { ...head, object: 'chat.completion.chunk', choices: [], usage };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { render } from '../../src/format/html.js';
 import type { ParameterSpec, PolicyDescription } from '../../src/policies/policy.js';
+import { policyLines } from '../../src/report/data/policy-text.js';
 import { gridMap, taskLabels } from '../../src/report/data/task-labels.js';
-import { policyLines } from '../../src/report/policy-text.js';
 import { policyView } from '../../src/report/views/policy-view.js';
 import { elementsOf, visibleText } from './markup.js';
 

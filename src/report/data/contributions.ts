@@ -73,7 +73,7 @@ export interface StageUsage {
   readonly cost?: number;
 }
 
-export function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
+function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
   const used: { calls: number; tokens: number; cost?: number } = { calls: 0, tokens: 0 };
   for (const call of calls) {
     if (stageOf(call) !== stage) continue;
@@ -86,7 +86,7 @@ export function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
 }
 
 /** `12 calls, 3.1k tokens of the usage` */
-export function usedText({ calls, cost, tokens }: StageUsage): string {
+function usedText({ calls, cost, tokens }: StageUsage): string {
   const used = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),

@@ -191,13 +191,13 @@ const numbers = {
   minutes: ({ minutes }) => minutes,
 };
 
-export const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
+const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
 
 /**
  * @param {string} text
  * @returns {{ isLet: (item: Item) => boolean, problem: string | undefined }}
  */
-export function parseFilter(text) {
+function parseFilter(text) {
   /** @type {((item: Item) => boolean)[]} */
   const tests = [];
   let problem;

@@ -1,14 +1,14 @@
-import { formatParameter } from '../format/numbers.js';
-import { terminalTable, text } from '../format/table.js';
-import { layersOf, networkWeights } from '../policies/mlp.js';
+import { formatParameter } from '../../format/numbers.js';
+import { terminalTable, text } from '../../format/table.js';
+import { layersOf, networkWeights } from '../../policies/mlp.js';
 import {
   linearWeights,
   outputNames,
   type ParameterSpec,
   type ParameterVector,
   type PolicyDescription,
-} from '../policies/policy.js';
-import { formatParameters } from '../prompting/notation/grammar.js';
+} from '../../policies/policy.js';
+import { formatParameters } from '../../prompting/notation/grammar.js';
 
 /** Decimals of derived weights; parameters have their own number of decimals. */
 const weightDecimals = 3;
