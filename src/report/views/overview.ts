@@ -67,7 +67,7 @@ function stopText(reason: StopReason): string {
     case 'iterations':
       return 'after all iterations';
     case 'target':
-      return `at the target return ${formatNumber(reason.return)}`;
+      return `reached the target return ${formatNumber(reason.return)}`;
     case 'limit':
       return `at the limit of ${reason.limit}`;
     case 'interrupted':
