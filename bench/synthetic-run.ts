@@ -7,7 +7,7 @@ import { newManifest } from '../src/experiment/parts.js';
 import type { ChatMessage } from '../src/models/language-model.js';
 import { historyLine } from '../src/prompting/context/history.js';
 import { formatParameters } from '../src/prompting/notation/grammar.js';
-import { tellingOf } from '../src/prompting/notation/telling.js';
+import { encodingOf } from '../src/prompting/notation/encoding.js';
 import { createGenerator } from '../src/random/generator.js';
 import { playEpisode } from '../src/rollout/episode.js';
 import type { BufferEntry } from '../src/rollout/replay-buffer.js';
@@ -75,8 +75,8 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
     directory.record({ kind: 'warmup-evaluated', ...measured, of: config.warmup.policies });
   }
   let usage: UsageTotals = noUsage;
-  const telling = tellingOf(spec, config.prompts.set);
-  const lines = entries.map((entry) => historyLine(entry, telling));
+  const encoding = encodingOf(spec, config.prompts.set);
+  const lines = entries.map((entry) => historyLine(entry, encoding));
   for (let iteration = 1; iteration <= iterations; iteration++) {
     const messages = promptOf(lines.slice(-history), iteration, iterations);
     const added = Array.from({ length: candidates }, (_, candidate) =>
@@ -89,7 +89,7 @@ export async function writeSyntheticRun(path: string, size: SyntheticRun): Promi
     }
     for (const measured of added) {
       directory.record({ kind: 'candidate-evaluated', ...measured, improved: false });
-      lines.push(historyLine(measured.entry, telling));
+      lines.push(historyLine(measured.entry, encoding));
     }
     directory.record({ kind: 'iteration-finished', iteration, usage });
     if (iteration % 50 === 0) await directory.commit();

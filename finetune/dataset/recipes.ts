@@ -12,7 +12,7 @@ import {
   reasonIn,
   type SourceRun,
   type Step,
-  tellingIn,
+  encodingIn,
 } from './source-run.js';
 
 /** Imitates every proposal that scored higher than the best so far. */
@@ -40,7 +40,7 @@ export function imitate(
   return {
     kind: 'imitation',
     prompt: step.prompt,
-    completion: formatAnswer(parameters, tellingIn(run), run.answerForm, reasonIn(reply)),
+    completion: formatAnswer(parameters, encodingIn(run), run.answerForm, reasonIn(reply)),
     weight,
     lineage: { ...lineageOf(run, recipe, step), iteration, candidate, score },
   };
@@ -138,7 +138,7 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
   const answer = ({ entry, reply }: Proposed) =>
-    formatAnswer(entry.parameters, tellingIn(run), run.answerForm, stated ? reasonIn(reply) : '');
+    formatAnswer(entry.parameters, encodingIn(run), run.answerForm, stated ? reasonIn(reply) : '');
   return {
     kind: 'preference',
     prompt: step.prompt,

@@ -11,7 +11,7 @@ import { statedReason } from '../../src/prompting/answer/sets.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { remembered } from '../../src/prompting/context/history.js';
 import { type AnswerForm, answerFormOf, writtenAnswer } from '../../src/prompting/notation/grammar.js';
-import { type Telling, tellingOf } from '../../src/prompting/notation/telling.js';
+import { type Encoding, encodingOf } from '../../src/prompting/notation/encoding.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../src/prompting/templates/rendering.js';
@@ -29,11 +29,11 @@ const longestReason = 600;
 /** Formats an answer that parses to these parameters. Drops the reason if it would change the parse. */
 export function formatAnswer(
   parameters: ParameterVector,
-  { spec, tell }: Telling,
+  { encode, spec }: Encoding,
   form: AnswerForm,
   reason = '',
 ): string {
-  const shown = tell(parameters);
+  const shown = encode(parameters);
   const answer = writtenAnswer(shown, spec, form, reason);
   const read = parseParameters(answer, spec);
   const same = read.ok && vectorKey(read.value) === vectorKey(shown);
@@ -112,8 +112,8 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
 }
 
 /** How the run's prompts and answers encode parameters. */
-export const tellingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Telling =>
-  tellingOf(family.parameters, config.prompts.set);
+export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Encoding =>
+  encodingOf(family.parameters, config.prompts.set);
 
 export function lineageOf(
   run: SourceRun,

@@ -11,7 +11,7 @@ import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { PlanPlace, PlayArguments } from '../../src/studies/plan.js';
-import { isHandedOver, playPlan, tellProgress } from '../../src/studies/play.js';
+import { isHandedOver, playPlan, reportProgress } from '../../src/studies/play.js';
 import { studyOnSlurm } from '../../src/studies/slurm.js';
 import { planStudy, type StudyPlan } from '../../src/studies/study.js';
 import { type Arm, openArms, trainedOn } from './arms.js';
@@ -75,7 +75,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
     replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
     return evaluation;
   });
-  if (isHandedOver(played, args)) return tellProgress(played, directory, args, context);
+  if (isHandedOver(played, args)) return reportProgress(played, directory, args, context);
   report(played.result!, directory, args, context);
   if (args.open === true) await openPage(join(directory, files.page), context);
   return exitCodeOf(played.status);

@@ -55,12 +55,12 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   const { ci95, episodes, iqm, iteration, max, mean, meanLength, min, standardDeviation } = figures;
-  const told = apart([mean, min, max, iqm]);
+  const asText = apart([mean, min, max, iqm]);
   context.print(
     [
       `${environment}, policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${episodes} episodes`,
-      `mean return  ${told(mean)}  95 % interval ${formatInterval(ci95)}`,
-      `spread       ${told(min)} … ${told(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${told(iqm)}`,
+      `mean return  ${asText(mean)}  95 % interval ${formatInterval(ci95)}`,
+      `spread       ${asText(min)} … ${asText(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${asText(iqm)}`,
       `length       ${formatReturn(meanLength)} steps`,
     ].join('\n'),
   );

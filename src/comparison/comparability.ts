@@ -158,13 +158,13 @@ function differing(
   by: readonly string[] | undefined,
 ): readonly string[] {
   const said: string[] = [];
-  const tell = (key: string, consequence: string) => {
+  const add = (key: string, consequence: string) => {
     const values = groupedBy(groups, (group) => [...valuesOf([group], key)].toSorted().join(' and '));
     if (values.size < 2) return;
     const parts = [...values].map(([value, own]) => `${value} (${own.map(({ name }) => name).join('; ')})`);
     said.push(`${key} differs: ${parts.join(', ')}${consequence}`);
   };
-  for (const [key, consequence] of Object.entries({ ...scoring, ...choosing })) tell(key, `: ${consequence}`);
+  for (const [key, consequence] of Object.entries({ ...scoring, ...choosing })) add(key, `: ${consequence}`);
   const budgets = groupedBy(groups, ({ runs }) =>
     [...new Set(runs.map(({ budget }) => budget))].toSorted().join(' and '),
   );
@@ -176,7 +176,7 @@ function differing(
   }
   const within = (key: string, sections: readonly string[]) =>
     sections.some((section) => key === section || key.startsWith(`${section}.`));
-  const told = (key: string) =>
+  const isMentioned = (key: string) =>
     named.includes(key) ||
     (key !== 'model' && by !== undefined && within(key, named)) ||
     (named.includes('model') && whichModel.test(key)) ||
@@ -187,7 +187,7 @@ function differing(
   const others = [
     ...new Set(groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]))),
   ];
-  const also = others.filter((key) => !told(key) && apart(groups, key));
+  const also = others.filter((key) => !isMentioned(key) && apart(groups, key));
   if (also.length > 0) said.push(`also different between groups: ${also.toSorted().join(', ')}`);
   return said;
 }

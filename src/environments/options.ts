@@ -64,12 +64,12 @@ export function snakeCase(name: string): string {
 }
 
 function unknownOption(id: string, given: string, names: readonly string[]): Problem {
-  const meant = nearest(snakeCase(given), names);
+  const suggestion = nearest(snakeCase(given), names);
   return {
     field: given,
     message: `${id} has no such option`,
     alternatives: names,
-    ...(meant === undefined ? {} : { remedy: `did you mean ${meant}?` }),
+    ...(suggestion === undefined ? {} : { remedy: `did you mean ${suggestion}?` }),
   };
 }
 

@@ -109,17 +109,17 @@ function createCriticPrompter(parts: {
   return {
     prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
       const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
-      const told = scoreTexts(digits, scores);
+      const asText = scoreTexts(digits, scores);
       const context: CriticContext = {
         ...{ ...task, iterations, iteration, remaining: Math.max(0, iterations - iteration) },
         revised: {
-          ...textOf(revised, spec, told),
+          ...textOf(revised, spec, asText),
           best: best === undefined || revised.score >= best.score,
         },
-        best: best === undefined ? null : textOf(best, spec, told),
+        best: best === undefined ? null : textOf(best, spec, asText),
         table: isTable(spec),
         most: most >= 1 ? null : percent(most),
-        ...shown(parts, revised, episodes, digits === undefined ? undefined : told),
+        ...shown(parts, revised, episodes, digits === undefined ? undefined : asText),
       };
       const messages: readonly ChatMessage[] = [
         { role: 'system', content: prompts.system(context) },
@@ -127,15 +127,15 @@ function createCriticPrompter(parts: {
       ];
       return {
         messages,
-        formatCorrection: (failure: ParseFailure) => prompts.formatCorrection(context, failure, told),
+        formatCorrection: (failure: ParseFailure) => prompts.formatCorrection(context, failure, asText),
       };
     },
   };
 }
 
-const textOf = ({ parameters, score }: BufferEntry, spec: ParameterSpec, told: ScoreText) => ({
+const textOf = ({ parameters, score }: BufferEntry, spec: ParameterSpec, asText: ScoreText) => ({
   parameters: formatParameters(parameters, spec),
-  score: told(score),
+  score: asText(score),
 });
 
 function shown(

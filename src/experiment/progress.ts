@@ -177,9 +177,9 @@ class RunDisplay {
     const [best, before] = [this.#best, this.#kept];
     if (best === undefined || best === before) return;
     this.#kept = best;
-    const told = apart([best.score, before?.score]);
-    const than = before === undefined ? '' : `, before ${told(before.score)}`;
-    this.#progress.keep(`${placeOf(best)}  best ${told(best.score)}${than}`);
+    const asText = apart([best.score, before?.score]);
+    const than = before === undefined ? '' : `, before ${asText(before.score)}`;
+    this.#progress.keep(`${placeOf(best)}  best ${asText(best.score)}${than}`);
   }
 
   #confirm({ candidates, episodesEach, of }: Extract<RunEvent, { kind: 'confirmation-started' }>): void {
@@ -216,10 +216,10 @@ class RunDisplay {
   #figures(score: number | undefined): Figure[] {
     const best = this.#best;
     const { better, rejected, revisions } = this.#tally;
-    const told = apart([score, best?.score]);
-    const bestText = best && `best ${told(best.score)}`;
+    const asText = apart([score, best?.score]);
+    const bestText = best && `best ${asText(best.score)}`;
     return [
-      score === undefined ? 'rejected' : `return ${told(score)}`,
+      score === undefined ? 'rejected' : `return ${asText(score)}`,
       ...(best && bestText ? [{ text: `${bestText} (${placeOf(best)})`, short: bestText }] : []),
       ...(rejected === 0 ? [] : [`${rejected} rejected`]),
       ...(revisions === 0 ? [] : [`${better} of ${plural(revisions, 'revision')} better`]),

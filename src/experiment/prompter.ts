@@ -20,7 +20,7 @@ import {
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
-import { tellingOf } from '../prompting/notation/telling.js';
+import { encodingOf } from '../prompting/notation/encoding.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
@@ -73,13 +73,13 @@ export class Prompter {
     this.#prompts = prompts;
     this.#buffer = buffer;
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
-    const telling = tellingOf(family.parameters, config.prompts.set);
-    const told = { ...parts, family: { ...family, parameters: telling.spec } };
+    const encoding = encodingOf(family.parameters, config.prompts.set);
+    const told = { ...parts, family: { ...family, parameters: encoding.spec } };
     this.#form = answerFormOf(languageModelOf(parts.counted ?? config.model), config.prompts);
     this.#task = taskContext(told, this.#form);
     this.remember(recorded.episodes);
     this.#history = createHistory({
-      telling,
+      encoding,
       memory: config.memory,
       trajectory: (entry) => this.#trajectories.get(place(entry)),
     });

@@ -13,7 +13,7 @@ import {
 } from '../prompting/answer/parse.js';
 import { changesGrammar, parseChanges } from '../prompting/notation/changes.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { parseTold, type Telling, tellingOf } from '../prompting/notation/telling.js';
+import { parseEncoded, type Encoding, encodingOf } from '../prompting/notation/encoding.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
@@ -40,7 +40,7 @@ import { evaluationsLeft, RunStopped } from './stopping.js';
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
   readonly parameters: ParameterSpec;
   /** How parameters are encoded for the model; unchanged if omitted. */
-  readonly telling?: Telling | undefined;
+  readonly encoding?: Encoding | undefined;
   readonly form?: AnswerForm;
   /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
@@ -86,7 +86,7 @@ function proposeCandidates(
     ...noveltyOf(experiment, iteration),
     ...{ by, parameters, branch: branches(experiment, iteration) },
     form: answerFormOf(reader, prompts),
-    telling: tellingOf(parameters, prompts.set),
+    encoding: encodingOf(parameters, prompts.set),
   });
   const question = {
     ...proposals,
@@ -112,12 +112,12 @@ export const propose = (
 export function proposalQuestion(
   proposals: Proposals,
 ): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
-  const { branch, by, form, parameters: spec, telling } = proposals;
+  const { branch, by, form, parameters: spec, encoding } = proposals;
   const isChange = branch?.(0).changes !== undefined;
   return {
     by,
     promptOf: (candidate) => branch?.(candidate) ?? proposals,
-    grammar: isChange ? changesGrammar(spec, form) : answerGrammar(telling?.spec ?? spec, form),
+    grammar: isChange ? changesGrammar(spec, form) : answerGrammar(encoding?.spec ?? spec, form),
     outcomeOf(call, accepted) {
       const { completion, iteration } = call;
       const { placed, seen } = proposals;
@@ -145,7 +145,7 @@ export function proposalQuestion(
 
 /** A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form. */
 function readProposal(
-  { branch, by, parameters, telling }: Proposals,
+  { branch, by, parameters, encoding }: Proposals,
   candidate: number,
   text: string,
   context: ParseContext,
@@ -153,9 +153,9 @@ function readProposal(
   if (by(candidate).isBaseline) return parseParameters(text, parameters, context);
   const parent = branch?.(candidate).changes;
   if (parent !== undefined) return parseChanges(text, parent, parameters, context);
-  return telling === undefined
+  return encoding === undefined
     ? parseParameters(text, parameters, context)
-    : parseTold(text, telling, context);
+    : parseEncoded(text, encoding, context);
 }
 
 /**

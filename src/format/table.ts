@@ -143,13 +143,13 @@ export function htmlTable<Row>(
   })}</tbody></table></div>`;
 }
 
-/** The columns for people. `told` formats a column's numbers so that different ones look different. */
+/** The columns for people. `asText` formats a column's numbers so that different ones look different. */
 function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
   return columns
     .filter(({ title }) => title !== undefined)
     .map((column) => ({
       ...column,
-      told: apart(
+      asText: apart(
         rows.map((row) => numberIn(column.cell(row))),
         column.format ?? formatNumber,
       ),
@@ -177,7 +177,7 @@ function readable<Row>(
     return shown.flatMap((column, c) => {
       const cell = column.cell(row);
       const isCode = typeof cell === 'object' && cell !== null && 'text' in cell && cell.code === true;
-      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.told));
+      const text = repeated[c] ? '' : (isCode ? code : plain)(cellText(cell, column.asText));
       return isEstimate(column) ? [text, formatInterval(intervalOf(cell), column.format)] : [text];
     });
   });
@@ -213,9 +213,9 @@ function repetitions<Row>(
 ): readonly boolean[] {
   const [above, row] = [rows[r - 1], rows[r]!];
   let same = above !== undefined;
-  return columns.map(({ grouped, cell, told }) => {
+  return columns.map(({ grouped, cell, asText }) => {
     if (grouped !== true || above === undefined) return false;
-    same &&= cellText(cell(above), told) === cellText(cell(row), told);
+    same &&= cellText(cell(above), asText) === cellText(cell(row), asText);
     return same;
   });
 }
@@ -246,9 +246,9 @@ function csvText(value: string | number | null | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function htmlCell<Row>({ kind, format = formatNumber, strong, told }: Shown<Row>, cell: Cell): Html {
+function htmlCell<Row>({ kind, format = formatNumber, strong, asText }: Shown<Row>, cell: Cell): Html {
   if (typeof cell !== 'object' || cell === null || 'value' in cell) {
-    const text = cellText(cell, told);
+    const text = cellText(cell, asText);
     const bold = text !== '' && (strong || (kind === 'estimate' && text !== missing));
     const ends = typeof cell === 'object' && cell !== null && muted(intervalText(cell, format));
     return html`${bold ? html`<b>${text}</b>` : text}${ends}`;

@@ -15,7 +15,7 @@ import {
   type SentValue,
   type ToHost,
 } from './host-messages.js';
-import { hostModules, stackOf, tellPulse } from './pulse.js';
+import { hostModules, stackOf, startPulse } from './pulse.js';
 import { importModule, membersOf, type UserModule } from './user-module.js';
 
 /** A function, and the generator it last received, with the state known to the other side. */
@@ -43,7 +43,7 @@ function say(message?: FromHost): void {
 }
 
 hostModules((message) => say({ kind: 'uncaught', message }));
-tellPulse(shared);
+startPulse(shared);
 process.once('exit', () => {
   store(shared, 1, 1);
   say();

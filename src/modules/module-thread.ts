@@ -71,7 +71,7 @@ export class ModuleThread {
   readonly #port: MessagePort;
   readonly #shared = new Int32Array(new SharedArrayBuffer(12));
   readonly #pending = new Map<number, Pending>();
-  readonly #released = new FinalizationRegistry<number>((target) => this.#tell({ kind: 'release', target }));
+  readonly #released = new FinalizationRegistry<number>((target) => this.#post({ kind: 'release', target }));
   #requests = 0;
   #failure: Failure | undefined;
 
@@ -135,7 +135,7 @@ export class ModuleThread {
     this.#end({ kind: 'timeout', message: `${name} did not return within ${seconds} s`, by: origin });
   }
 
-  readonly #tell = (message: ToHost) => this.#port.postMessage(message);
+  readonly #post = (message: ToHost) => this.#port.postMessage(message);
 
   #receive(message: FromHost): void {
     if (message.kind === 'uncaught')
@@ -159,13 +159,13 @@ export class ModuleThread {
     this.#worker.ref();
     const endWatch = watchPulse(this.#shared, setting.seconds, (call) => this.#late(call, setting));
     const endWait = onAbort(more.signal, () => {
-      this.#tell({ kind: 'abort', id });
+      this.#post({ kind: 'abort', id });
       setTimeout(() => this.#pending.has(id) && this.close(), afterAbortMs).unref();
     });
     try {
       const answer = await new Promise<FromHost | undefined>((settle) => {
         this.#pending.set(id, { ...more, settle });
-        this.#tell({ kind: 'request', id, request });
+        this.#post({ kind: 'request', id, request });
       });
       const isStart = request.kind !== 'call' && answer?.kind === 'thrown' && 'message' in answer.error;
       if (isStart && !(thrownError(answer.error) instanceof EnvironmentError))
@@ -183,7 +183,7 @@ export class ModuleThread {
   #askNow(request: Request, name: string, setting: CallSetting): Answer {
     if (this.#failure !== undefined) return this.#answered(undefined, setting);
     const id = ++this.#requests;
-    this.#tell({ kind: 'request', id, request });
+    this.#post({ kind: 'request', id, request });
     const end = performance.now() + 1000 * setting.seconds;
     const answer =
       this.#received(id, Math.min(end, performance.now() + patienceMs)) ??

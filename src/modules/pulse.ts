@@ -66,7 +66,7 @@ let memory: Int32Array | undefined;
 let count = 0;
 
 /** Makes this thread report its calls. */
-export function tellPulse(shared: Int32Array): void {
+export function startPulse(shared: Int32Array): void {
   memory = shared;
 }
 

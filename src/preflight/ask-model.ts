@@ -11,7 +11,7 @@ import { createModel, languageModelIn, type Proposer, type SingleProposer } from
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
 import { answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { tellingOf } from '../prompting/notation/telling.js';
+import { encodingOf } from '../prompting/notation/encoding.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { emptyPicture } from '../render/png.js';
@@ -234,7 +234,7 @@ async function firstProposal(
     by: () => ({ model }),
     parameters: family.parameters,
     form: answerFormOf(languageModelOf(config.model), config.prompts),
-    telling: tellingOf(family.parameters, config.prompts.set),
+    encoding: encodingOf(family.parameters, config.prompts.set),
     seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
     recorded: () => undefined,
     ledger: ledgerOf(assembly),

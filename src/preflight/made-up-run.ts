@@ -5,7 +5,7 @@ import type { ParameterSpec } from '../policies/policy.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
 import { formatParameters, formatValue } from '../prompting/notation/grammar.js';
-import { tellingOf } from '../prompting/notation/telling.js';
+import { encodingOf } from '../prompting/notation/encoding.js';
 import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';
@@ -35,17 +35,17 @@ export interface MadeUpRun {
 
 export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, feedback, memory, prompts } = parts.config;
-  const isTold = (iteration: number) =>
+  const isReported = (iteration: number) =>
     feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
   // Racing cuts an evaluation short after all but one episode at most, and its line shows that number.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
-  const telling = tellingOf(spec, prompts.set);
+  const encoding = encodingOf(spec, prompts.set);
   const value = parameterOf(spec, width);
   const parameters = Array.from({ length: spec.count }, () => value);
-  const answer = formatParameters(telling.tell(parameters), telling.spec);
+  const answer = formatParameters(encoding.encode(parameters), encoding.spec);
   const episode = episodeOf(parts, width);
-  const history = createHistory({ telling, memory, trajectory: () => episode });
+  const history = createHistory({ encoding, memory, trajectory: () => episode });
   const entry = (iteration: number): BufferEntry => ({
     iteration,
     group: iteration,
@@ -56,7 +56,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     lengths: [],
     score: scores[width],
     ...(cut && { planned: evaluation.episodes }),
-    ...(width === 'wide' && isTold(iteration) && { feedback: longestFeedback(feedback!.from) }),
+    ...(width === 'wide' && isReported(iteration) && { feedback: longestFeedback(feedback!.from) }),
   });
   const entryTokens = history.tokens(entry(1));
   return {

@@ -227,9 +227,9 @@ function memoryFindings(
 
 /** A built-in description explains the environment's own rewards. */
 function rewardProblem({ environment: { id }, evaluation, model, prompts }: Config): Problem | false {
-  const isTold = languageModelOf(model) !== undefined && isBuiltInId(id) && prompts.set !== 'numeric';
+  const isReported = languageModelOf(model) !== undefined && isBuiltInId(id) && prompts.set !== 'numeric';
   return (
-    isTold &&
+    isReported &&
     prompts.description === undefined &&
     evaluation.reward !== undefined && {
       field: 'evaluation.reward',

@@ -81,10 +81,10 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const tokens = total((data) => data.tokens);
   const cost = total(({ manifest }) => manifest.usage.cost ?? 0);
   const ends = [smallest(observed), largest(observed)];
-  const told = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
+  const asText = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
-${observed.length > 0 && tile('Best observed mean return', told(mean(observed)), `mean over repeats, from ${ends.map(told).join(' to ')}; each is the maximum of many noisy means, so optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, so optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}
@@ -123,10 +123,10 @@ function groupCurve(repeats: readonly RepeatData[]): Html {
   const slots = last + 1;
   const summary = meanCurve(curves, rangeOf(repeats));
   const means = confirmedMeans(repeats);
-  const told = summarize(means, rangeOf(repeats));
-  const confirmed = told && {
-    mean: told.mean,
-    interval: told.meanInterval ?? ([told.mean, told.mean] as const),
+  const spread = summarize(means, rangeOf(repeats));
+  const confirmed = spread && {
+    mean: spread.mean,
+    interval: spread.meanInterval ?? ([spread.mean, spread.mean] as const),
   };
   const [low, high] = robustDomain([...curves.flat(), ...means]);
   const y = linearScale([low, high], [height, 0], { ticks: 6, nice: true });

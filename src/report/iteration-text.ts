@@ -63,11 +63,11 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
         iteration === 0
           ? 'warm-up policy'
           : `iteration ${iteration}, ${own.some(({ purpose }) => purpose === 'critic') ? 'revision as candidate' : 'candidate'}`;
-      const told = apart([entry?.score, ...(entry?.returns ?? [])]);
+      const asText = apart([entry?.score, ...(entry?.returns ?? [])]);
       const score =
         entry === undefined
           ? 'not evaluated'
-          : `mean return ${told(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(told).join(', ')})`;
+          : `mean return ${asText(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
       return [styleText('bold', `${name} ${candidate + 1}: ${score}`), ...own.flatMap(callText)].join('\n');
     })
     .join('\n\n');

@@ -109,11 +109,11 @@ ${files.length > 0 && html`<p class="note">Recorded during the run, the best can
 function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
   const { name, score, length, recorded, svg } = episode;
   const place = placeName(episode, config);
-  const told = apart([episode.return, recorded, score]);
-  const outcome = `return ${told(episode.return)} in ${plural(length, 'step')}`;
+  const asText = apart([episode.return, recorded, score]);
+  const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
 <img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
-<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${told(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${told(recorded)} for this episode: the environment has changed since.</span>`}</figcaption>
+<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode: the environment has changed since.</span>`}</figcaption>
 </figure>`;
 }
 

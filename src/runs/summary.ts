@@ -98,16 +98,16 @@ export function resultOf({ path, manifest, status, confirmed }: RunSummary, cwd:
 
 export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed, racing } = result;
-  const told = apart([best?.return, confirmed?.mean]);
+  const asText = apart([best?.return, confirmed?.mean]);
   const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
   if (result.reason?.kind === 'no-proposals') lines.push(`because     ${result.reason.message}`);
   if (best !== null) {
-    lines.push(`observed    ${told(best.return)}  best mean return, ${place(best)}`);
+    lines.push(`observed    ${asText(best.return)}  best mean return, ${place(best)}`);
   }
   lines.push(
     confirmed === null
       ? 'confirmed   –  (not confirmed)'
-      : `confirmed   ${told(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
   if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);

@@ -23,7 +23,7 @@ export interface FieldProblem {
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
   /** The field that an unknown key was probably meant to be; it is then not also reported as missing. */
-  readonly meant?: string | undefined;
+  readonly suggested?: string | undefined;
 }
 
 type Issue = z.core.$ZodIssue;
@@ -49,8 +49,8 @@ export function schemaProblems(
   content: unknown,
 ): readonly FieldProblem[] {
   const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
-  const meant = new Set(findings.flatMap((finding) => finding.meant ?? []));
-  return findings.filter(({ path }) => !meant.has(fieldName(path)) || valueAt(path, content) !== undefined);
+  const suggested = new Set(findings.flatMap((finding) => finding.suggested ?? []));
+  return findings.filter(({ path }) => !suggested.has(fieldName(path)) || valueAt(path, content) !== undefined);
 }
 
 function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {
@@ -62,8 +62,8 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   const value = valueAt(path, content);
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     // zod reports every branch of a union; only problems with the intended branch are useful.
-    const meant = variantFor(node, value);
-    const branch = meant === undefined ? undefined : issue.errors[variantsOf(node).indexOf(meant)];
+    const suggested = variantFor(node, value);
+    const branch = suggested === undefined ? undefined : issue.errors[variantsOf(node).indexOf(suggested)];
     if (branch !== undefined) {
       return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
     }
@@ -106,7 +106,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   return {
     path,
     aim: 'key',
-    meant: near && fieldName([...parentPath, near]),
+    suggested: near && fieldName([...parentPath, near]),
     problem: {
       field: fieldName(path),
       message: 'unknown key',

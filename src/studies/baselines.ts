@@ -16,7 +16,7 @@ import {
   runReader,
 } from './baselines-result.js';
 import { type ConfigHashes, hashOf, type PlayArguments, placeOf } from './plan.js';
-import { failureLines, isHandedOver, type Played, playPlan, tellProgress } from './play.js';
+import { failureLines, isHandedOver, type Played, playPlan, reportProgress } from './play.js';
 import { studyOnSlurm } from './slurm.js';
 import { planStudy } from './study.js';
 
@@ -70,7 +70,7 @@ export async function playBaselines(request: BaselinesRequest, context: CommandC
     replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
     return result;
   });
-  if (isHandedOver(played, request)) return tellProgress(played, directory, request, context);
+  if (isHandedOver(played, request)) return reportProgress(played, directory, request, context);
   report(played.result!, played, directory, request, context);
   return exitCodeOf(played.status);
 }

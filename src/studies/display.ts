@@ -141,8 +141,8 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     if (event.kind === 'run-started') run.of = event.iterations;
     if (event.kind !== 'iteration-finished') return;
     run.done = event.iteration;
-    const told = apart([event.score, event.best]);
-    const returnText = (value: number | undefined) => (value === undefined ? '–' : told(value));
+    const asText = apart([event.score, event.best]);
+    const returnText = (value: number | undefined) => (value === undefined ? '–' : asText(value));
     this.#update([
       { text: entry.path, short: basename(entry.path) },
       `now ${returnText(event.score)}`,
@@ -160,13 +160,13 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
       const line: BulkRunLine = { kind: 'run', run: entry.path, status: end.kind, ...error };
       this.#progress.emit(line);
     } else if (end.kind !== 'failed') {
-      this.#tell(entry);
+      this.#showRun(entry);
     }
     // In other cases, the last line already says that everything is done.
     if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 
-  #tell(entry: Entry) {
+  #showRun(entry: Entry) {
     const { context, directory, plan } = this.#shown;
     const result = resultOf(summaryOf(join(directory, entry.path)), context.cwd);
     const { arm, config, experiment, repeat } = entry;

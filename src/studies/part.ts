@@ -72,7 +72,7 @@ export class PartBudget {
     makeDirectory(join(directory, limitsFolder));
     // Nothing is granted here, so other parts need not wait.
     this.#look();
-    this.tell();
+    this.publish();
   }
 
   /** The use of all parts; that of the others as last read. */
@@ -90,13 +90,13 @@ export class PartBudget {
       try {
         return work();
       } finally {
-        this.tell();
+        this.publish();
       }
     });
   }
 
   /** Publishes what this part uses. */
-  tell(): void {
+  publish(): void {
     writeUse(this.#directory, this.#part, { ...this.#own, activeMs: this.#activeMs() });
   }
 
@@ -109,7 +109,7 @@ export class PartBudget {
         return otherMs() + budget.otherMs;
       },
       exclusively: (work) => budget.exclusively(work),
-      tell: () => budget.tell(),
+      publish: () => budget.publish(),
     };
   }
 

@@ -369,7 +369,7 @@ export const isHandedOver = ({ status }: Played, { part }: PlayArguments): boole
   part !== undefined || status === 'elsewhere';
 
 /** @returns the exit code */
-export function tellProgress(
+export function reportProgress(
   { complete, played, status }: Played,
   directory: string,
   { json }: PlayArguments,

@@ -7,11 +7,11 @@ import type { FromThread, ThreadSetting, ToThread } from './thread.js';
 
 const { cwd, env, time } = workerData as ThreadSetting;
 const stop = { finish: new AbortController(), abort: new AbortController() };
-const tell = (message: FromThread) => parentPort?.postMessage(message);
+const send = (message: FromThread) => parentPort?.postMessage(message);
 
 const context: CommandContext = {
   print: () => undefined,
-  note: (text) => tell({ kind: 'note', text }),
+  note: (text) => send({ kind: 'note', text }),
   terminal: undefined,
   cwd,
   env,
@@ -37,8 +37,8 @@ parentPort?.on('message', (message: ToThread) => {
 /** Sends events once per iteration: sent one by one, they would cost more than short episodes. */
 async function play(job: Job): Promise<void> {
   let events: RunEvent[] = [];
-  const tellEvents = () => {
-    tell({ kind: 'events', events });
+  const sendEvents = () => {
+    send({ kind: 'events', events });
     events = [];
   };
   const show = (event: RunEvent) => {
@@ -49,9 +49,9 @@ async function play(job: Job): Promise<void> {
         event.kind,
       )
     )
-      tellEvents();
+      sendEvents();
   };
   const end = await playRun(job, show, context);
-  if (events.length > 0) tellEvents();
-  tell({ kind: 'ended', end });
+  if (events.length > 0) sendEvents();
+  send({ kind: 'ended', end });
 }

@@ -29,7 +29,7 @@ import {
   type Played,
   type PlayedStatus,
   playPlan,
-  tellProgress,
+  reportProgress,
 } from './play.js';
 import { reportInTime } from './single-run.js';
 
@@ -65,7 +65,7 @@ export async function finishGroup(
   const place = { directory: path, record: (written: unknown) => written as object };
   const runs = plan.entries.map((entry) => join(path, entry.path));
   const played = await playPlan(plan, place, args, context, () => reportInTime(runs, path, context));
-  if (isHandedOver(played, args)) return tellProgress(played, path, args, context);
+  if (isHandedOver(played, args)) return reportProgress(played, path, args, context);
   const range = returnRange(config.environment, config.evaluation);
   const result = groupResult(path, plan, played, range, context.cwd);
   context.print(

@@ -179,10 +179,10 @@ function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd
   const failed = left.filter(({ path }) => messages.has(path));
   const label = afterFailure?.label;
   const labels = new Set(label === undefined ? [] : failed.map((entry) => entry[label]));
-  const isTold = (entry: PlanEntry) =>
+  const isReported = (entry: PlanEntry) =>
     messages.has(entry.path) || (label !== undefined && labels.has(entry[label]));
   const limit = left.length > 0 ? told.limit : undefined;
-  if (limit === undefined && !left.every(isTold)) return undefined;
+  if (limit === undefined && !left.every(isReported)) return undefined;
   return { failures: failed.map(({ path }) => ({ run: path, message: messages.get(path)! })), limit };
 }
 

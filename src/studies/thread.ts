@@ -34,8 +34,8 @@ export class PlayerThread {
     this.#context = context;
     this.#worker = startThread(new URL('./player-thread', import.meta.url), setting);
     this.#endWaits = [
-      onAbort(stop.finish, () => this.#tell({ kind: 'finish' })),
-      onAbort(stop.abort, () => this.#tell({ kind: 'abort' })),
+      onAbort(stop.finish, () => this.#post({ kind: 'finish' })),
+      onAbort(stop.abort, () => this.#post({ kind: 'abort' })),
     ];
   }
 
@@ -50,7 +50,7 @@ export class PlayerThread {
       });
       this.#worker.once('error', reject);
       this.#worker.once('exit', (code) => reject(new Error(`a thread ended with exit code ${code}`)));
-      this.#tell({ kind: 'play', job });
+      this.#post({ kind: 'play', job });
     });
   }
 
@@ -60,5 +60,5 @@ export class PlayerThread {
     await this.#worker.terminate();
   }
 
-  readonly #tell = (message: ToThread) => this.#worker.postMessage(message);
+  readonly #post = (message: ToThread) => this.#worker.postMessage(message);
 }

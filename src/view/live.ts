@@ -74,7 +74,7 @@ export class Live {
     this.#watchers.add(watcher);
     response.on('close', () => this.#leave(watcher));
     const items = this.items();
-    tell(watcher, 'items', {
+    send(watcher, 'items', {
       whole: true,
       changed: all ? items : items.filter(({ name }) => watcher.names.has(name)),
       removed: [],
@@ -82,7 +82,7 @@ export class Live {
     for (const name of watcher.names) {
       this.find(name);
       const watched = this.#open(name);
-      for (const update of watched?.subject.whole() ?? []) tell(watcher, 'update', { of: name, ...update });
+      for (const update of watched?.subject.whole() ?? []) send(watcher, 'update', { of: name, ...update });
     }
     this.#timer ??= setInterval(() => this.#look(), lookEvery).unref();
   }
@@ -113,7 +113,7 @@ export class Live {
 
   #look(): void {
     for (const [name, { subject }] of this.#watched) {
-      for (const update of subject.look()) this.#tellOf(name, update);
+      for (const update of subject.look()) this.#sendUpdate(name, update);
     }
     const now = this.#milliseconds();
     if (now >= this.#nextScan) this.#scan();
@@ -122,9 +122,9 @@ export class Live {
     for (const { response } of this.#watchers) response.write(': \n\n');
   }
 
-  #tellOf(name: string, update: Update): void {
+  #sendUpdate(name: string, update: Update): void {
     for (const watcher of this.#watchers)
-      if (watcher.names.has(name)) tell(watcher, 'update', { of: name, ...update });
+      if (watcher.names.has(name)) send(watcher, 'update', { of: name, ...update });
   }
 
   /** Watched names whose directory is new or has moved. */
@@ -143,18 +143,18 @@ export class Live {
     this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
     for (const name of this.#awaited()) {
       const watched = this.#open(name);
-      for (const update of watched?.subject.whole() ?? []) this.#tellOf(name, update);
+      for (const update of watched?.subject.whole() ?? []) this.#sendUpdate(name, update);
     }
     if (changed.length + removed.length === 0) return;
     for (const watcher of this.#watchers) {
       const concerned = watcher.all ? changed : changed.filter(({ name }) => watcher.names.has(name));
       if (concerned.length + removed.length > 0)
-        tell(watcher, 'items', { whole: false, changed: concerned, removed });
+        send(watcher, 'items', { whole: false, changed: concerned, removed });
     }
   }
 }
 
-function tell({ response }: Watcher, event: string, data: object): void {
+function send({ response }: Watcher, event: string, data: object): void {
   if (response.destroyed) return;
   if (response.writableLength > mostWaiting) response.destroy();
   else response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);

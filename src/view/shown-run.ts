@@ -40,11 +40,11 @@ export async function shownRunPage(name: string, path: string): Promise<Page> {
 function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): readonly Section[] {
   const names = namedPolicies(recorded.entries, manifest);
   if (names.size === 0 || !isDrawnFromConfig(config)) return [];
-  const told = apart([...names.keys()].map(({ score }) => score));
+  const asText = apart([...names.keys()].map(({ score }) => score));
   const figures = [...names].map(([entry, title]): Html => {
     return html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${title.toLowerCase()} policy, ${placeName(entry, config)}">
-<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: mean return of the evaluation: ${told(entry.score)}.</figcaption>
+<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: mean return of the evaluation: ${asText(entry.score)}.</figcaption>
 </figure>`;
   });
   return [
@@ -106,9 +106,9 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const facts = summaryOf(path, manifest);
   const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
   const shown = own.slice(0, mostShown);
-  const told = apart(shown.map(({ score }) => score));
+  const asText = apart(shown.map(({ score }) => score));
   const policies = shown.map(
-    (entry) => html`<h3>${placeName(entry, config)}: ${told(entry.score)}</h3>
+    (entry) => html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
 ${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
 <details><summary>Parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
   );
@@ -135,23 +135,23 @@ const mostShown = 32;
 function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
   const episodes = own.reduce((sum, { returns }) => sum + returns.length, 0);
-  const told = apart([best, before]);
+  const asText = apart([best, before]);
   return html`<dl class="headline">
-${tile('Best mean return', Number.isFinite(best) ? told(best) : '–', plural(own.length, 'evaluation'))}
-${Number.isFinite(before) && tile('Previous best', told(before), best > before ? 'improved' : 'not improved')}
+${tile('Best mean return', Number.isFinite(best) ? asText(best) : '–', plural(own.length, 'evaluation'))}
+${Number.isFinite(before) && tile('Previous best', asText(before), best > before ? 'improved' : 'not improved')}
 ${tile('Episodes', formatNumber(episodes), 'played')}
 ${tile('Calls', formatNumber(calls), 'model calls')}
 </dl>`;
 }
 
 function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame['config']): Html {
-  const told = apart(shown.flatMap(({ returns, score }) => [score, ...returns]));
+  const asText = apart(shown.flatMap(({ returns, score }) => [score, ...returns]));
   return html`<div class="animations">${shown.map(
     (entry) => html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of an episode of ${placeName(entry, config)}">
-<figcaption><b>${placeName(entry, config)}</b>: mean return ${told(entry.score)} <span class="muted">(${entry.returns
+<figcaption><b>${placeName(entry, config)}</b>: mean return ${asText(entry.score)} <span class="muted">(${entry.returns
       .slice(0, 50)
-      .map(told)
+      .map(asText)
       .join(', ')})</span></figcaption>
 </figure>`,
   )}</div>

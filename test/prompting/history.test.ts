@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { createHistory, historyLine } from '../../src/prompting/context/history.js';
 import { scoreText } from '../../src/prompting/context/scores.js';
-import { tellingOf } from '../../src/prompting/notation/telling.js';
+import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { situation } from './situation.js';
 
 describe('history lines', () => {
   it('hold the parameters with the decimals of the spec, and the score with two', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
-    const telling = tellingOf(family.parameters, 'numeric');
-    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, telling)).toBe(
+    const encoding = encodingOf(family.parameters, 'numeric');
+    expect(historyLine({ parameters: [1.2, -0.5, 3], score: 123.456, returns: [] }, encoding)).toBe(
       'params[0]: 1.2; params[1]: -0.5; params[2]: 3.0; f(params): 123.46',
     );
-    expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, telling)).toMatch(
+    expect(historyLine({ parameters: [0, 0, 0], score: -0.001, returns: [] }, encoding)).toMatch(
       /f\(params\): 0\.00$/,
     );
   });
@@ -37,7 +37,7 @@ describe('history lines', () => {
     });
     let asked = 0;
     const history = createHistory({
-      telling: tellingOf(family.parameters, config.prompts.set),
+      encoding: encodingOf(family.parameters, config.prompts.set),
       memory: config.memory,
       trajectory: () => {
         asked++;

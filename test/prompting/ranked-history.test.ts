@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { rankHistory } from '../../src/prompting/context/history.js';
-import { tellingOf } from '../../src/prompting/notation/telling.js';
+import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 
-const telling = tellingOf({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
+const encoding = encodingOf({ count: 1, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 const entry = (iteration: number, score: number): BufferEntry => ({
   iteration,
   group: iteration,
@@ -20,26 +20,26 @@ const parameters = (rows: readonly { readonly parameters: string }[]) => rows.ma
 describe('rankHistory', () => {
   it('puts the best last and the rest in order of time, however they come', () => {
     for (const shown of [entries, entries.toReversed()]) {
-      const { best, others } = rankHistory(shown, telling, { best: 2, recent: 2 });
+      const { best, others } = rankHistory(shown, encoding, { best: 2, recent: 2 });
       expect(parameters(best)).toEqual(['params[0]: 1.0', 'params[0]: 3.0']);
       expect(parameters(others)).toEqual(['params[0]: 2.0', 'params[0]: 4.0']);
     }
   });
 
   it('scales scores to 0–99 over all that is shown', () => {
-    const { best, others } = rankHistory(entries, telling, { best: 1, recent: 3 });
+    const { best, others } = rankHistory(entries, encoding, { best: 1, recent: 3 });
     expect([...others, ...best].map(({ percent }) => percent)).toEqual([50, 0, 50, 99]);
   });
 
   it('gives 50 where all are equal, and nothing for nothing', () => {
-    expect(rankHistory([entry(1, 3), entry(2, 3)], telling, {}).best.map(({ percent }) => percent)).toEqual([
+    expect(rankHistory([entry(1, 3), entry(2, 3)], encoding, {}).best.map(({ percent }) => percent)).toEqual([
       50, 50,
     ]);
-    expect(rankHistory([], telling, { best: 2 })).toEqual({ best: [], others: [] });
+    expect(rankHistory([], encoding, { best: 2 })).toEqual({ best: [], others: [] });
   });
 
   it('counts all among the best where the memory shows everything, and none where it shows the recent only', () => {
-    expect(rankHistory(entries, telling, {}).others).toEqual([]);
-    expect(rankHistory(entries, telling, { recent: 4 }).best).toEqual([]);
+    expect(rankHistory(entries, encoding, {}).others).toEqual([]);
+    expect(rankHistory(entries, encoding, { recent: 4 }).best).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHistory } from '../../src/prompting/context/history.js';
 import { ScoreTexts, scoreTexts } from '../../src/prompting/context/scores.js';
-import { tellingOf } from '../../src/prompting/notation/telling.js';
+import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { createGenerator } from '../../src/random/generator.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { situation } from './situation.js';
@@ -78,9 +78,9 @@ describe('scores in prompts', () => {
 
   it('read alike in the lines, the best and the ranks of a history', async () => {
     const { family } = await situation({ environment: 'MountainCarContinuous-v0' });
-    const telling = tellingOf(family.parameters, 'numeric');
+    const encoding = encodingOf(family.parameters, 'numeric');
     const memory = (await situation({ environment: 'CartPole-v1', memory: { digits: 3 } })).config.memory;
-    const history = createHistory({ telling, memory });
+    const history = createHistory({ encoding, memory });
     const held = [1.00031, 1.00012, 1.000125].map(
       (score, i): BufferEntry => ({
         ...{ iteration: i < 2 ? 0 : 1, group: i, candidate: i, source: 'proposal' },

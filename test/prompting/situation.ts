@@ -7,7 +7,7 @@ import { createHistory, parentsOf, selectHistory } from '../../src/prompting/con
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
 import { taskContext } from '../../src/prompting/context/task-context.js';
 import { answerFormOf } from '../../src/prompting/notation/grammar.js';
-import { tellingOf } from '../../src/prompting/notation/telling.js';
+import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';
@@ -36,8 +36,8 @@ export async function situation(
     options: config.environment.options,
     maxSteps,
   });
-  const telling = tellingOf(family.parameters, config.prompts.set);
-  const told = { ...family, parameters: telling.spec };
+  const encoding = encodingOf(family.parameters, config.prompts.set);
+  const told = { ...family, parameters: encoding.spec };
   const form = answerFormOf(config.model, config.prompts);
   const task = taskContext({ config, environment, family: told, prompts, demonstrations }, form);
   const episodes = new Map<BufferEntry, EpisodeRecord>();
@@ -70,7 +70,7 @@ export async function situation(
   }
 
   const history = createHistory({
-    telling,
+    encoding,
     memory: config.memory,
     trajectory: (entry) => episodes.get(entry),
   });

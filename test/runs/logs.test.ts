@@ -131,7 +131,7 @@ describe('what reading holds in memory', () => {
 });
 
 describe('the report of a long run', () => {
-  it('is small, shows telling calls whole, and says how the others are seen', async () => {
+  it('is small, shows encoding calls whole, and says how the others are seen', async () => {
     const size = { iterations: 1500, candidates: 4, history: 400 };
     const path = await syntheticRun(size);
     const page = readFileSync(await writeReport(path), 'utf8');

@@ -7,7 +7,7 @@ import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/mod
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { remembered } from '../../../src/prompting/context/history.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import { parseTold, tellingOf } from '../../../src/prompting/notation/telling.js';
+import { parseEncoded, encodingOf } from '../../../src/prompting/notation/encoding.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
@@ -89,20 +89,20 @@ export async function openRun(
     for (const [i, parameters] of randomPolicies({ config, imported: [], seed, setting }).entries())
       await remember(await evaluated(parameters, 0, i));
   else for (const entry of buffer.entries) await showFirstEpisode(entry);
-  const telling = tellingOf(family.parameters, config.prompts.set);
+  const encoding = encodingOf(family.parameters, config.prompts.set);
   return {
     parameters: family.parameters,
     get state() {
       return { iteration: completed, entries: [...buffer.entries] };
     },
     prompt: () => prompter.messages(completed + 1),
-    grammar: answerGrammar(telling.spec),
+    grammar: answerGrammar(encoding.spec),
     async judge(replies, constrained) {
       const candidates: Candidate[] = [];
       for (const { text, ended } of replies) {
         const finishReason = ended ? 'stop' : 'length';
         const context = { finishReason, ...(constrained && { constrained }) } as const;
-        const read = parseTold(text, telling, context);
+        const read = parseEncoded(text, encoding, context);
         if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });
         else {
           const { parameters, returns, score } = await evaluated(

@@ -145,10 +145,10 @@ function findSet(
       alternatives,
     });
   if (builtInSets.includes(set)) return join(own, set);
-  const meant = nearest(set, [...builtInSets, plain]);
+  const suggestion = nearest(set, [...builtInSets, plain]);
   throw new UserError({
     ...{ field, message: 'there is no such prompt set for agents', value: set, alternatives },
-    ...(meant !== undefined && { remedy: `did you mean ${meant}?` }),
+    ...(suggestion !== undefined && { remedy: `did you mean ${suggestion}?` }),
   });
 }
 

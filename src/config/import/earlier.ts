@@ -34,7 +34,7 @@ import {
   taskOf,
   temperature,
   template,
-  toldStep,
+  stepInTemplate,
 } from './forms.js';
 import {
   carried,
@@ -155,7 +155,7 @@ const history: KeyImport = (draft, key, value) => {
 
 /** The step size of a random search; for a model, the step stated in its prompt if above 0. */
 const searchStep: KeyImport = (draft, key, value) => {
-  const told = toldStep(draft, value);
+  const told = stepInTemplate(draft, value);
   if (isRandomSearch(draft)) {
     const reason = 'steps from the best so far, in a policy whose values have decimals enough for them';
     change(draft, key, reason, {

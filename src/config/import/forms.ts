@@ -152,7 +152,7 @@ export const template: KeyImport = (draft, key, value, reading) => {
 };
 
 /** The step stated to the model, given this value of `search_std`. */
-export function toldStep(draft: Draft, value: unknown): unknown {
+export function stepInTemplate(draft: Draft, value: unknown): unknown {
   const step = isImitation(draft) ? templateOf(draft)?.step : 'given';
   return step === 'given' ? value : step;
 }

@@ -98,8 +98,8 @@ function dialectOf(theirs: TheirConfig): Dialect {
 }
 
 function unknownKey(key: string, { name, keys }: Dialect): string {
-  const meant = nearest(key, Object.keys(keys));
-  return `no key of ${name} that is known here${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  const suggestion = nearest(key, Object.keys(keys));
+  return `no key of ${name} that is known here${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
 }
 
 /** Their key that a field of ours comes from: the one that shares most of the path. */
@@ -120,8 +120,8 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
 
 /** What the user should know, one note per line; omits keys with the same meaning here. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
-  const telling = notes.filter((note) => note.kind !== 'carried');
-  const lines = telling.map((note) =>
+  const listed = notes.filter((note) => note.kind !== 'carried');
+  const lines = listed.map((note) =>
     note.kind === 'changed'
       ? `${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
       : `${note.key}: left out: ${note.reason}`,

@@ -156,8 +156,8 @@ function unknownEnvironment(id: string): UserError {
         : `${environmentName(versions[0]!)} has no version ${version}`;
     return refuse(message, `use ${versions.at(-1)}`, versions);
   }
-  const meant = nearest(id, ids);
-  return refuse('there is no such environment', meant && `did you mean ${meant}?`, ids);
+  const suggestion = nearest(id, ids);
+  return refuse('there is no such environment', suggestion && `did you mean ${suggestion}?`, ids);
 }
 
 const equalButForCase = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();

@@ -179,12 +179,12 @@ function withOptions(
 }
 
 function unknownFamily(id: string, name: string): UserError {
-  const meant = nearest(name, Object.keys(families));
+  const suggestion = nearest(name, Object.keys(families));
   return new UserError({
     field: 'environment',
     value: id,
     message: 'there is no such family of synthetic tasks',
     alternatives: syntheticIds,
-    ...(meant === undefined ? {} : { remedy: `did you mean ${prefix}${meant}?` }),
+    ...(suggestion === undefined ? {} : { remedy: `did you mean ${prefix}${suggestion}?` }),
   });
 }

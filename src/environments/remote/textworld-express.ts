@@ -90,13 +90,13 @@ const numberOrFlag = (text: string): unknown => {
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 function unknownGame(id: string, name: string): UserError {
-  const meant = nearest(name, games);
+  const suggestion = nearest(name, games);
   return new UserError({
     field: 'environment',
     value: id,
     message: 'TextWorldExpress has no such game',
     alternatives: games,
-    ...(meant !== undefined && { remedy: `did you mean textworld-express:${meant}?` }),
+    ...(suggestion !== undefined && { remedy: `did you mean textworld-express:${suggestion}?` }),
   });
 }
 

@@ -252,7 +252,7 @@ export class Ledger {
     this.#own.spent = plus(this.#own.spent, all);
     if (!earlier) {
       this.#shared.all.spent = plus(this.#shared.all.spent, all);
-      this.#shared.tell?.();
+      this.#shared.publish?.();
     }
     const reported = (usage.promptTokens ?? 0) + (usage.completionTokens ?? 0);
     const unreported = all.promptTokens + all.completionTokens - reported;
@@ -305,12 +305,12 @@ export class Ledger {
         headroom.release(set);
         set = calls.map((call) => this.#usedBy(call)[1]).reduce(plus, nothing);
         headroom.setAside(set);
-        this.#shared.tell?.();
+        this.#shared.publish?.();
       },
       release: () => {
         headroom.release(set);
         set = nothing;
-        this.#shared.tell?.();
+        this.#shared.publish?.();
       },
     };
   }

@@ -99,7 +99,7 @@ export interface SharedBudget {
    */
   exclusively?<T>(work: () => T): Promise<T>;
   /** Publishes the current use to other processes. */
-  tell?(): void;
+  publish?(): void;
 }
 
 export const createSharedBudget = (): SharedBudget => ({ all: createBudget(), otherMs: 0 });

@@ -49,18 +49,18 @@ export function visionQuestions(parts: {
   return {
     prompt({ entry, episode, isBest, record }) {
       const own = entry.returns[episode]!;
-      const told = scoreTexts(digits, [entry.score, own]);
+      const asText = scoreTexts(digits, [entry.score, own]);
       const context: FeedbackContext = {
         ...task,
         iteration: entry.iteration,
         evaluated: {
           parameters: formatParameters(entry.parameters, spec),
-          score: told(entry.score),
+          score: asText(entry.score),
           best: isBest,
         },
         episode: {
           ...{ number: episode + 1, of: entry.returns.length },
-          return: told(own),
+          return: asText(own),
           steps: record.actions.length,
           terminated: record.terminated,
         },
@@ -86,7 +86,7 @@ export function visionQuestions(parts: {
 }
 
 /** Number of steps listed for a person if the environment can't be drawn. */
-const toldSteps = 20;
+const shownSteps = 20;
 
 /** Questions for a person. @param isDrawn whether the episode is shown as a picture */
 export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDrawn: boolean): Questions {
@@ -102,7 +102,7 @@ export function personQuestions(environment: Pick<EnvironmentSpec, 'id'>, isDraw
         `It has ${record.actions.length} steps and a return of ${short(returns[episode]!)}; ${record.terminated ? 'the task ended it' : 'it was cut off at the limit of steps'}.`,
         ...(isDrawn
           ? []
-          : ['', 'step | observation | action | reward', ...trajectoryRows(record, toldSteps)]),
+          : ['', 'step | observation | action | reward', ...trajectoryRows(record, shownSteps)]),
       ];
       return {
         messages: [{ role: 'user', content: lines.join('\n') }],

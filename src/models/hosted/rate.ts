@@ -14,7 +14,7 @@ export interface RateClock {
 const minuteMs = 60_000;
 
 /** Shorter waits are not reported. */
-export const toldMs = 1000;
+export const reportedWaitMs = 1000;
 
 /** Never aborted. */
 export const never: AbortSignal = new AbortController().signal;
@@ -38,7 +38,7 @@ export class MinuteWindow {
   }
 
   async #take({ onWait, signal }: Turn): Promise<void> {
-    for (let isTold = false; ; isTold = true) {
+    for (let isReported = false; ; isReported = true) {
       signal?.throwIfAborted();
       const now = this.#clock.now();
       while (this.#times.length > 0 && this.#times[0]! <= now - minuteMs) this.#times.shift();
@@ -47,7 +47,7 @@ export class MinuteWindow {
         return;
       }
       const leftMs = this.#times[0]! + minuteMs - now;
-      if (!isTold && leftMs >= toldMs) onWait?.(leftMs);
+      if (!isReported && leftMs >= reportedWaitMs) onWait?.(leftMs);
       await this.#clock.wait(leftMs, signal ?? never);
     }
   }

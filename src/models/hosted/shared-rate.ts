@@ -11,7 +11,7 @@ import { makeDirectory } from '../../storage/files.js';
 import { tryLease } from '../../storage/lease.js';
 import { readSharedRecord, replaceSharedRecord } from '../../storage/shared-record.js';
 import type { RequestRate, Turn } from '../language-model.js';
-import { MinuteWindow, never, type RateClock, toldMs } from './rate.js';
+import { MinuteWindow, never, type RateClock, reportedWaitMs } from './rate.js';
 import { waitOnClock } from './retry.js';
 
 export interface SharedRateSettings {
@@ -55,10 +55,10 @@ export class SharedRate {
   }
 
   async turn({ onWait, signal }: Turn): Promise<void> {
-    let isTold = false;
+    let isReported = false;
     const tell = (leftMs: number) => {
-      if (!isTold && leftMs >= toldMs) onWait?.(leftMs);
-      isTold ||= leftMs >= toldMs;
+      if (!isReported && leftMs >= reportedWaitMs) onWait?.(leftMs);
+      isReported ||= leftMs >= reportedWaitMs;
     };
     for (;;) {
       const cell = await this.#next(signal);

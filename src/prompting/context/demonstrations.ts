@@ -60,12 +60,12 @@ export function demonstratedContext(
 ): z.output<typeof demonstratedSchema> | null {
   if (demonstrations.length === 0) return null;
   const totals = demonstrations.flatMap(({ return: total }) => (total === undefined ? [] : [total]));
-  const told = ofReturns === undefined ? (total: number) => total.toFixed(2) : scoreTexts(ofReturns, totals);
+  const asText = ofReturns === undefined ? (total: number) => total.toFixed(2) : scoreTexts(ofReturns, totals);
   return {
     several: demonstrations.length > 1,
     episodes: demonstrations.map(({ length, return: total, steps }, i) => ({
       number: i + 1,
-      return: total === undefined ? null : told(total),
+      return: total === undefined ? null : asText(total),
       shown: steps.length,
       length,
       partial: steps.length < length,

@@ -3,7 +3,7 @@ import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
 import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
-import type { Telling } from '../notation/telling.js';
+import type { Encoding } from '../notation/encoding.js';
 import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
@@ -149,11 +149,11 @@ export interface History {
 }
 
 export function createHistory({
-  telling,
+  encoding,
   memory,
   trajectory,
 }: {
-  readonly telling: Telling;
+  readonly encoding: Encoding;
   readonly memory: MemoryConfig;
   /** The first recorded episode of an evaluation, if there is one. */
   readonly trajectory?: (entry: BufferEntry) => EpisodeRecord | undefined;
@@ -165,7 +165,7 @@ export function createHistory({
       ...feedbackLines(entry.feedback),
       ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
     ].join('\n  ');
-  const format = (entry: BufferEntry) => below(historyLine(entry, telling, scores.of), entry);
+  const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.of), entry);
   // A long run shows only a few of its evaluations, so texts are cached only for those, to save memory.
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
@@ -190,7 +190,7 @@ export function createHistory({
     tokens,
     turns: (shown, form) =>
       shown.map((entry) => ({
-        answer: writtenAnswer(telling.tell(entry.parameters), telling.spec, form),
+        answer: writtenAnswer(encoding.encode(entry.parameters), encoding.spec, form),
         result: below(resultText(entry, scores.of), entry),
       })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
@@ -207,14 +207,14 @@ export function createHistory({
           shown: shown.length,
           total,
           partial,
-          ...rankHistory(shown, telling, memory, scores.of),
+          ...rankHistory(shown, encoding, memory, scores.of),
         },
-        best: bestContext(held, telling, scores.of),
+        best: bestContext(held, encoding, scores.of),
         parent:
           parent === undefined
             ? null
             : {
-                line: historyLine(parent.entry, telling, scores.of),
+                line: historyLine(parent.entry, encoding, scores.of),
                 rank: parent.rank,
                 of: parent.of,
                 several: parent.of > 1,
@@ -227,10 +227,10 @@ export function createHistory({
 /** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if it was cut short. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
-  telling: Telling,
+  encoding: Encoding,
   scoreText: ScoreText = twoDecimals,
 ): string {
-  return `${toldParameters(entry.parameters, telling, '; ')}; ${resultText(entry, scoreText)}`;
+  return `${encodedParameters(entry.parameters, encoding, '; ')}; ${resultText(entry, scoreText)}`;
 }
 
 function resultText(
@@ -241,19 +241,19 @@ function resultText(
   return `f(params): ${scoreText(score)}${cut}`;
 }
 
-const toldParameters = (parameters: ParameterVector, { spec, tell }: Telling, separator?: string): string =>
-  formatParameters(tell(parameters), spec, separator);
+const encodedParameters = (parameters: ParameterVector, { encode, spec }: Encoding, separator?: string): string =>
+  formatParameters(encode(parameters), spec, separator);
 
 function bestContext(
   held: readonly BufferEntry[],
-  telling: Telling,
+  encoding: Encoding,
   scoreText: ScoreText,
 ): ProgressContext['best'] {
   const best = bestEntry(held);
   if (best === undefined) return null;
   const { iteration, score } = best;
   return {
-    line: historyLine(best, telling, scoreText),
+    line: historyLine(best, encoding, scoreText),
     score: scoreText(score),
     iteration,
     warmup: iteration === 0,
@@ -264,7 +264,7 @@ function bestContext(
 /** The `memory.best` highest evaluations (default: all), the best last, then the others, oldest first. */
 export function rankHistory(
   shown: readonly BufferEntry[],
-  telling: Telling,
+  encoding: Encoding,
   { best, recent }: Pick<MemoryConfig, 'best' | 'recent'>,
   scoreText: ScoreText = twoDecimals,
 ): Pick<ProgressContext['history'], 'best' | 'others'> {
@@ -275,7 +275,7 @@ export function rankHistory(
   const ranked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
     score: scoreText(entry.score),
-    parameters: toldParameters(entry.parameters, telling),
+    parameters: encodedParameters(entry.parameters, encoding),
     feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });
   const count = best ?? (recent === undefined ? shown.length : 0);

@@ -89,6 +89,6 @@ function describe(name: string, values: readonly Value[], counted: string): read
 /** @param digits significant digits per number */
 export function show(value: Value, digits = 4): string {
   if (typeof value === 'string') return value;
-  const told = (number: number) => significant(number, digits);
-  return typeof value === 'number' ? told(value) : `[${value.map(told).join(', ')}]`;
+  const asText = (number: number) => significant(number, digits);
+  return typeof value === 'number' ? asText(value) : `[${value.map(asText).join(', ')}]`;
 }

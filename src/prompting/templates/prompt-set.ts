@@ -142,12 +142,12 @@ function loadPrompts<Context extends TaskContext>(
 function findSet(set: string, builtIn: readonly string[], field: string): string {
   const folder = /[\\/]/.test(set) ? set : join(packageRoot(), 'prompts', set);
   if (builtIn.includes(set) || (folder === set && isFolder(folder))) return folder;
-  const meant = nearest(set, builtIn);
+  const suggestion = nearest(set, builtIn);
   throw new UserError({
     field,
     message: folder === set ? 'there is no such folder' : 'there is no such prompt set',
     value: set,
     alternatives: [...builtIn, "the path of a folder, with a '/' in it"],
-    ...(meant !== undefined && { remedy: `did you mean ${meant}?` }),
+    ...(suggestion !== undefined && { remedy: `did you mean ${suggestion}?` }),
   });
 }

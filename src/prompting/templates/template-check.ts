@@ -211,21 +211,21 @@ function* resolve(path: Path, place: Place): Generator<Problem, Shape | undefine
 
 function unknownHelper(name: string, own: readonly string[]): Problem {
   const known = [...blockHelpers.map((helper) => `#${helper}`), ...own];
-  const meant = nearest(name, [...blockHelpers, ...own]);
+  const suggestion = nearest(name, [...blockHelpers, ...own]);
   return {
     message: `there is no helper ${name}`,
     alternatives: known,
-    ...(meant !== undefined && { remedy: `did you mean ${known.includes(meant) ? meant : `#${meant}`}?` }),
+    ...(suggestion !== undefined && { remedy: `did you mean ${known.includes(suggestion) ? suggestion : `#${suggestion}`}?` }),
   };
 }
 
 function unknownPartial(name: string, names: readonly string[]): Problem {
   if (name === '') return { message: 'the name of a partial must be fixed' };
-  const meant = nearest(name, names);
+  const suggestion = nearest(name, names);
   return {
     message: `there is no partial ${name}`,
     alternatives: names,
-    remedy: meant === undefined ? `add partials/${name}.hbs` : `did you mean ${meant}?`,
+    remedy: suggestion === undefined ? `add partials/${name}.hbs` : `did you mean ${suggestion}?`,
   };
 }
 

@@ -171,12 +171,12 @@ export function fieldNames(shape: Shape): readonly string[] {
 
 function unknownVariable(path: Path, parent: string, part: string, shape: Shape): Resolved {
   const names = fieldNames(shape);
-  const meant = nearest(part, names);
+  const suggestion = nearest(part, names);
   return problem({
     message: `there is no variable ${part}${parent === '' ? '' : ` in ${parent}`}`,
     value: path.original,
     alternatives: names,
-    ...(meant !== undefined && { remedy: `did you mean ${parent === '' ? '' : `${parent}.`}${meant}?` }),
+    ...(suggestion !== undefined && { remedy: `did you mean ${parent === '' ? '' : `${parent}.`}${suggestion}?` }),
   });
 }
 

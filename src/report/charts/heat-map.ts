@@ -76,7 +76,7 @@ ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}
 <p class="x-title">Evaluation</p>
 </div>`;
   const scores = entries.map(({ score }) => score);
-  const told = apart(scores, formatScore);
+  const asText = apart(scores, formatScore);
   const places = new Map(all.map((entry, i) => [entry, i]));
   const caption = html`<ul class="legend">${colours.legend}
 <li><span class="key outline"></span>best observed (evaluation ${all.indexOf(highest!) + 1})</li>
@@ -90,7 +90,7 @@ ${embedJson('heat-data', {
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
   evaluations: entries.map(
     (entry) =>
-      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${told(entry.score)}`,
+      `evaluation ${places.get(entry)! + 1} (${placeName(entry, data.config)}): score ${asText(entry.score)}`,
   ),
 })}`;
 }

@@ -236,13 +236,13 @@ function columns(
   link: ShownCalls['link'],
 ): PlotColumn[] {
   const scores = points.map(({ entry }) => entry.score);
-  const told = apart(scores, formatScore);
+  const asText = apart(scores, formatScore);
   const evaluated = points.map((point): PlotColumn => {
     const { entry } = point;
     const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
     const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
-    const text = `${name}: ${told(entry.score)}${range}${cut}; best so far ${told(point.best)}`;
+    const text = `${name}: ${asText(entry.score)}${range}${cut}; best so far ${asText(point.best)}`;
     return { at: point.at, width: 1, text, ...hrefOf(isProposal(entry) ? link(entry) : undefined) };
   });
   const failed = rejected.map(
@@ -270,8 +270,8 @@ function placeName(place: { iteration: number; candidate: number }, timeline: Ti
 
 function describe(points: readonly Point[], confirmed: number | undefined): string {
   const ends = [points[0]!.best, points.at(-1)!.best];
-  const told = apart([...ends, confirmed], formatNumber);
-  const [from, to] = ends.map(told);
-  const end = confirmed === undefined ? '' : `; confirmed mean ${told(confirmed)}`;
+  const asText = apart([...ends, confirmed], formatNumber);
+  const [from, to] = ends.map(asText);
+  const end = confirmed === undefined ? '' : `; confirmed mean ${asText(confirmed)}`;
   return `Learning curve of ${plural(points.length, 'evaluation')}: best so far rises from ${from} to ${to}${end}.`;
 }

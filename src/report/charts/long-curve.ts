@@ -85,13 +85,13 @@ export function stretchColumns(
   return [...columns].map(([at, points]): PlotColumn => {
     const scores = [...new Set(points.map(({ entry }) => entry.score))].toSorted((a, b) => a - b);
     const best = largest(points.map((point) => point.best));
-    const told = apart([...scores, best], formatScore);
+    const asText = apart([...scores, best], formatScore);
     const nothing = lostIn.get(at) ?? 0;
     const href = points.map(({ entry }) => link(entry)).find((found) => found !== undefined);
     return {
       at: at * stretch,
       width: stretch,
-      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores.map(told))].join(' to ')}; best so far ${told(best)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} failed` : ''}`,
+      text: `${stretchName(timeline, at * stretch, stretch)}: scores ${[...new Set(scores.map(asText))].join(' to ')}; best so far ${asText(best)}${nothing > 0 ? `; ${plural(nothing, 'proposal')} failed` : ''}`,
       ...(href !== undefined && { href }),
     };
   });

@@ -77,7 +77,7 @@ function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly Logg
     groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
     prompts: new Map(fitting.map((place, position) => [place, position])),
     longest: longestOf([...calls.values()]),
-    told: apart(returns),
+    asText: apart(returns),
   };
 }
 
@@ -90,7 +90,7 @@ interface Log {
   readonly prompts: ReadonlyMap<number, number>;
   /** Length in characters at which texts are truncated. */
   readonly longest: number;
-  readonly told: (value: number) => string;
+  readonly asText: (value: number) => string;
 }
 
 /** The truncation length at which all texts together fit. */
@@ -113,11 +113,11 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
   const reason = statedReason(reply.slice(0, longestText));
   return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
 <summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
-<span class="score">${entry ? log.told(entry.score) : '–'}</span>
+<span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
 <span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
-${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.told(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.told).join(', ')})</span></p>`}
+${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
 </div>
 </details>`;

@@ -34,7 +34,7 @@ const usageText = ({ calls, cost, tokens }: StageUsage) =>
   html`${plural(calls, 'call')}${tokens > 0 && html`, ${formatCount(tokens)} tokens`}${cost !== undefined && html`, at a cost of ${formatCost(cost)}`}`;
 
 /** Maximum number of questions on a page; the rest are in events.jsonl. */
-const mostTold = 200;
+const mostShown = 200;
 
 const outcomes = {
   given: '–',
@@ -47,7 +47,7 @@ const outcomes = {
 export function feedbackView(figures: FeedbackFigures | undefined): Html | undefined {
   if (figures === undefined || figures.results.length === 0) return undefined;
   const { rating, results } = figures;
-  const told = results.slice(-mostTold);
+  const told = results.slice(-mostShown);
   return html`${htmlTable(told, [
     number(
       'iteration',

@@ -97,7 +97,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
   ];
   const x = linearScale(extent(predicted), [0, slots], { ticks: 5, nice: true });
   const y = linearScale(extent(observed), [predictionHeight, 0], { ticks: 4, nice: true });
-  const told = apart([...predicted, ...observed]);
+  const asText = apart([...predicted, ...observed]);
   const tick = apart(x.ticks);
   const place = (value: number) => percent(x.at(value) / slots);
   // The part of the diagonal within both axes.
@@ -117,7 +117,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
       html`<path class="repeat" d="M${coordinate(x.at(low))} ${coordinate(y.at(low))}L${coordinate(x.at(high))} ${coordinate(y.at(high))}"/>`,
     marks: html`<g class="points">${points.map(
       (point) =>
-        html`<circle cx="${place(point.predicted)}" cy="${coordinate(y.at(point.observed))}" r="3"><title>iteration ${point.iteration}: predicted ${told(point.predicted)}, observed ${told(point.observed)}</title></circle>`,
+        html`<circle cx="${place(point.predicted)}" cy="${coordinate(y.at(point.observed))}" r="3"><title>iteration ${point.iteration}: predicted ${asText(point.predicted)}, observed ${asText(point.observed)}</title></circle>`,
     )}</g>`,
   });
   return html`${figure(chart, 'Each point is a proposal; on the line, prediction and observation agree.')}

@@ -36,7 +36,7 @@ export const findRun = (name: string, places: RunPlaces): string =>
 
 /** Path of the training with this name; undefined if there is none or it is a run. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
-  const found = meant(name, places, isOneOf(['run', 'repeats', 'training']));
+  const found = matches(name, places, isOneOf(['run', 'repeats', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
 }
 
@@ -45,10 +45,10 @@ export function findTraining(name: string, places: RunPlaces): string | undefine
  * @throws UserError with the candidates if there is none, or several
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
-  const found = meant(name, places, isOneOf(kinds));
+  const found = matches(name, places, isOneOf(kinds));
   if (found.length === 1) return found[0]!;
   if (found.length > 1) throw ambiguous(name, found, places);
-  const [holder] = meant(name, places, isOneOf(['folder', 'repeats']));
+  const [holder] = matches(name, places, isOneOf(['folder', 'repeats']));
   if (holder !== undefined) {
     const inside = runsBelow(holder.path).map((path): Named => ({ kind: 'run', path }));
     throw holder.kind === 'folder' ? ambiguous(name, inside, places) : noRun(holder.path);
@@ -85,17 +85,17 @@ function findEach(
   kinds: readonly Kind[],
   isWhole: (path: string) => boolean = () => false,
 ): readonly string[] {
-  const found = names.flatMap((name) => runsMeant(name, places, kinds, isWhole));
+  const found = names.flatMap((name) => runsMatching(name, places, kinds, isWhole));
   return [...new Map(found.map((path) => [realpathSync(path), path])).values()];
 }
 
-function runsMeant(
+function runsMatching(
   name: string,
   places: RunPlaces,
   kinds: readonly Kind[],
   isWhole: (path: string) => boolean,
 ): readonly string[] {
-  const found = meant(name, places, isOneOf(kinds));
+  const found = matches(name, places, isOneOf(kinds));
   if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
   const runs = found.flatMap(({ kind, path }) =>
     kind === 'training' || isWhole(path) ? [path] : runsBelow(path),
@@ -117,14 +117,14 @@ function runsMeant(
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
   const holdsAll = (path: string) => whole.some((folder) => `${folder}/`.startsWith(`${path}/`));
-  const found = meant(name, places, ({ path }) => !holdsAll(path));
+  const found = matches(name, places, ({ path }) => !holdsAll(path));
   if (found.length > 1 && !isPattern(name)) throw ambiguous(name, found, places);
   if (found.length === 0) throw unknown(name, places);
   return outermost(found).map(({ path }) => path);
 }
 
 /** Everything that a name can mean: several items for a pattern or an ambiguous beginning. */
-function meant(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
+function matches(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
   const isWanted = (found: Named | undefined): found is Named => {
     if (found === undefined || !wanted(found)) return false;
     requireInside(found.path, places);

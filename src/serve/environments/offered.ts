@@ -16,8 +16,8 @@ export interface DescribedEnvironment extends EnvironmentSpec {
   /** The description in the prompt set `semantic`. */
   readonly description: string;
   /** Whether observations include a score and the admissible commands, as in text worlds. */
-  readonly tellsScore: boolean;
-  readonly tellsObjective: boolean;
+  readonly hasScore: boolean;
+  readonly hasObjective: boolean;
 }
 
 export interface OfferedEnvironment {
@@ -115,8 +115,8 @@ async function describe(
   return {
     ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
     description: told.description.trim(),
-    tellsScore: environment.info !== undefined,
-    tellsObjective: environment.objective !== undefined,
+    hasScore: environment.info !== undefined,
+    hasObjective: environment.objective !== undefined,
   };
 }
 

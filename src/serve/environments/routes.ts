@@ -126,15 +126,15 @@ export function metadataOf({ description, id }: DescribedEnvironment) {
 
 /** OpenEnv's `SchemaResponse`. */
 export function schemasOf(environment: DescribedEnvironment) {
-  const { actionSpace, id, observationSpace, tellsObjective, tellsScore } = environment;
+  const { actionSpace, id, observationSpace, hasObjective, hasScore } = environment;
   const metadata = { type: 'object', description: 'Ignored' };
   const action = objectOf(`Action of ${id}`, { action: spaceSchema(actionSpace) });
   return {
     action: { ...action, properties: { ...(action.properties as Schema), metadata } },
     observation: objectOf(`Observation of ${id}`, {
       [observationField(observationSpace.kind)]: spaceSchema(observationSpace),
-      ...(tellsScore && scoreSchemas),
-      ...(tellsObjective && { objective: orNull({ type: 'string' }, 'Objective of the player') }),
+      ...(hasScore && scoreSchemas),
+      ...(hasObjective && { objective: orNull({ type: 'string' }, 'Objective of the player') }),
       ...endSchemas,
     }),
     state: objectOf(`State of ${id}`, {

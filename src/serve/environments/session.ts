@@ -121,7 +121,7 @@ export class Session {
     return {
       observation: {
         [field]: observation,
-        ...(info && toldInfo(this.#environment)),
+        ...(info && infoFields(this.#environment)),
         ...(objective && { objective: this.#environment.objective!() ?? null }),
         ...{ terminated, truncated },
       },
@@ -159,7 +159,7 @@ export function checkedAction(
   throw new Refusal('VALIDATION_ERROR', '', faults);
 }
 
-function toldInfo(environment: Environment) {
+function infoFields(environment: Environment) {
   const { score, maxScore, won, lost, moves, admissible } = environment.info!();
   return { score, max_score: maxScore, won, lost, moves, admissible };
 }

@@ -17,7 +17,7 @@ import {
   type Played,
   type PlayedStatus,
   playPlan,
-  tellProgress,
+  reportProgress,
 } from '../play.js';
 import { onSlurm, taskWords } from '../slurm.js';
 import { type Collection, loadCollection } from './collection-config.js';
@@ -60,7 +60,7 @@ export async function collect(args: CollectArguments, context: CommandContext): 
   const shown = { ...args, elsewhere, jobs: args.jobs ?? availableParallelism() };
   const [plan, place] = [collectionPlan(collection), collectionPlace(collection)];
   const played = await playPlan(plan, place, shown, context, () => undefined);
-  if (isHandedOver(played, args)) return tellProgress(played, collection.output, args, context);
+  if (isHandedOver(played, args)) return reportProgress(played, collection.output, args, context);
   report(collection, played, args, context);
   return exitCodeOf(played.status);
 }

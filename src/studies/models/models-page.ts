@@ -61,12 +61,12 @@ const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'>): Col
 const secondsText = (seconds: number) => (seconds < 0.01 ? '< 0.01' : formatNumber(seconds, 2));
 
 function effortColumns(contestants: readonly ContestantFigures[]): Columns {
-  const isTold = contestants.some(({ promptTokens }) => (promptTokens ?? 0) > 0);
+  const isReported = contestants.some(({ promptTokens }) => (promptTokens ?? 0) > 0);
   const isPriced = contestants.some(({ cost }) => cost !== null);
   return [
     number('seconds', ({ seconds }) => seconds, { format: secondsText }),
-    number(isTold && 'tokens in', ({ promptTokens }) => promptTokens, { format: formatCompact }),
-    number(isTold && 'tokens out', ({ completionTokens }) => completionTokens, { format: formatCompact }),
+    number(isReported && 'tokens in', ({ promptTokens }) => promptTokens, { format: formatCompact }),
+    number(isReported && 'tokens out', ({ completionTokens }) => completionTokens, { format: formatCompact }),
     number(isPriced && 'cost', ({ cost }) => cost, { format: formatCost }),
     number(isPriced && 'cost per improvement', (row) => row.costPerImprovement, { format: formatCost }),
   ];

@@ -16,7 +16,7 @@ import {
   type Played,
   type PlayedStatus,
   playPlan,
-  tellProgress,
+  reportProgress,
 } from '../play.js';
 import { onSlurm, taskWords } from '../slurm.js';
 import { type Dropped, dropsAfter, roundsOf } from './halving.js';
@@ -66,7 +66,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
         )
       : undefined;
   const { played, result, directory } = await playRounds(sweep, { ...args, elsewhere }, context);
-  if (isHandedOver(played, args)) return tellProgress(played, directory, args, context);
+  if (isHandedOver(played, args)) return reportProgress(played, directory, args, context);
   report(result!, played, directory, args, context);
   if (args.open === true) await openPage(join(directory, runFiles.report), context);
   return exitCodeOf(played.status);
@@ -133,8 +133,8 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
     append(before, entries);
     if (goesOn) left = survivors(sweep, left, to, read, drops);
     if (!goesOn || left.length === 0) {
-      const isTold = args.elsewhere !== undefined && !isStopped;
-      if (isTold) removeJudged(directory);
+      const isReported = args.elsewhere !== undefined && !isStopped;
+      if (isReported) removeJudged(directory);
       return { played: withAll(played, complete, failures), result: played.result, directory };
     }
     if (args.elsewhere !== undefined && failures.length > 0)

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../../src/config/config.js';
 import { historyLine } from '../../../src/prompting/context/history.js';
-import { tellingOf } from '../../../src/prompting/notation/telling.js';
+import { encodingOf } from '../../../src/prompting/notation/encoding.js';
 import { iterationFigures, iterationText } from '../../../src/report/iteration-text.js';
 import { renderReport } from '../../../src/report/run-report.js';
 import { runFigures, runText } from '../../../src/report/run-text.js';
@@ -25,7 +25,7 @@ import {
 import { fakeTerminal } from '../../support/fake-terminal.js';
 import { asking as config, feedbackCalls, lines, typist } from './asking.js';
 
-const telling = tellingOf({ count: 10, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
+const encoding = encodingOf({ count: 10, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 
 describe('a person', () => {
   it('is asked on the median episode of the best candidate, and read below its evaluation', async () => {
@@ -51,7 +51,7 @@ describe('a person', () => {
       { from: 'person', episode: told[0]!.episode, rating: 4, remark: 'too jerky' },
       { from: 'person', episode: told[2]!.episode, remark: 'the cart drifts' },
     ]);
-    const line = `${historyLine(said[0]!, telling)}\n  feedback of a person who saw an episode of it: rated 4 of 5, “too jerky”\n`;
+    const line = `${historyLine(said[0]!, encoding)}\n  feedback of a person who saw an episode of it: rated 4 of 5, “too jerky”\n`;
     for (const call of calls.filter(({ purpose }) => purpose === 'proposal'))
       expect(call.messages[1]!.content.includes(line), `iteration ${call.iteration}`).toBe(
         call.iteration > 2,

@@ -4,9 +4,9 @@ import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js'
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
 import { type AnswerForm, freeForm } from '../../../src/prompting/notation/grammar.js';
-import { tellingOf } from '../../../src/prompting/notation/telling.js';
+import { encodingOf } from '../../../src/prompting/notation/encoding.js';
 
-const floats = tellingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
+const floats = encodingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 
 const specAndVector = fc
   .record({
@@ -46,7 +46,7 @@ describe('a completion', () => {
   it.each([freeForm, reasonFirst, bare])('reads back as its parameters, whatever the reason (%o)', (form) => {
     fc.assert(
       fc.property(specAndVector, anyReason, ([spec, vector], reason) => {
-        const result = parseParameters(formatAnswer(vector, tellingOf(spec, 'numeric'), form, reason), spec);
+        const result = parseParameters(formatAnswer(vector, encodingOf(spec, 'numeric'), form, reason), spec);
         expect(result).toEqual({ ok: true, value: vector.map((value) => (value === 0 ? 0 : value)) });
       }),
     );

@@ -72,10 +72,10 @@ export class ModelProcess {
       return await new Promise<JobResult>((resolve, reject) => {
         jobs.set(id, { resolve, reject, onText, started });
         endWait = onAbort(signal, () => {
-          tell(child, { kind: 'abort', id });
+          send(child, { kind: 'abort', id });
           reject(aborted());
         });
-        tell(child, { kind: 'generate', id, job });
+        send(child, { kind: 'generate', id, job });
       });
     } finally {
       jobs.delete(id);
@@ -87,7 +87,7 @@ export class ModelProcess {
   /** Uses a different adapter from now on, also in processes started later. */
   adopt(directory: string): void {
     this.#settings = { ...this.#settings, adapter: directory };
-    if (this.#running !== undefined) tell(this.#running.child, { kind: 'adopt', directory });
+    if (this.#running !== undefined) send(this.#running.child, { kind: 'adopt', directory });
   }
 
   async close(): Promise<void> {
@@ -133,7 +133,7 @@ export class ModelProcess {
     });
     // A failure is reported to those waiting for the report or a job; it must not end the program.
     report.catch(() => {});
-    tell(child, { kind: 'load', settings: this.#settings });
+    send(child, { kind: 'load', settings: this.#settings });
     this.#running = { child, report, jobs };
     return this.#running;
   }
@@ -164,7 +164,7 @@ function tail(stderr: string): string {
   return line === '' ? '' : `: ${line}`;
 }
 
-function tell(child: ChildProcess, message: ToProcess): void {
+function send(child: ChildProcess, message: ToProcess): void {
   // A child that has just ended accepts no messages; its `exit` event rejects the pending jobs.
   if (child.connected) child.send(message, () => {});
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { parseTold, tellingOf } from '../../src/prompting/notation/telling.js';
+import { parseEncoded, encodingOf } from '../../src/prompting/notation/encoding.js';
 
 const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
   ...{ count, kind: 'float', low, high, decimals },
@@ -22,12 +22,12 @@ describe('how the set compact tells parameters', () => {
     fc.assert(
       fc.property(boxes, ({ spec, shares }) => {
         const { decimals, high, low } = spec;
-        const { meant, spec: toldSpec, tell } = tellingOf(spec, 'compact');
+        const { decode, spec: toldSpec, encode } = encodingOf(spec, 'compact');
         const parameters = shares.map((share) => Number((low + share * (high - low)).toFixed(decimals)));
-        const told = tell(parameters);
+        const encoded = encode(parameters);
         expect(toldSpec).toMatchObject({ low: -6, high: 6, decimals: 1, count: 2 });
-        expect(told.every((value) => value >= -6 && value <= 6 && onGrid(value, 1))).toBe(true);
-        const back = meant(told);
+        expect(encoded.every((value) => value >= -6 && value <= 6 && onGrid(value, 1))).toBe(true);
+        const back = decode(encoded);
         const most = (0.05 * (high - low)) / 12 + 0.5 * 10 ** -decimals + 1e-9;
         for (const [i, value] of back.entries()) {
           expect(value >= low && value <= high && onGrid(value, decimals)).toBe(true);
@@ -38,10 +38,10 @@ describe('how the set compact tells parameters', () => {
   });
 
   it('keeps the ends and the middle of a box', () => {
-    const { meant, tell } = tellingOf(box(-1, 3, 2, 3), 'compact');
-    expect(tell([-1, 1, 3])).toEqual([-6, 0, 6]);
-    expect(meant([-6, 0, 6])).toEqual([-1, 1, 3]);
-    expect(meant([0.1, -0.1, 5.9])).toEqual([1.03, 0.97, 2.97]);
+    const { decode, encode } = encodingOf(box(-1, 3, 2, 3), 'compact');
+    expect(encode([-1, 1, 3])).toEqual([-6, 0, 6]);
+    expect(decode([-6, 0, 6])).toEqual([-1, 1, 3]);
+    expect(decode([0.1, -0.1, 5.9])).toEqual([1.03, 0.97, 2.97]);
   });
 
   it('leaves alone the box that models know, integers, and all other sets', () => {
@@ -52,9 +52,9 @@ describe('how the set compact tells parameters', () => {
       [box(-1, 1, 2), 'numeric'],
       [box(-1, 1, 2), './compact'],
     ] as const) {
-      const { meant, spec: told, tell } = tellingOf(spec, set);
-      expect(told).toBe(spec);
-      expect([tell([1, 2]), meant([1, 2])]).toEqual([
+      const { decode, spec: encoded, encode } = encodingOf(spec, set);
+      expect(encoded).toBe(spec);
+      expect([encode([1, 2]), decode([1, 2])]).toEqual([
         [1, 2],
         [1, 2],
       ]);
@@ -63,16 +63,16 @@ describe('how the set compact tells parameters', () => {
 });
 
 describe('an answer on that scale', () => {
-  const telling = tellingOf(box(-1, 1, 2), 'compact');
+  const encoding = encodingOf(box(-1, 1, 2), 'compact');
 
   it('is read as the parameters that it means', () => {
-    expect(parseTold('params[0]: 6.0, params[1]: -0.3', telling)).toEqual({ ok: true, value: [1, -0.05] });
+    expect(parseEncoded('params[0]: 6.0, params[1]: -0.3', encoding)).toEqual({ ok: true, value: [1, -0.05] });
   });
 
-  it('is refused beyond what was told, though it were within the box', () => {
-    const read = parseTold('params[0]: 6.1, params[1]: 0.15', telling);
+  it('is refused beyond what was encoded, though it were within the box', () => {
+    const read = parseEncoded('params[0]: 6.1, params[1]: 0.15', encoding);
     expect(read).toMatchObject({ ok: false, failure: { kind: 'range', low: -6, high: 6 } });
-    expect(parseTold('params[0]: 1.0, params[1]: 0.15', telling)).toMatchObject({
+    expect(parseEncoded('params[0]: 1.0, params[1]: 0.15', encoding)).toMatchObject({
       failure: { kind: 'decimals', decimals: 1 },
     });
   });
@@ -80,10 +80,10 @@ describe('an answer on that scale', () => {
   it('repeats where what it means was seen', () => {
     const seen = (parameters: readonly number[]) =>
       parameters.join() === '0.02,0' ? { iteration: 3, score: 5 } : undefined;
-    expect(parseTold('params[0]: 0.1, params[1]: 0.0', telling, { seen })).toEqual({
+    expect(parseEncoded('params[0]: 0.1, params[1]: 0.0', encoding, { seen })).toEqual({
       ok: false,
       failure: { kind: 'repeated', iteration: 3, score: 5 },
     });
-    expect(parseTold('params[0]: 0.2, params[1]: 0.0', telling, { seen })).toMatchObject({ ok: true });
+    expect(parseEncoded('params[0]: 0.2, params[1]: 0.0', encoding, { seen })).toMatchObject({ ok: true });
   });
 });
