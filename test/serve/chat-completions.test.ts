@@ -6,9 +6,9 @@ import { createLocalModel } from '../../src/models/local/process/local-model.js'
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { httpErrorOf } from '../../src/serve/http.js';
-import { messages, openaiConfig } from '../models/model-configs.js';
+import { openaiConfig } from '../models/model-configs.js';
 import { ask } from '../support/ask.js';
-import { eventsOf, localConfig, post, send, startLocalServer, stream } from './local-server.js';
+import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;
 beforeAll(async () => {

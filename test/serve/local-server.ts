@@ -4,9 +4,11 @@ import type { LanguageModel } from '../../src/models/language-model.js';
 import { openLocalModels } from '../../src/models/local/process/local-model.js';
 import { localSchema } from '../../src/models/local/settings.js';
 import { startServer } from '../../src/serve/server.js';
-import { referenceDirectory } from '../models/local/fixture.js';
+import { readReference, referenceDirectory } from '../models/local/fixture.js';
 
 export const path = referenceDirectory('qwen2-tied-bf16-sharded');
+/** The messages whose reference output the tests compare with. */
+export const { messages } = readReference('qwen2-tied-bf16-sharded');
 export const localConfig = (config: object = {}) =>
   localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config });
 

@@ -167,7 +167,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     expect(resumed.code).toBe(1);
   });
 
-  it('ends a run at once where nothing listens, which goes on when something does', async () => {
+  it('ends a run at once where nothing is listening, which goes on when something does', async () => {
     const gone = await startFakeOpenAI({ reply: () => '' });
     await gone.close();
     const { code, text } = await run('r', [model(gone.url)]);
@@ -187,7 +187,7 @@ describe('a model that never answers', { timeout: 60_000 }, () => {
     const findings = await checkConfig({ file: 'config.yaml', overrides: [model(gone.url)] }, false, context);
     expect(findings[0]).toMatchObject({
       level: 'error',
-      message: expect.stringContaining('nothing listens'),
+      message: expect.stringContaining('nothing is listening'),
     });
     expect(findings.length).toBeGreaterThan(3);
   });

@@ -171,7 +171,7 @@ describe('demonstrations of a folder', () => {
     const file = join(set, 'system.hbs');
     writeFileSync(file, readFileSync(file, 'utf8').replace('{{> demonstrations}}', ''));
     expect(await warnings()).toMatchObject([
-      { level: 'warning', field: 'demonstrations', message: expect.stringContaining('shows none of them') },
+      { level: 'warning', field: 'demonstrations', message: expect.stringContaining('the prompt set') },
     ]);
   });
 });

@@ -154,7 +154,7 @@ describe('proposal is refused', () => {
   const wrong = (more: Partial<ConfigInput>) => () => parseConfig({ ...config, ...more } as ConfigInput);
   it.each<[string, Partial<ConfigInput>, RegExp]>([
     ['a beam beyond the candidates', { candidates: 1 }, /proposal\.beam.*set candidates to 2/s],
-    ['no parent to begin with', { warmup: 0 }, /needs a parent.*set warmup/s],
+    ['no parent to begin with', { warmup: 0 }, /parent.*set warmup/s],
     [
       'changes of choices',
       { environment: 'FrozenLake-v1', policy: { kind: 'q-table' } },
