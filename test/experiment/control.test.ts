@@ -207,8 +207,8 @@ describe('what is refused', () => {
     ],
     [['limits.total.calls=9'], /limits\.total/],
     [['iterations=none'], /iterations/],
-    [['limits.calls=500'], /is so already/],
-    [[], /names nothing to change/],
+    [['limits.calls=500'], /already has this value/],
+    [[], /overrides: /],
   ])('to set %j', async (overrides, message) => {
     const { cwd, done, path } = workplace();
     const finish = new AbortController();

@@ -97,6 +97,6 @@ it.each(['\n#SBATCH --wrap=id', '\rid', '\u2028id', '\0'])('writes no text with 
     { log: `/a${text}` },
     { name: `a${text}` },
   ])
-    expect(() => jobScript({ ...given, ...changed }, slurm)).toThrow(/holds a line break or another control/);
+    expect(() => jobScript({ ...given, ...changed }, slurm)).toThrow(/line break or another control/);
   expect(() => jobScript(given, { ...slurm, setup: `a${text}` })).toThrow(/slurm.setup: holds a line break/);
 });
