@@ -67,7 +67,7 @@ it.each(['ask', 'jitter'] as const)(
     expect(runText(run, { top: 1, cwd: '/' })).toMatch(
       action === 'ask'
         ? /novelty\s+\d+ proposals? too close.*: [1-9]\d* rejected, 0 moved/
-        : /: 0 refused, [1-9]\d* moved/,
+        : /: 0 rejected, [1-9]\d* moved/,
     );
   },
 );
