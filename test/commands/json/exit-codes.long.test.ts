@@ -161,9 +161,9 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
 
 /** Codes that other tests check. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'finetune evaluate 1': 'test/finetune/evaluate/evaluate.test.ts',
-  'models compare 1': 'test/commands/models-compare.test.ts',
-  'models compare 130': 'test/commands/models-compare.test.ts',
+  'finetune evaluate 1': 'test/finetune/evaluate/evaluate.long.test.ts',
+  'models compare 1': 'test/commands/models-compare.long.test.ts',
+  'models compare 130': 'test/commands/models-compare.long.test.ts',
 };
 
 /** The rows of the table: the codes of each command but 0 and 2. */
