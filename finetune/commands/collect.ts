@@ -4,7 +4,6 @@ import { type Arguments, common, configArguments, kinds } from '../../src/base/c
 import type { CommandContext } from '../../src/base/context.js';
 import type { CollectionSummary } from '../../src/studies/collection/collect.js';
 import type { BulkRunLine } from '../../src/studies/display.js';
-import { partOf } from '../../src/studies/part.js';
 import type { PlanProgress } from '../../src/studies/play.js';
 
 export const options = (y: Argv) =>
@@ -30,5 +29,6 @@ export const finishing =
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { collect } = await import('../../src/studies/collection/collect.js');
+  const { partOf } = await import('../../src/studies/part.js');
   return collect({ ...args, part: partOf(args.part) }, context);
 }

@@ -8,8 +8,7 @@ import { formatCompact } from '../../src/format/numbers.js';
 import { number, terminalTable, text } from '../../src/format/table.js';
 import { fitted } from '../../src/format/width.js';
 import type { DatasetManifest } from '../dataset/dataset.js';
-import { recipes } from '../dataset/example.js';
-import { rowFormats } from '../dataset/export-rows.js';
+import { recipes, rowFormats } from '../dataset/example.js';
 import type { Distribution } from '../dataset/token-statistics.js';
 
 export const options = (y: Argv) =>

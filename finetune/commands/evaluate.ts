@@ -3,8 +3,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
 import type { StudyRunLine } from '../../src/studies/display.js';
-import { partOf } from '../../src/studies/part.js';
-import { requireJobs } from '../../src/studies/plan.js';
 import type { PlanProgress } from '../../src/studies/play.js';
 import type { EvaluationSummary } from '../evaluate/play.js';
 
@@ -61,6 +59,8 @@ export type Output = StudyRunLine | EvaluationSummary | PlanProgress;
 export const finishing = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { partOf } = await import('../../src/studies/part.js');
+  const { requireJobs } = await import('../../src/studies/plan.js');
   const part = partOf(args.part);
   requireJobs({ ...args, part });
   requireCount('--repeats', args.repeats, 1);

@@ -11,7 +11,6 @@ import { isCutOff } from '../../src/storage/draft.js';
 import { replaceFile } from '../../src/storage/files.js';
 import type { GgufTensorType } from '../export/gguf/format.js';
 import type { WrittenGguf } from '../export/gguf/gguf.js';
-import { stoppable } from '../export/writing.js';
 
 export const options = (y: Argv) =>
   y
@@ -67,6 +66,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   requireFree(args.out, modelfile, isCutOff(out));
   requireOneLine(name, '--out');
   const type = args.dtype.toUpperCase() as GgufTensorType;
+  const { stoppable } = await import('../export/writing.js');
   const written = await stoppable(args, context, (hooks) =>
     writeGguf(model, adapter, out, type, hooks, ignored),
   );

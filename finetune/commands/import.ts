@@ -4,7 +4,6 @@ import { styleText } from 'node:util';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, listed } from '../../src/base/command.js';
 import { type CommandContext, exitCodes, shownPath } from '../../src/base/context.js';
-import { stoppable } from '../export/writing.js';
 import type { TrlOutcome } from '../handoff/trained-directory.js';
 
 export const options = (y: Argv) =>
@@ -52,6 +51,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     ignoredKeys: listed(args.ignoreKeys),
     cwd: context.cwd,
   };
+  const { stoppable } = await import('../export/writing.js');
   const imported = await stoppable({ quiet: true }, context, (hooks) => importTrained(job, hooks));
   if (imported === undefined) return exitCodes.interrupted;
   const { kind, directory, base, outcome, warnings, lineage } = imported;

@@ -6,7 +6,6 @@ import { type CommandContext, exitCodes, shownPath } from '../../src/base/contex
 import { formatBytes } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import type { Merged } from '../export/merge.js';
-import { stoppable } from '../export/writing.js';
 
 export const options = (y: Argv) =>
   y
@@ -48,6 +47,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     listed(args.ignoreKeys),
   );
   const out = resolve(context.cwd, args.out);
+  const { stoppable } = await import('../export/writing.js');
   const merged = await stoppable(args, context, (hooks) =>
     mergeAdapter(model, adapter, out, args.dtype, hooks),
   );

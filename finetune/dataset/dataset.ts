@@ -11,8 +11,8 @@ import {
   heldOutGames,
   readPlay,
 } from './demonstrations.js';
+import type { RowFormat } from './example.js';
 import { type Example, type ProposalRecipe, type Recipe, withoutDuplicates } from './example.js';
-import type { RowFormat } from './export-rows.js';
 import { hindsight } from './hindsight.js';
 import {
   bestOfGroup,

@@ -89,3 +89,18 @@ export function withoutDuplicates(examples: readonly Example[]): readonly Exampl
   }
   return [...first.values()];
 }
+
+/** Row formats of a dataset. */
+export const rowFormats = [
+  'jsonl',
+  'parquet',
+  'trl-sft',
+  'trl-dpo',
+  'trl-kto',
+  'trl-sft-parquet',
+  'trl-dpo-parquet',
+  'trl-kto-parquet',
+  'openai-sft',
+  'openai-dpo',
+] as const;
+export type RowFormat = (typeof rowFormats)[number];

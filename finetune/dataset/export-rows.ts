@@ -1,4 +1,5 @@
 /** Converts examples to rows, in our own format and in those of other trainers. */
+
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
@@ -9,6 +10,8 @@ import {
   type Lineage,
   type Preference,
   type Recipe,
+  type RowFormat,
+  rowFormats,
   sha256,
 } from './example.js';
 
@@ -130,21 +133,6 @@ function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   }
   return [...first.values()];
 }
-
-/** Row formats of a dataset. */
-export const rowFormats = [
-  'jsonl',
-  'parquet',
-  'trl-sft',
-  'trl-dpo',
-  'trl-kto',
-  'trl-sft-parquet',
-  'trl-dpo-parquet',
-  'trl-kto-parquet',
-  'openai-sft',
-  'openai-dpo',
-] as const;
-export type RowFormat = (typeof rowFormats)[number];
 
 // Rows for fine-tuning APIs compatible with OpenAI's.
 

@@ -5,6 +5,7 @@ import { openTask } from '../../src/rollout/task.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import type { Imitation, Preference, Recipe } from './example.js';
 import {
+  encodingIn,
   formatAnswer,
   lineageOf,
   type Proposed,
@@ -12,7 +13,6 @@ import {
   reasonIn,
   type SourceRun,
   type Step,
-  encodingIn,
 } from './source-run.js';
 
 /** Imitates every proposal that scored higher than the best so far. */

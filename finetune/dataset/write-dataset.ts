@@ -8,7 +8,7 @@ import { isTaken, writeWhole } from '../../src/storage/draft.js';
 import { weightsDropped } from './alarms.js';
 import type { Dataset, DatasetManifest, WrittenFile } from './dataset.js';
 import { renderDatasetPage } from './dataset-page.js';
-import type { RowFormat } from './export-rows.js';
+import type { RowFormat } from './example.js';
 import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
 import { fileHash } from './lineage.js';
 

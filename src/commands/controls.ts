@@ -4,8 +4,6 @@ import { type Arguments, kinds, studyOptions } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
 import type { BaselinesSummary } from '../studies/baselines.js';
 import type { StudyRunLine } from '../studies/display.js';
-import { partOf } from '../studies/part.js';
-import { requireJobs } from '../studies/plan.js';
 import type { PlanProgress } from '../studies/play.js';
 
 export const options = (y: Argv) =>
@@ -52,6 +50,8 @@ export type Output = StudyRunLine | BaselinesSummary | PlanProgress;
 export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { partOf } = await import('../studies/part.js');
+  const { requireJobs } = await import('../studies/plan.js');
   const part = partOf(args.part);
   requireJobs({ ...args, part });
   requireCount('--iterations', args.iterations, 1);

@@ -6,7 +6,6 @@ import type { ShownPlayEvent } from '../play/play-display.js';
 import type { FailedPlay, PlayResult } from '../play/play-result.js';
 import type { Steered } from '../runs/listing/steer.js';
 import type { RunResult } from '../runs/summary.js';
-import { partOf } from '../studies/part.js';
 import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
 import type { FailedRun } from '../studies/single-run.js';
@@ -54,5 +53,6 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return goOnTraining(training, args, context);
   }
   const { resumeRun } = await import('../studies/play-config.js');
+  const { partOf } = await import('../studies/part.js');
   return resumeRun({ ...args, part: partOf(args.part) }, context);
 }

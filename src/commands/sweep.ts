@@ -3,8 +3,6 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import type { StudyRunLine } from '../studies/display.js';
-import { partOf } from '../studies/part.js';
-import { requireJobs } from '../studies/plan.js';
 import type { PlanProgress } from '../studies/play.js';
 import type { SweepSummary } from '../studies/sweep/sweep.js';
 import type { SweepForecast } from '../studies/sweep/sweep-forecast.js';
@@ -42,6 +40,8 @@ export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { partOf } = await import('../studies/part.js');
+  const { requireJobs } = await import('../studies/plan.js');
   const part = partOf(args.part);
   requireJobs({ ...args, part });
   const { playSweep } = await import('../studies/sweep/sweep.js');

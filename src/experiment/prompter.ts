@@ -19,8 +19,8 @@ import {
 } from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
-import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
 import { encodingOf } from '../prompting/notation/encoding.js';
+import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';

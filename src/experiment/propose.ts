@@ -12,8 +12,8 @@ import {
   type SeenParameters,
 } from '../prompting/answer/parse.js';
 import { changesGrammar, parseChanges } from '../prompting/notation/changes.js';
+import { type Encoding, encodingOf, parseEncoded } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { parseEncoded, type Encoding, encodingOf } from '../prompting/notation/encoding.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';

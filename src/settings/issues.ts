@@ -50,7 +50,9 @@ export function schemaProblems(
 ): readonly FieldProblem[] {
   const findings = issues.flatMap((issue) => problemsOf(issue, issue.path, root, content));
   const suggested = new Set(findings.flatMap((finding) => finding.suggested ?? []));
-  return findings.filter(({ path }) => !suggested.has(fieldName(path)) || valueAt(path, content) !== undefined);
+  return findings.filter(
+    ({ path }) => !suggested.has(fieldName(path)) || valueAt(path, content) !== undefined,
+  );
 }
 
 function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown): readonly FieldProblem[] {

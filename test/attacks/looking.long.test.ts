@@ -14,7 +14,7 @@ import {
 import { join, relative } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { evaluateRun } from '../../src/commands/evaluate.js';
+import { evaluateRun } from '../../src/experiment/afterwards/evaluate-run.js';
 import { readManifest } from '../../src/runs/reader.js';
 import { played } from '../play/playing.js';
 import { quick, recordingContext, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';

@@ -66,7 +66,7 @@ describe('policyloop list', () => {
       ['teachers/', '2 of 2 completed', 'CartPole-v1', '2 models'],
     ]);
     expect(noted).toEqual([
-      'a name that ends in / holds many runs: policyloop list --runs-dir buffers/controls-1 lists them',
+      'a name ending in / holds many runs: policyloop list --runs-dir buffers/controls-1',
     ]);
     const names = ['controls-1/acrobot/random-01', 'controls-1/cartpole/random-01', 'group/repeat-1'];
     expect(runs.map(({ name }) => name)).toEqual([...names, 'mine/a', 'teachers/0001', 'teachers/0002']);
@@ -83,6 +83,6 @@ describe('policyloop list', () => {
     writeFileSync(join(cwd, 'buffers', 'b', runFiles.manifest), '{"version":1,');
     const { rows, noted } = await list(cwd);
     expect(rows.map(([, name]) => name)).toEqual(['a']);
-    expect(new Set(noted)).toEqual(new Set(['b: its manifest is damaged; policyloop show b says how']));
+    expect(new Set(noted)).toEqual(new Set(['b: its manifest is damaged; see policyloop show b']));
   });
 });

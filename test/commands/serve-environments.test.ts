@@ -35,13 +35,13 @@ describe('policyloop serve --environments', () => {
   });
 
   it.each<readonly [Partial<ServeArguments>, RegExp]>([
-    [{ batch: 2 }, /--batch: says nothing to --environments/],
-    [{ adapter: ['x'] }, /--adapter: says nothing to --environments/],
-    [{ contextTokens: 9 }, /--context-tokens: says nothing to --environments/],
-    [{ environments: undefined, stdio: true }, /--stdio: says nothing without --environments/],
-    [{ environments: undefined, option: ['a=1'] }, /--option: says nothing without --environments/],
-    [{ stdio: true, port: 8000, json: false, host: '::1' }, /--host: says nothing to --stdio/],
-    [{ stdio: true, port: 8000, json: false, idleSeconds: 4 }, /--idle-seconds: says nothing to --stdio/],
+    [{ batch: 2 }, /--batch: has no effect with --environments/],
+    [{ adapter: ['x'] }, /--adapter: has no effect with --environments/],
+    [{ contextTokens: 9 }, /--context-tokens: has no effect with --environments/],
+    [{ environments: undefined, stdio: true }, /--stdio: has no effect without --environments/],
+    [{ environments: undefined, option: ['a=1'] }, /--option: has no effect without --environments/],
+    [{ stdio: true, port: 8000, json: false, host: '::1' }, /--host: has no effect with --stdio/],
+    [{ stdio: true, port: 8000, json: false, idleSeconds: 4 }, /--idle-seconds: has no effect with --stdio/],
     [{ sessions: 0 }, /--sessions: give a whole number of at least 1/],
     [{ idleSeconds: 2_592_000 }, /--idle-seconds: give at most 2147483/],
     [{ option: ['steps'] }, /--option: is no name=value[\s\S]*is_slippery=false/],

@@ -4,7 +4,6 @@ import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, requireCount } from '../../base/context.js';
 import type { StudyRunLine } from '../../studies/display.js';
 import type { ModelsSummary } from '../../studies/models/compare-models.js';
-import { requireJobs } from '../../studies/plan.js';
 
 export const options = (y: Argv) =>
   y
@@ -55,6 +54,7 @@ export type Output = StudyRunLine | ModelsSummary;
 export const finishing = 'finishing the proposal (the same command continues; Ctrl-C again stops at once)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
+  const { requireJobs } = await import('../../studies/plan.js');
   requireJobs(args);
   requireCount('--histories', args.histories, 0);
   const { compareModels } = await import('../../studies/models/compare-models.js');

@@ -31,10 +31,10 @@ import {
   rank,
   requireImitation,
   showsReturns,
+  stepInTemplate,
   taskOf,
   temperature,
   template,
-  stepInTemplate,
 } from './forms.js';
 import {
   carried,

@@ -50,7 +50,8 @@ const missingTemplates: Readonly<Record<string, string>> = {
 const template: KeyImport = (draft, key, value, { prompts }) => {
   const name = String(value);
   const suggestion = Object.hasOwn(missingTemplates, name) ? missingTemplates[name] : undefined;
-  const missing = suggestion === undefined ? '' : `${name} does not exist there, ${suggestion} must be meant; `;
+  const missing =
+    suggestion === undefined ? '' : `${name} does not exist there, ${suggestion} must be meant; `;
   change(draft, key, `${missing}Jinja templates become our ${prompts} set`, { 'prompts.set': prompts });
 };
 

@@ -60,7 +60,8 @@ export function demonstratedContext(
 ): z.output<typeof demonstratedSchema> | null {
   if (demonstrations.length === 0) return null;
   const totals = demonstrations.flatMap(({ return: total }) => (total === undefined ? [] : [total]));
-  const asText = ofReturns === undefined ? (total: number) => total.toFixed(2) : scoreTexts(ofReturns, totals);
+  const asText =
+    ofReturns === undefined ? (total: number) => total.toFixed(2) : scoreTexts(ofReturns, totals);
   return {
     several: demonstrations.length > 1,
     episodes: demonstrations.map(({ length, return: total, steps }, i) => ({

@@ -2,8 +2,8 @@
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
-import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
 import type { Encoding } from '../notation/encoding.js';
+import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
 import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
@@ -241,8 +241,11 @@ function resultText(
   return `f(params): ${scoreText(score)}${cut}`;
 }
 
-const encodedParameters = (parameters: ParameterVector, { encode, spec }: Encoding, separator?: string): string =>
-  formatParameters(encode(parameters), spec, separator);
+const encodedParameters = (
+  parameters: ParameterVector,
+  { encode, spec }: Encoding,
+  separator?: string,
+): string => formatParameters(encode(parameters), spec, separator);
 
 function bestContext(
   held: readonly BufferEntry[],

@@ -32,7 +32,11 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
 }
 
 /** Parses an answer like `parseParameters` and decodes it. `seen` is checked for the decoded parameters. */
-export function parseEncoded(reply: string, { decode, spec }: Encoding, context: ParseContext = {}): ParseResult {
+export function parseEncoded(
+  reply: string,
+  { decode, spec }: Encoding,
+  context: ParseContext = {},
+): ParseResult {
   const { seen } = context;
   const read = parseParameters(reply, spec, {
     ...context,

@@ -215,7 +215,9 @@ function unknownHelper(name: string, own: readonly string[]): Problem {
   return {
     message: `there is no helper ${name}`,
     alternatives: known,
-    ...(suggestion !== undefined && { remedy: `did you mean ${known.includes(suggestion) ? suggestion : `#${suggestion}`}?` }),
+    ...(suggestion !== undefined && {
+      remedy: `did you mean ${known.includes(suggestion) ? suggestion : `#${suggestion}`}?`,
+    }),
   };
 }
 

@@ -176,7 +176,9 @@ function unknownVariable(path: Path, parent: string, part: string, shape: Shape)
     message: `there is no variable ${part}${parent === '' ? '' : ` in ${parent}`}`,
     value: path.original,
     alternatives: names,
-    ...(suggestion !== undefined && { remedy: `did you mean ${parent === '' ? '' : `${parent}.`}${suggestion}?` }),
+    ...(suggestion !== undefined && {
+      remedy: `did you mean ${parent === '' ? '' : `${parent}.`}${suggestion}?`,
+    }),
   });
 }
 

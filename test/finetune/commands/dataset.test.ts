@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import type { DatasetManifest } from '../../../finetune/dataset/dataset.js';
 import { recipes } from '../../../finetune/dataset/example.js';
-import { rowFormats } from '../../../finetune/dataset/export-rows.js';
+import { rowFormats } from '../../../finetune/dataset/example.js';
 import { packageText } from '../../../src/base/package.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
 import { ask } from '../../support/ask.js';

@@ -1,0 +1,160 @@
+/** Draws an episode of one of a run's policies as an animated picture. */
+import { join } from 'node:path';
+import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { createProgress } from '../../format/progress.js';
+import { durationOf, type PictureFormat } from '../../render/animation.js';
+import { gifAnimation } from '../../render/gif-animation.js';
+import { svgAnimation } from '../../render/svg-animation.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { findRun } from '../../runs/listing/names.js';
+import { choosePolicy, type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { placeName } from '../../runs/summary.js';
+import { replaceFile } from '../../storage/files.js';
+import {
+  type DrawnEpisode,
+  drawEpisode,
+  type EpisodeChoice,
+  iterationName,
+  makeAnimationsFolder,
+  openDrawable,
+} from '../animations.js';
+
+interface PictureRequest {
+  readonly run: string;
+  readonly runsDir: string;
+  readonly iteration: NotablePolicy | number;
+  /** 1-based candidate number within that iteration; defaults to the best one. */
+  readonly candidate?: number | undefined;
+  /** 1-based number of an evaluated episode; use `seed` for any other episode. */
+  readonly episode?: number | undefined;
+  readonly seed?: number | undefined;
+  readonly format: PictureFormat;
+  /** Output path; defaults to a file in the run's folder. */
+  readonly file: string | undefined;
+  /** Width in pixels. */
+  readonly size: number;
+  readonly maxFrames: number;
+  /** Frames per second; defaults to the task's own speed. */
+  readonly fps?: number | undefined;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** Output of `render --json`. */
+export interface PictureFigures {
+  readonly run: string;
+  readonly environment: string;
+  readonly iteration: number;
+  /** 0-based. */
+  readonly candidate: number;
+  /** 0-based index among the evaluated episodes; null for a seed outside the evaluation. */
+  readonly episode: number | null;
+  readonly seed: number;
+  readonly return: number;
+  /** In steps. */
+  readonly length: number;
+  /** The return recorded by the evaluation; null if there is none. */
+  readonly recorded: number | null;
+  readonly asRecorded: boolean | null;
+  readonly out: string;
+  readonly format: PictureFormat;
+  readonly bytes: number;
+  readonly frames: number;
+  readonly seconds: number;
+  /** Playback speed as a multiple of the task's own; null if the task has none. */
+  readonly speed: number | null;
+}
+
+/** Replays an episode with one of the run's policies and writes the picture. */
+export async function drawPicture(
+  request: PictureRequest,
+  context: CommandContext,
+): Promise<{ readonly policy: string; readonly figures: PictureFigures }> {
+  const { format } = request;
+  const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
+  const entry = choosePolicy(run, request.iteration, request.candidate);
+  const drawn = await draw(run, entry, request, context);
+  const { animation, picture, replay, recorded } = drawn;
+  const file = request.file ?? fileInRun(run, entry, drawn, request);
+  replaceFile(file, picture);
+  return {
+    policy: placeName(entry, run.config),
+    figures: {
+      run: request.run,
+      environment: run.manifest.environment,
+      iteration: entry.iteration,
+      candidate: entry.candidate,
+      episode: drawn.episode ?? null,
+      seed: drawn.seed,
+      return: replay.return,
+      length: replay.length,
+      recorded: recorded ?? null,
+      asRecorded: recorded === undefined ? null : recorded === replay.return,
+      out: shownPath(file, context.cwd),
+      format,
+      bytes: Buffer.byteLength(picture),
+      frames: animation.moments.length,
+      seconds: durationOf(animation),
+      speed: animation.pace.speed ?? null,
+    },
+  };
+}
+
+async function draw(
+  run: OpenedRun,
+  entry: BufferEntry,
+  request: PictureRequest,
+  context: CommandContext,
+): Promise<DrawnEpisode & { readonly picture: string | Uint8Array }> {
+  const { config, family, manifest } = run;
+  const { format, size } = request;
+  const choice = chooseEpisode(run, request);
+  const environment = await openDrawable(config);
+  const progress = createProgress(request, context);
+  try {
+    const drawn = drawEpisode({ config, family, environment, seed: manifest.seed }, entry, choice, request);
+    const { animation } = drawn;
+    if (format === 'svg') return { ...drawn, picture: svgAnimation(animation, size) };
+    const { bytes } = gifAnimation(animation, size, (done) => {
+      if (done === 1) progress.begin({ label: 'frames', total: animation.moments.length });
+      progress.update(done);
+    });
+    return { ...drawn, picture: bytes };
+  } finally {
+    progress.close();
+    environment.close?.();
+  }
+}
+
+function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: PictureRequest): EpisodeChoice {
+  if (seed !== undefined) {
+    requireCount('--seed', seed, 0);
+    return { kind: 'seed', seed };
+  }
+  const { episodes } = config.evaluation;
+  if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
+  throw new UserError({
+    field: '--episode',
+    message: `${run} evaluates a policy on ${episodes} episodes`,
+    value: episode,
+    alternatives: [`1–${episodes}`],
+    remedy: '--seed plays any other',
+  });
+}
+
+/** Default path of the picture, inside the run's folder. */
+function fileInRun(
+  { path, config }: OpenedRun,
+  entry: BufferEntry,
+  { episode, seed }: DrawnEpisode,
+  { format, iteration: wanted }: PictureRequest,
+): string {
+  const several = entry.iteration === 0 || config.candidates > 1;
+  const policy =
+    typeof wanted === 'number'
+      ? `${iterationName(entry.iteration)}${several ? `-candidate-${entry.candidate + 1}` : ''}`
+      : wanted;
+  const which = episode === undefined ? `seed-${seed}` : `episode-${episode + 1}`;
+  return join(makeAnimationsFolder(path), `${policy}-${which}.${format}`);
+}
