@@ -103,7 +103,7 @@ describe('keys', () => {
       screen(`environment: {options: {}}\nmodel:\n  provider: ollama\ntarget: {hold: 2}`),
     ).toMatchInlineSnapshot(`
       "my.yaml:1:1: environment.id: missing
-        expected: text (Environment id, e.g. \`CartPole-v1\`, or a module of yours: \`./my-env.js\`)
+        expected: text (Environment id, e.g. \`CartPole-v1\`, or your own module: \`./my-env.js\`)
         remedy: add \`id\`
       my.yaml:2:1: model.name: missing
         expected: text (Model name, e.g. \`qwen3:8b\`)

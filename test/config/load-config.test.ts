@@ -212,9 +212,9 @@ describe('the file', () => {
     expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
       'remedy: give the path of a YAML file, or one of these names',
     );
-    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such config');
-    expect(messageOf('')).toContain('no such config');
-    expect(messageOf('../package')).toContain('no such config');
+    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such file');
+    expect(messageOf('')).toContain('no such file');
+    expect(messageOf('../package')).toContain('no such file');
   });
 
   it('may be a folder', () => {
@@ -231,7 +231,7 @@ describe('the file', () => {
 
   it('may be no config by its size', () => {
     expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
-      "<folder>/huge.yaml: is no config: it has 1.5 MB
+      "<folder>/huge.yaml: is too large for a config: 1.5 MB
         remedy: give the path of a YAML file"
     `);
   });

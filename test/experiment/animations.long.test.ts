@@ -232,7 +232,7 @@ describe('the report', () => {
       expect(Buffer.byteLength(svg)).toBeLessThanOrEqual(60_000);
     }
     const text = visibleText(page);
-    expect(text).toContain(`in ${notable.best.lengths[0]} steps; its mean over the evaluation`);
+    expect(text).toContain(`in ${notable.best.lengths[0]} steps`);
     expect(text).not.toContain('the environment is not what it was then');
     expect(page).toContain('img-src data:');
   });

@@ -118,7 +118,7 @@ describe('limits.evaluations', () => {
         level: 'error',
         field: 'limits.evaluations',
         value: 6,
-        message: 'the warm-up takes 3 and the first iteration 4: the run would end before it',
+        message: 'the warm-up takes 3 and the first iteration 4: the run would end before its first iteration',
         remedy: 'limits.evaluations=7 or higher',
       },
     ]);

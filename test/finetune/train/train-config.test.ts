@@ -54,7 +54,7 @@ describe("a training's config", () => {
     });
     expect(() => loadTrainConfig(file, ['epochs=none'])).toThrow(/override epochs=none.*epochs/);
     expect(() => loadTrainConfig(file, ['epoch=2'])).toThrow(/did you mean `epochs`/);
-    expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/written key=value.*method\.rank=16/s);
+    expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/key=value.*method\.rank=16/s);
   });
 
   it('tells of an unknown key by its place, with what is meant', () => {
