@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { execute as serveCommand } from '../../src/commands/serve.js';
 import { referenceDirectory } from '../models/local/fixture.js';
-import { messages } from '../models/model-configs.js';
-import { path, post, send, stream } from '../serve/local-server.js';
+import { messages, path, post, send, stream } from '../serve/local-server.js';
 import { built } from '../support/built.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { longestBody, requireLocal } from '../../src/serve/http.js';
-import { messages } from '../models/model-configs.js';
-import { post, send, startLocalServer } from './local-server.js';
+import { messages, post, send, startLocalServer } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;
 let port: number;

@@ -6,8 +6,7 @@ import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { randomAdapter } from '../models/local/random-adapter.js';
 import { openaiConfig } from '../models/model-configs.js';
 import { ask } from '../support/ask.js';
-import { eventsOf, localConfig, path, post, send, startLocalServer } from './local-server.js';
-import { messages } from '../models/model-configs.js';
+import { eventsOf, localConfig, messages, path, post, send, startLocalServer } from './local-server.js';
 
 const trained = join(path, 'adapter-after-12-steps');
 const random = randomAdapter({ model: path, rank: 4, modules: ['q_proj', 'up_proj'], seed: 5 });

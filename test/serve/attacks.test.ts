@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { messages } from '../models/model-configs.js';
-import { post, send, startLocalServer } from './local-server.js';
+import { messages, post, send, startLocalServer } from './local-server.js';
 import { chatText, requestText, sendRaw } from './raw-requests.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;

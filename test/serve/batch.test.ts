@@ -3,8 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import * as serve from '../../src/commands/serve.js';
 import { serveModels } from '../../src/serve/server.js';
 import { recordingContext, temporaryDirectory } from '../support/experiments.js';
-import { messages } from '../models/model-configs.js';
-import { path, post, startLocalServer } from './local-server.js';
+import { messages, path, post, startLocalServer } from './local-server.js';
 
 vi.mock('../../src/serve/server.js', { spy: true });
 afterEach(() => vi.restoreAllMocks());

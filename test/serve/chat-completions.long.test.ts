@@ -8,8 +8,7 @@ import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 import { httpErrorOf } from '../../src/serve/http.js';
 import { openaiConfig } from '../models/model-configs.js';
 import { ask } from '../support/ask.js';
-import { eventsOf, localConfig, post, send, startLocalServer, stream } from './local-server.js';
-import { messages } from '../models/model-configs.js';
+import { eventsOf, localConfig, messages, post, send, startLocalServer, stream } from './local-server.js';
 
 let server: Awaited<ReturnType<typeof startLocalServer>>;
 beforeAll(async () => {
