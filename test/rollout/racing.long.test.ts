@@ -372,7 +372,7 @@ describe('evaluation.racing', () => {
     ]);
     expect(problems(withRacing({ episodes: 5, racing: {} }))).toHaveLength(1);
     expect(problems(withRacing({ racing: {} }, { target: { return: 50, hold: 2 } }))).toEqual([
-      expect.stringContaining('evaluation.racing can't be combined with target.hold'),
+      expect.stringContaining('target.hold'),
     ]);
     expect(problems(withRacing({ racing: { confidence: 1.5 } }))).toHaveLength(1);
     expect(problems(withRacing({ racing: { confidence: 0.3 } }))).toHaveLength(1);
