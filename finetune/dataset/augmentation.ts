@@ -11,7 +11,7 @@ import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** A position takes the value at `from`, times `sign`. */
+/** Each position takes the value at `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;
@@ -55,7 +55,7 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
 }
 
 const unknownSymmetries = (whose: string) =>
-  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'leave --augment out' });
+  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'omit --augment' });
 
 export function transformed(
   parameters: ParameterVector,
@@ -191,7 +191,7 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
     field: '--augment',
     message: `the prompt templates of ${name} are missing or broken`,
     value: config.prompts.set,
-    remedy: 'restore them, leave this run out, or leave --augment out',
+    remedy: 'restore them, exclude this run, or omit --augment',
   });
 }
 
@@ -202,7 +202,7 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
       message: `${message}: ${name} has ${field}`,
       value,
       alternatives,
-      remedy: 'leave out such runs, or --augment',
+      remedy: 'exclude such runs, or omit --augment',
     });
   };
   if (!silentSets.includes(prompts.set)) {

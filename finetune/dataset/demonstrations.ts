@@ -69,7 +69,7 @@ export async function readPlay(
 
 const noPlay: Problem = {
   field: '--recipe',
-  message: 'this run has no games of an agent',
+  message: "this run isn't an agent's play",
   remedy: 'play some: policyloop play agents/cooking player=expert',
 };
 

@@ -10,8 +10,8 @@ import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
 /**
- * Builds prompts that the run could have met, with an answer that it found later: draws a target entry, an
- * iteration, and a history of the run's length at that iteration from earlier entries with lower scores. The answer
+ * Builds prompts that the run could have had, with an answer that it found later: draws a target entry, an
+ * iteration, and from earlier entries with lower scores a history as long as the run's at that iteration. The answer
  * has no reason, because none was given for this history.
  * @param samples number of prompts to draw; the rare duplicates aren't replaced
  * @throws UserError if the run's prompt templates are missing or broken
@@ -105,7 +105,7 @@ export function renderPrompt(
       field: '--recipe',
       message: `the prompt templates of ${run.name} are missing or broken`,
       value: config.prompts.set,
-      remedy: 'restore them, leave this run out, or take a recipe that uses the logged prompts (improvement)',
+      remedy: 'restore them, exclude this run, or use a recipe that keeps the logged prompts (improvement)',
     });
   }
   const warmup = warmupLength(run);

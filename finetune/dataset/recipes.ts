@@ -53,7 +53,7 @@ export interface GroupTargets {
   readonly lookAhead?: readonly number[] | undefined;
 }
 
-/** Imitates each iteration's winner if it beats the best so far, by replayed returns if there are some. */
+/** Imitates each iteration's winner if it beats the best so far, judged by re-evaluated returns if available. */
 export function bestOfGroup(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
@@ -132,7 +132,7 @@ function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // If only one answer had a reason, a model would learn to give (or omit) reasons instead of to propose. A
+  // If only one answer had a reason, a model would learn to give (or omit) reasons, not to propose. A
   // reason from another iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',

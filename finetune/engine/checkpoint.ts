@@ -89,8 +89,8 @@ export function readCheckpoint(
   if (progress.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint is from a training with other settings, data or weights',
-      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
+      message: 'this checkpoint is from a training run with different settings, data or weights',
+      remedy: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
   const { step, evaluationsWithoutGain, best, progress: extra } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));

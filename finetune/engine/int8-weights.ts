@@ -58,7 +58,7 @@ const chunk = 1 << 22;
 function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
   const [rows, columns] = tensor.shape as [number, number];
   const scales = new Float32Array(rows);
-  // Any row of a transposed matrix requires reading all of it.
+  // Reading any row of a transposed matrix means reading all of it.
   const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunk / columns));
   function* chunks() {
     for (let row = 0; row < rows; row += step) {

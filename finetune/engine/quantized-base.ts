@@ -8,7 +8,7 @@ import type { Rule, RuleContext } from './gradient-rule.js';
 import { type Late, lateConstants } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
-/** Most weights held in float32 at once; a wide head is processed in parts. */
+/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */

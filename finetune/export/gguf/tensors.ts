@@ -44,7 +44,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   throw new UserError({
     field: 'model_type',
     value: architecture,
-    message: 'models of this family are not exported to GGUF',
+    message: 'models of this family can’t be exported to GGUF',
     alternatives: Object.keys(architectures),
     remedy:
       'merge the adapter (`finetune merge`) and convert the directory with llama.cpp’s convert_hf_to_gguf.py',
@@ -68,7 +68,7 @@ export function fileTensors(
           file: weight.file,
           field: name,
           value: weight.shape,
-          message: 'the tensor has another shape than config.json calls for',
+          message: 'the tensor’s shape doesn’t match config.json',
           alternatives: [shape.join(' × ')],
         });
       const form = fileForm(config, name);
