@@ -36,7 +36,7 @@ export interface BaseTexts {
   readonly config: DecoderConfig;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly tokenizer: ChatTokenizer;
-  /** The same without the assistant prefix, because TRL renders prompt and answer together. */
+  /** The tokenizer without the assistant prefix, because TRL renders prompt and answer together. */
   readonly whole: ChatTokenizer;
   readonly end: number;
   readonly control: readonly string[];
@@ -93,7 +93,7 @@ function served({ tokenizer, end }: BaseTexts, messages: StoredAnswer['prompt'],
   return renderExample(tokenizer, end, { messages, completion, weight: 1 });
 }
 
-/** Compares the tokens of every answer; of pairs, both. */
+/** Compares the tokens of every answer, including both answers of a pair. */
 export function checkTokens(examples: readonly StoredExample[], base: BaseTexts, rows: RowKind): TokenCheck {
   const count = { same: 0, longer: 0, different: 0 };
   let longest = 0;

@@ -36,7 +36,7 @@ export interface PlannedLearning {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws UserError if the model can't be read, or the output already has another model */
+/** @throws UserError if the model can't be read, or the output already contains another model */
 export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);

@@ -106,7 +106,7 @@ export async function improve(
     const parts = layOut(part, packingOf(batchTokens));
     const { loss, gradients, examples } = await lossAndGradients(training, state, parts, inputsOf, seed);
     const norm = gradientNorm(gradients);
-    refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
+    refuseNonFinite(state.step + 1, { loss, 'gradient norm': norm });
     const learningRate = settings.learningRate * scheduleFactor(settings.schedule, state.step);
     await update(
       state,

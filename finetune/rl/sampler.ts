@@ -24,14 +24,14 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Longest reply; `lengthField` is the config field that sets it, for messages. */
+  /** Maximum tokens per reply; `lengthField` is the config field that sets it, for messages. */
   readonly maxTokens: number;
   readonly lengthField: string;
   /** If true, replies in a conversation are constrained to its choices. */
   readonly constrained: boolean;
 }
 
-/** Most prompts decoded together, memory permitting. */
+/** Maximum number of prompts decoded together, memory permitting. */
 const mostPrompts = 64;
 
 /** @throws UserError if memory runs out */

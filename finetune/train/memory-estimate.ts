@@ -174,8 +174,8 @@ function remedyOf(
   const frozen = trainable.kind === 'adapter';
   const reading =
     batch.examples > 1
-      ? `lower batchTokens (it reads ${batch.tokens} tokens at once)`
-      : `shorten the examples (one of ${batch.tokens} tokens is read whole)`;
+      ? `lower batchTokens (${batch.tokens} tokens are read at once)`
+      : `shorten the examples (one has ${batch.tokens} tokens and is read whole)`;
   const remedies = [
     { bytes: activations + logits, text: reading },
     { bytes: parameters, text: frozen ? 'lower method.rank or method.modules' : 'train with method lora' },
@@ -198,11 +198,11 @@ function remedyOf(
 /** Factor by which the estimate may be too high. */
 const tolerance = 1.2;
 
-/** @throws UserError if the training can't fit even with the whole machine to itself */
+/** @throws UserError if training wouldn't even fit into the machine's total memory */
 export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMemory): void {
   if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
   throw new UserError({
-    message: `the training needs about ${formatBytes(estimate.total)}, and this machine has ${formatBytes(total)}`,
+    message: `training needs about ${formatBytes(estimate.total)}, but this machine has only ${formatBytes(total)}`,
     remedy: estimate.remedy,
   });
 }

@@ -1,4 +1,4 @@
-/** Baseline searches over simple policies with the same number of episodes as the training. */
+/** Baseline searches over simple policies with the same number of episodes as the training run. */
 import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';

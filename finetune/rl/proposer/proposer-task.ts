@@ -19,7 +19,7 @@ import {
 
 interface Slot {
   readonly number: number;
-  /** Number of iterations after which the next run takes its place. */
+  /** Number of iterations after which the next run replaces this one. */
   readonly until: number;
   readonly run: RunInFlight;
 }
@@ -68,12 +68,12 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     },
     async measure(sampler, _, seed) {
       const outcomes = await playHeldOut(sampler, heldOut, seed);
-      const beside = isAbsolute(config.reward) ? [] : await baselinesOf();
+      const rivals = isAbsolute(config.reward) ? [] : await baselinesOf();
       const proposed = outcomes.flatMap(({ scores }) => scores);
       const bests = outcomes.flatMap(({ best }) => best ?? []);
       return {
         values: outcomes.map(({ best, reward }, i) =>
-          beside.length === 0 ? reward : mean(beside.map(({ returns }) => wonBy(best, returns[i]!))),
+          rivals.length === 0 ? reward : mean(rivals.map(({ returns }) => wonBy(best, returns[i]!))),
         ),
         ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
         ...(bests.length > 0 && { bestReturn: mean(bests) }),

@@ -6,8 +6,8 @@ import { Prompter } from '../../../src/experiment/prompter.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { remembered } from '../../../src/prompting/context/history.js';
+import { encodingOf, parseEncoded } from '../../../src/prompting/notation/encoding.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
-import { parseEncoded, encodingOf } from '../../../src/prompting/notation/encoding.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
 import { type EvaluationSetting, measure } from '../../../src/rollout/evaluation.js';
@@ -29,7 +29,7 @@ export interface RunInFlight {
   readonly state: RunState;
   prompt(): readonly ChatMessage[];
   readonly grammar: AnswerGrammar;
-  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't played again. */
+  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't re-evaluated. */
   judge(
     replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
     constrained: boolean,
@@ -46,7 +46,7 @@ export interface RunInFlight {
 /** Stands in for a run's model, because the sampler supplies the answers. */
 const noModel: LanguageModel = {
   id: 'learning',
-  generate: () => Promise.reject(new Error('the sampler answers')),
+  generate: () => Promise.reject(new Error('the sampler supplies the answers')),
 };
 
 /** @throws UserError for an unknown environment, or policies or prompts that don't fit it */
@@ -136,7 +136,7 @@ export interface PlayedBaseline {
   readonly episodes: number;
 }
 
-/** Gives each search as many evaluations as the model, on the same episodes, from the same random policies. */
+/** Gives each search as many evaluations as the model, on the same episodes, starting from the same random policies. */
 export function playBaselines(
   names: readonly BaselineName[],
   configs: readonly Config[],

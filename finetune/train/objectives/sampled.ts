@@ -6,7 +6,7 @@ import type { Objective } from '../../engine/objective.js';
 /** One number per token of a completion; entries of untrained tokens are ignored. */
 export type PerToken = ArrayLike<number>;
 
-/** A completion as sampled token ids. Untrained tokens count in no sum and no divisor. */
+/** A completion as sampled token ids. Untrained tokens are excluded from sums and divisors. */
 export interface Sampled extends TokenSequence {
   /** Advantage: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
@@ -81,6 +81,6 @@ export function required(
   name: Exclude<keyof Sampled, keyof TokenSequence>,
 ): number | PerToken {
   const numbers = example[name];
-  if (numbers === undefined) throw new Error(`a completion of the update has no ${name}`);
+  if (numbers === undefined) throw new Error(`a completion in the update has no ${name}`);
   return numbers;
 }

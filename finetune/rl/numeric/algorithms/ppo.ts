@@ -11,7 +11,7 @@ import { valueLoss } from './values.js';
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** Most that a value may move from its value before the update; undefined means no limit. */
+  /** Maximum change of a value estimate in an update; undefined means no limit. */
   readonly valueClip?: number | undefined;
   readonly epochs: number;
   readonly minibatchSteps: number;

@@ -12,7 +12,7 @@ export interface TrpoSettings {
   /** Multiple of the identity added to the Fisher matrix. */
   readonly damping: number;
   readonly conjugateGradientSteps: number;
-  /** Most halvings of the step in the line search. */
+  /** Maximum number of step halvings in the line search. */
   readonly backtracks: number;
 }
 
