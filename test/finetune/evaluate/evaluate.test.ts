@@ -267,7 +267,7 @@ describe('finetune evaluate', () => {
       failures: [{ arm: 'base', message: expect.stringMatching(/^0 proposals accepted; first reason: /) }],
     });
     expect(silent.result.cautions).toEqual([
-      'base: 1 of its 1 run found no policy to confirm; their pairs are left out',
+      'base: 1 of its 1 run found no policy to confirm; their pairs are excluded',
     ]);
     expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
     const unreachable = await run({
@@ -498,7 +498,7 @@ describe('the page', () => {
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
     const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
     expect(lines).toHaveLength(4);
-    expect(visibleText(page)).toContain('Trained on: CartPole-v1 (as stated by --trained-on)');
+    expect(visibleText(page)).toContain('Trained on: CartPole-v1 (from --trained-on)');
 
     const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
     const evaluation = stored('transfer');

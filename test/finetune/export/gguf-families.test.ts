@@ -56,7 +56,11 @@ describe('what llama.cpp would compute otherwise', () => {
   it.each([
     ['qwen3-yarn', {}, /qwen3 has no yarn with truncate: false/],
     ['gemma2', {}, /gemma2 has no query_pre_attn_scalar other than 16/],
-    ['gemma3', { scoreScale: 0.25 }, /gemma3 has no layer_types other than five windows, then none/],
+    [
+      'gemma3',
+      { scoreScale: 0.25 },
+      /gemma3 doesn’t support layer_types other than five windowed layers, then a full one/,
+    ],
     [
       'olmo3',
       { layers: layersOf('olmo3').map((layer) => ({ ...layer, window })) },
@@ -72,7 +76,7 @@ describe('what llama.cpp would compute otherwise', () => {
       },
       /smollm3 has no rotation in other layers/,
     ],
-    ['qwen35', {}, /qwen35 has no heads of values of another width than those of keys/],
+    ['qwen35', {}, /qwen35 doesn’t support value heads of another width than key heads/],
     ['lfm2-untied', {}, /lfm2 has no conv_bias/],
     ['granite4', {}, /granitemoehybrid[\s\S]*not exported|not exported to GGUF/],
     ['ministral', {}, /not exported to GGUF/],

@@ -186,7 +186,7 @@ describe('finetune import', () => {
     expect(await command('came-back', { model: base, out: 'mine' })).toBe(0);
     expect(result().warnings).toEqual([
       expect.stringContaining('no lineage.json'),
-      expect.stringContaining('whether its training finished is unknown'),
+      expect.stringContaining('unknown whether its training finished'),
     ]);
     expect(readLineage(join(cwd, 'mine'))).toMatchObject({
       dataset: { sources: null },
@@ -243,7 +243,7 @@ describe('what is refused', () => {
     ['weights that are cut short', /not a complete safetensors file/],
     ['a directory in use', /this directory is not empty/],
     ['nothing to import', /no adapter_config\.json and no config\.json/],
-    ['a base that is not here', /--model: the base model of this adapter wasn't found/],
+    ['a base that is not here', /--model: this adapter's base model wasn't found/],
     ['no place for the result', /--out: .*lineage\.json/],
   ])('%s', async (what, expected) => {
     const { cwd, refusal } = workplace();
