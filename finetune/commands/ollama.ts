@@ -40,11 +40,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const directory = modelDirectory(args.adapter, context.cwd, 'adapter');
   const out = resolve(context.cwd, args.out);
   const weights = `${out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
-  const there = [out, weights].find((file) => existsSync(file));
-  if (there !== undefined && !isCutOff(weights))
+  const existing = [out, weights].find((file) => existsSync(file));
+  if (existing !== undefined && !isCutOff(weights))
     throw new UserError({
       field: '--out',
-      value: shownPath(there, context.cwd),
+      value: shownPath(existing, context.cwd),
       message: 'this file already exists',
       remedy: 'choose another one',
     });

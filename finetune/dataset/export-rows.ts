@@ -152,10 +152,10 @@ const answer = (content: string): ChatMessage => ({ role: 'assistant', content }
 
 /** Supervised fine-tuning. Earlier answers of a conversation get weight 0, so only the last is learned. */
 function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
-  const said = prompt.map(({ role, content }) =>
+  const earlier = prompt.map(({ role, content }) =>
     role === 'assistant' ? { role, content, weight: 0 } : { role, content },
   );
-  return { messages: [...said, answer(completion)] };
+  return { messages: [...earlier, answer(completion)] };
 }
 
 function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {

@@ -44,7 +44,7 @@ function targetsOf(run: SourceRun): readonly Target[] {
   const first = warmupLength(run) > 0 ? 1 : 1 + pipeline;
   return entries.flatMap((target, position) => {
     const worse = entries.slice(0, position).filter((entry) => held.has(entry) && entry.score < target.score);
-    const groups = Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run));
+    const groups = Math.floor((worse.length - warmupLength(run)) / keptPerGroup(run));
     const last = groups < 0 ? 0 : Math.min(iterations, groups + pipeline);
     return last < first ? [] : [{ target, worse, iterations: { first, last } }];
   });
@@ -54,12 +54,12 @@ const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
 /** Number of evaluations per iteration that the memory keeps. */
-const heldOfGroup = ({ config }: SourceRun) =>
+const keptPerGroup = ({ config }: SourceRun) =>
   config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
 
 /** Number of evaluations that an iteration's prompt can show if every proposal was valid. */
 function historyLength(run: SourceRun, iteration: number): number {
-  return warmupLength(run) + lastKnown(run.config, iteration) * heldOfGroup(run);
+  return warmupLength(run) + lastKnown(run.config, iteration) * keptPerGroup(run);
 }
 
 /** Draws `count` of the items without replacement and keeps their order. */
@@ -109,7 +109,7 @@ export function renderPrompt(
     });
   }
   const warmup = warmupLength(run);
-  const size = heldOfGroup(run);
+  const size = keptPerGroup(run);
   const entries = history.map((entry, i): BufferEntry => {
     if (i < warmup) return { ...entry, iteration: 0, group: 0, candidate: i };
     const group = 1 + Math.floor((i - warmup) / size);

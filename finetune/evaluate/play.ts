@@ -113,8 +113,8 @@ function report(
   if (args.json) {
     const { runs: _runs, ...rest } = evaluation;
     const out = shownPath(directory, context.cwd);
-    const said = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
-    context.print(JSON.stringify({ ...rest, ...said, out, page } satisfies EvaluationSummary));
+    const texts = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
+    context.print(JSON.stringify({ ...rest, ...texts, out, page } satisfies EvaluationSummary));
     return;
   }
   context.print(evaluationTables(evaluation, context.columns));

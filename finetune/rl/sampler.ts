@@ -157,8 +157,8 @@ function promptOf(
   if (last === undefined || !conversation.whole) return encode(messages);
   const next = tokenizer.encodeNext(messages);
   // The template writes the end-of-sequence token, which a truncated reply lacks.
-  const isThere = last.ended && next[0] === last.ids.at(-1);
-  return [...last.promptIds, ...last.ids, ...(isThere ? next.slice(1) : next)];
+  const isWritten = last.ended && next[0] === last.ids.at(-1);
+  return [...last.promptIds, ...last.ids, ...(isWritten ? next.slice(1) : next)];
 }
 
 /** @throws UserError if the prompt leaves no room for a reply */

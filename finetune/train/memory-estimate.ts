@@ -81,11 +81,11 @@ function batches({ config, training, settings }: EstimatedTraining): readonly Ba
   const usable = usableExamples(training, config, 'training');
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {
     const { families, promptTokens, answers, answerTokens } = blockSizes(part);
-    const behindPrompts = answers * answerTokens * (promptTokens + answerTokens);
+    const answerScores = answers * answerTokens * (promptTokens + answerTokens);
     return {
       examples: part.flat().length,
       tokens: part.reduce((sum, family) => sum + familyLength(family), 0),
-      scores: families * (promptTokens ** 2 + behindPrompts),
+      scores: families * (promptTokens ** 2 + answerScores),
       selected: part.flat().reduce((sum, example) => sum + trainedLength(example), 0),
     };
   });

@@ -30,8 +30,8 @@ export function failed(error: unknown): TrainingStatus {
 /** Outcome of a failed run for `training.json`. */
 export function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
   const message = error instanceof Error ? error.message : String(error);
-  const { message: said } = { message, ...failed(error) };
-  return { ended: 'failed', step: metrics.at(-1)?.step ?? 0, message: said };
+  const { message: shown } = { message, ...failed(error) };
+  return { ended: 'failed', step: metrics.at(-1)?.step ?? 0, message: shown };
 }
 
 const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';

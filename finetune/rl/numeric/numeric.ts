@@ -178,7 +178,7 @@ async function forecastNumeric(
     const each = (milliseconds() - started) / 1000 / (state.steps - before.steps);
     const length = (state.steps - before.steps) / (state.episodes - before.episodes);
     const playing = await timeOfPlay(tried, state, milliseconds);
-    const taking = (steps: number) => {
+    const totalsFor = (steps: number) => {
       const total = stepsOf(config, steps);
       return {
         steps: total.steps,
@@ -188,9 +188,9 @@ async function forecastNumeric(
     const { maxSteps } = environments[0]!;
     return {
       parameters: state.theta.length + state.valueTheta.length,
-      ...taking(length),
-      episodes: Math.round(taking(length).steps / length),
-      most: maxSteps === undefined ? null : taking(maxSteps),
+      ...totalsFor(length),
+      episodes: Math.round(totalsFor(length).steps / length),
+      most: maxSteps === undefined ? null : totalsFor(maxSteps),
       memory: memory(),
     };
   });

@@ -266,8 +266,8 @@ async function openEnvironments(
       message: 'it runs in another program, where numeric policies can’t learn',
       remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
-  const stand = replacementFor(id);
-  if (stand !== undefined) note?.(stand.note);
+  const replacement = replacementFor(id);
+  if (replacement !== undefined) note?.(replacement.note);
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }
 

@@ -182,16 +182,16 @@ async function playHeldOut(
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
     for (let iteration = 0; iteration < longest; iteration++) {
-      const going = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
+      const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
       const replies = await sampler.answer(
-        going.map((i) => ({
+        active.map((i) => ({
           messages: runs[i]!.prompt(),
           seed: seeds[i]!,
           grammar: constrained ? runs[i]!.grammar : undefined,
         })),
       );
-      for (const [k, i] of going.entries()) {
+      for (const [k, i] of active.entries()) {
         const group = await runs[i]!.judge([replies[k]!], constrained);
         const [candidate] = group.candidates;
         played[i]!.rewards.push(rewardsOf(group, terms)[0]!);
