@@ -1,6 +1,6 @@
 /**
  * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
- * or actions renamed, so an evaluation of some parameters is also one of the transformed ones.
+ * or actions renamed, so an evaluation of some parameters also holds for the transformed ones.
  */
 import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
@@ -96,7 +96,7 @@ function transformedTable(
 /** Adding 0 turns -0 into 0; the two print the same but aren't the same value. */
 const signed = (sign: number, value: number): number => sign * value + 0;
 
-/** Prompt sets that don't mention the environment, so they stay true under a symmetry. */
+/** Prompt sets that don't mention the environment, so they remain correct under a symmetry. */
 const silentSets = ['numeric', 'compact'];
 
 /**

@@ -10,8 +10,8 @@ import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
 /**
- * Builds prompts that the run could have had, with an answer that it found later: draws a target entry, an
- * iteration, and from earlier entries with lower scores a history as long as the run's at that iteration. The answer
+ * Builds prompts that the run could have had, with an answer that it found later. Draws a target entry, an iteration,
+ * and a history of earlier entries with lower scores, as long as the run's own history at that iteration. The answer
  * has no reason, because none was given for this history.
  * @param samples number of prompts to draw; the rare duplicates aren't replaced
  * @throws UserError if the run's prompt templates are missing or broken

@@ -5,6 +5,7 @@ import { openTask } from '../../src/rollout/task.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 import type { Imitation, Preference, Recipe } from './example.js';
 import {
+  encodingIn,
   formatAnswer,
   lineageOf,
   type Proposed,
@@ -12,7 +13,6 @@ import {
   reasonIn,
   type SourceRun,
   type Step,
-  encodingIn,
 } from './source-run.js';
 
 /** Imitates every proposal that scored higher than the best so far. */
@@ -76,7 +76,7 @@ export function bestOfGroup(
   });
 }
 
-/** Number of candidates per iteration to play again. */
+/** Number of candidates per iteration to re-evaluate. */
 const finalistCount = 4;
 
 /** The best candidates from step `first` up to `further` iterations later that beat the best score before `first`. */
@@ -111,7 +111,7 @@ function winner({ proposals }: Step): Proposed {
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the
- * run's next proposal: a score belongs to the parameters, whatever prompted them.
+ * run's next proposal: scores depend only on the parameters, not on the prompt.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
@@ -181,7 +181,7 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
 }
 
 /**
- * Evaluates entries again on fresh episodes, because the best of many was partly lucky.
+ * Re-evaluates entries on fresh episodes, because the best of many was partly lucky.
  * @returns mean returns by `placeKey`
  * @throws EnvironmentError if an external environment fails
  */

@@ -10,8 +10,8 @@ import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { statedReason } from '../../src/prompting/answer/sets.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { remembered } from '../../src/prompting/context/history.js';
-import { type AnswerForm, answerFormOf, writtenAnswer } from '../../src/prompting/notation/grammar.js';
 import { type Encoding, encodingOf } from '../../src/prompting/notation/encoding.js';
+import { type AnswerForm, answerFormOf, writtenAnswer } from '../../src/prompting/notation/grammar.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../src/prompting/templates/rendering.js';
@@ -76,7 +76,7 @@ export interface SourceRun extends OpenedRun {
   readonly prompts: PromptSet | undefined;
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
-  /** Mean returns of the entries that were played again, by `placeKey`; undefined if there are none. */
+  /** Mean returns of the re-evaluated entries, by `placeKey`; undefined if there are none. */
   readonly playedAgain?: ReadonlyMap<string, number>;
   /** One-based number of the transformed copy; undefined for the original run. */
   readonly copy?: number;

@@ -6,7 +6,7 @@ import { completionsOf, type Example } from './example.js';
 /** In tokens, without those added by a chat template. */
 export interface ExampleLength {
   readonly prompt: number;
-  /** For a pair, the longer one. */
+  /** For a pair, the longer answer. */
   readonly completion: number;
 }
 

@@ -28,7 +28,7 @@ export function freshState(parameters: readonly Parameter[]): TrainingState {
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-/** Keeps the parameters if no earlier evaluation had a lower loss, or, with `ties`, an equal one. */
+/** Keeps the parameters if the loss is lower than all earlier ones; with `ties`, also if it equals the lowest. */
 export function keepBest(state: TrainingState, loss: number, ties: boolean): boolean {
   const isBest = state.best === undefined || loss < state.best.loss || (ties && loss === state.best.loss);
   if (isBest)
@@ -36,7 +36,7 @@ export function keepBest(state: TrainingState, loss: number, ties: boolean): boo
   return isBest;
 }
 
-/** The parameters of the best evaluation; without any, the last ones. */
+/** The parameters of the best evaluation, or the last ones if there was none. */
 export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
   best === undefined
     ? parameters

@@ -95,7 +95,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
   return [spread(g, dx!, columns, 1)];
 };
 
-/** Contribution of the weights' rows `from` to `to` to dx. */
+/** Contribution to dx of the weight rows `from` (inclusive) to `to` (exclusive). */
 function exactPart(
   g: GraphBuilder,
   late: Late,

@@ -52,7 +52,7 @@ const scalesName = (name: string) => `${name}.int8_scales`;
 const partsOf = (matrix: PackedMatrix | undefined): readonly StoredTensor[] | undefined =>
   matrix && [matrix.codes, matrix.scales, ...(matrix.offsets ? [matrix.offsets] : [])];
 
-/** Weights read and rounded at a time. */
+/** Number of weights read and rounded at a time. */
 const chunk = 1 << 22;
 
 function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {

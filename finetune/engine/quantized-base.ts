@@ -47,7 +47,7 @@ interface Layout {
   readonly padded: number;
 }
 
-/** To float32 [count, padded] for 8 bits; for 4 bits, the even and the odd columns, each [count, padded/2]. */
+/** Float32 matrix [count, padded] for 8 bits; for 4 bits, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
   late: Late,

@@ -38,7 +38,7 @@ export function allParameters({
  * Inputs:
  * - `input_ids`, `positions`: int32 [1, N]
  * - `blocks.*`: locate the sequences for attention (see `Blocks`)
- * - `selected`: int32 [C], the token before each target; repeated where a token has several continuations
+ * - `selected`: int32 [C], the token before each target; repeated if a token has several continuations
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], and every trained parameter by name

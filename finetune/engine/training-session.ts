@@ -34,7 +34,7 @@ export interface Batch {
 
 /** Attention blocks; see `Blocks` of the decoder. The last slot of a block is always empty. */
 export interface BatchBlocks {
-  /** F, in the decoder's terms; the next three are P, G and A. */
+  /** F in the decoder's notation; the next three are P, G and A. */
   readonly families: number;
   readonly promptTokens: number;
   readonly answers: number;
@@ -49,7 +49,7 @@ export interface BatchBlocks {
   readonly answerSlots: Int32Array;
 }
 
-/** By parameter name, in the parameter's shape. */
+/** Gradients by parameter name, each in the parameter's shape. */
 export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {

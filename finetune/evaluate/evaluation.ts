@@ -29,7 +29,7 @@ export interface ArmDifference<D> {
   readonly metrics: Readonly<Record<Metric, D | null>>;
 }
 
-/** A comparison for every pair of arms; those of the tuned model come first. */
+/** A comparison for every pair of arms; the tuned model's come first. */
 export type ArmComparison = ArmDifference<PairedComparison>;
 
 export interface ExperimentResult {
@@ -38,7 +38,7 @@ export interface ExperimentResult {
   readonly familiarity: Familiarity;
   /** Lowest and highest confirmed return of all runs; mapped to 0 and 1 in normalized returns. */
   readonly range: readonly [number, number] | null;
-  /** Range of possible episode returns; null where unbounded or unknown. */
+  /** Range of possible episode returns; null if unbounded or unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
   readonly arms: Readonly<Record<string, ArmSummaries>>;
   readonly comparisons: readonly ArmComparison[];
@@ -85,7 +85,7 @@ export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;
 
-/** The metrics that arms are compared by. Each is one number per run; null if the run has none. */
+/** The metrics for comparing arms: one number per run, or null if the run has none. */
 export const metrics = {
   confirmed: 'confirmed return',
   improvementRate: 'improvement rate',

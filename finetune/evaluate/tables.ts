@@ -34,7 +34,7 @@ interface ComparedIn {
   readonly comparison: ArmComparison;
 }
 
-/** Comparisons in each experiment, followed by those of the groups. */
+/** Comparisons in each experiment, followed by the groups' comparisons. */
 export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [
@@ -141,7 +141,7 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/** The main one first, then environments that were and weren't trained on. */
+/** The main conclusion first, then the conclusions for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');
@@ -167,8 +167,7 @@ const familiarityText: Readonly<Record<Familiarity, string>> = {
 const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => string>> = {
   all: ({ experiments }) => `all ${plural(experiments.length, 'experiment')}`,
   trained: ({ experiments }) => `training environments (${plural(experiments.length, 'experiment')})`,
-  transfer: ({ experiments }) =>
-    `transfer to new environments (${plural(experiments.length, 'experiment')})`,
+  transfer: ({ experiments }) => `transfer to new environments (${plural(experiments.length, 'experiment')})`,
 };
 
 /** Caveats that weaken the comparison, per model. */

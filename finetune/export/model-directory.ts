@@ -7,7 +7,7 @@ import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 
-/** Appears only when `write` is done. @throws UserError if the directory isn't empty or is being written */
+/** Creates a directory that appears only when `write` is done. @throws UserError if the directory isn't empty or is being written */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
@@ -36,8 +36,7 @@ export function requireModelDirectory(model: string): void {
   throw new UserError({
     field: 'model',
     value: model,
-    message:
-      'this is a GGUF file, but a model directory is required (config.json, safetensors weights)',
+    message: 'this is a GGUF file, but a model directory is required (config.json, safetensors weights)',
     remedy:
       'use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
   });

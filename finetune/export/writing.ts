@@ -36,7 +36,7 @@ export async function writeParts(
   }
 }
 
-/** @throws UserError if the disk doesn't have enough space */
+/** Creates the directory. @throws UserError if the disk doesn't have enough space */
 export function makeRoom(directory: string, bytes: number): void {
   mkdirSync(directory, { recursive: true });
   const { bavail, bsize } = statfsSync(directory);

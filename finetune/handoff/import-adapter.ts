@@ -108,7 +108,7 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   });
 }
 
-/** @throws UserError unless the name is a regular file */
+/** Size of a regular file. @throws UserError for anything else */
 function plainSize(directory: string, name: string): number {
   const file = path.join(directory, name);
   const stat = lstatSync(file);

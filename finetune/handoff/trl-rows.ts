@@ -19,7 +19,7 @@ import {
 /** Rows contain messages, which TRL renders and tokenizes itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** Number of answers by how TRL's tokens compare with those of serving. */
+/** Number of answers by how TRL's tokens compare with serving. */
 export interface TokenCheck {
   readonly same: number;
   /** The same tokens, followed by some that the template adds after an answer, often a line break. */
@@ -78,7 +78,7 @@ export function messageRows(
   }));
 }
 
-/** Rows with tokens: `{input_ids, completion_mask}`, the same that `finetune train` reads. */
+/** Rows with tokens: `{input_ids, completion_mask}`, the same tokens that `finetune train` reads. */
 export function tokenRows(examples: readonly StoredAnswer[], base: BaseTexts): readonly object[] {
   return examples.map((example) => {
     const { promptIds, completionIds } = served(base, example.prompt, example.completion);

@@ -190,7 +190,7 @@ function identityParts(config: LearningConfig): unknown {
   return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...modules];
 }
 
-/** The model's parameters among the trained ones, without those of the objective. */
+/** The trained parameters that belong to the model, without the objective's own. */
 export function modelParameters(
   decoder: DecoderConfig,
   trainable: Trainable,

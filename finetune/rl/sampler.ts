@@ -1,4 +1,4 @@
-/** Samples with the parameters being trained: inputs of the inference graph, so an update needs no reload. */
+/** Samples with the parameters being trained. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -132,7 +132,7 @@ interface Asked {
 
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
-/** Prompts whose tokens are cached; small worlds repeat their prompts. */
+/** Number of prompts whose tokens are cached; small environments repeat their prompts. */
 const promptsKept = 1024;
 
 function remembered(tokenizer: ChatTokenizer): Encode {

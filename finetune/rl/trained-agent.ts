@@ -153,7 +153,7 @@ export class TrainedAgent<A extends Action = Action> {
 
   /**
    * Ends the episode and stores it; once the batch is full, the model learns from it.
-   * @param truncated true if a limit cut the episode off, so more might have been earned
+   * @param truncated true if a limit cut the episode off, so more reward might have followed
    * @throws UserError if the episode has no turn, or training diverges
    */
   async endEpisode(truncated = false): Promise<EndedEpisode> {

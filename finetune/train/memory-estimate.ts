@@ -47,7 +47,7 @@ export interface EstimatedTraining {
 /** Node.js and ONNX Runtime with a graph loaded. */
 const processBytes = 180e6;
 
-/** Peak over kept values: the runtime's allocator leaves gaps. */
+/** Ratio of the peak to the kept values; the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
 /** Number of values as large as a layer's widest that coexist while the layer's backward pass recomputes them. */

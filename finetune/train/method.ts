@@ -24,7 +24,7 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-      /** Quantization of the frozen weights, same as in serving. Default: none. */
+      /** Quantization of the frozen weights, as in serving. Default: none. */
       readonly quantization?: Quantization;
       /** Data type for products with frozen weights. Default: float32. */
       readonly compute?: 'float32' | 'int8';

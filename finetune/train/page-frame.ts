@@ -66,7 +66,7 @@ export interface TrainingFrame
   readonly subject: string;
   /** Joins `subject` and `object`, e.g. "trained on". */
   readonly relation: string;
-  /** What it is trained on, or in. */
+  /** The dataset or environment. */
   readonly object: string;
   readonly facts: readonly (readonly [string, Content])[];
   readonly unit: 'step' | 'update';

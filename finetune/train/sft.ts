@@ -43,7 +43,7 @@ export interface FineTuningHooks extends TrainingHooks {
   onMemory?(estimate: MemoryEstimate): void;
 }
 
-/** @throws UserError if the model or the examples are unusable, memory is insufficient, or the training diverges */
+/** @throws UserError if the model or the examples are unusable, memory is insufficient, or training diverges */
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
   requireGradients(config);

@@ -59,7 +59,7 @@ export function addedBos(directory: string, config: DecoderConfig): string | und
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 
-/** If the file doesn't say, llama.cpp adds one for SentencePiece models. */
+/** If the file doesn't say, llama.cpp adds the token for SentencePiece models. */
 function storedBos({ metadata }: GgufFile): string | undefined {
   const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   const adds = value('add_bos_token') ?? value('model') === 'llama';

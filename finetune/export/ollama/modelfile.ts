@@ -1,4 +1,4 @@
-/** Modelfiles, from which `ollama create` makes models. */
+/** Writes Modelfiles for `ollama create`. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { requireOneLine } from '../../../src/format/one-line.js';
@@ -11,7 +11,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** Largest context that a Modelfile requests, in tokens. Memory grows with it, and Ollama's own default is short. */
+/** Maximum context that a Modelfile requests, in tokens. Memory grows with it; Ollama's own default is short. */
 const contextLimit = 8192;
 
 export interface Modelfile {

@@ -20,7 +20,7 @@ export interface NumericBaseline {
 /** Episodes per candidate. */
 const episodesEach = 5;
 
-/** First spawn keys below the seed: for candidates, and for the episodes that evaluate them. */
+/** First spawn keys of the random streams for candidates and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
 
 /** Searches linear policies for vector observations, Q-tables for discrete ones; `episodes` is the budget. */

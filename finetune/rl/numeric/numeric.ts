@@ -44,7 +44,7 @@ export interface NumericSummary extends SessionSummary {
   readonly steps: number;
   /** Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted. */
   readonly meanReturn: number | null;
-  /** The same mean for each baseline search, by name. */
+  /** Mean return of each baseline search on the same episodes, by name. */
   readonly baselines: Readonly<Record<string, number>>;
 }
 
@@ -161,7 +161,7 @@ export interface NumericForecast {
 /** Steps in the trial, unless a batch is shorter. */
 const triedSteps = 2000;
 
-/** @param meters a monotonic clock in milliseconds, and the memory of the process in bytes */
+/** `milliseconds` is a monotonic clock; `memory` returns the memory of the process in bytes. */
 async function forecastNumeric(
   config: NumericConfig,
   { memory, milliseconds }: { milliseconds(): number; memory(): number },

@@ -74,7 +74,7 @@ export interface NumericOutcome {
   readonly result: string | undefined;
 }
 
-/** First spawn keys below the seed. */
+/** First spawn keys of the random streams. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
 /** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or the settings changed */

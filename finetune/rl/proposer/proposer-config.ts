@@ -177,7 +177,7 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
   return problems.filter((problem) => problem !== false);
 }
 
-/** User modules that the training depends on: environments, policies, rewards, prompt helpers. */
+/** User modules that training depends on: environments, policies, rewards, prompt helpers. */
 export function modulePaths(config: ProposerConfig): readonly string[] {
   const { training, heldOut } = runPlans(config);
   const ofRuns = [training, heldOut].flatMap((plan) =>
@@ -203,7 +203,7 @@ interface RunPlans {
   readonly heldOut: Collection;
 }
 
-/** First spawn keys below the seed. */
+/** First spawn keys of the random streams. */
 const streams = { training: 20, heldOut: 21 } as const;
 
 /** @param locate adds the location in the file to problems with a run's config */

@@ -120,7 +120,7 @@ class RunsInFlight {
     return this.#slots.slice(0, count);
   }
 
-  /** The first runs are shortened by different amounts, so that runs are later at different iterations. */
+  /** Shortens the first runs by different amounts, so later the runs in flight are at different iterations. */
   async #begin(place: number, first: boolean): Promise<Slot> {
     const number = this.#next++;
     const config = configOf(this.#plan, number);

@@ -23,7 +23,7 @@ export interface Sampled extends TokenSequence {
 
 export interface PolicyObjective {
   readonly objective: Objective;
-  /** The pass before the updates, without inputs: log-probabilities, `entropy`, `values` of a value head. */
+  /** Forward pass before the updates, without inputs: log-probabilities, `entropy`, and a value head's `values`. */
   readonly reading: Objective;
   /**
    * Every normalizer covers the whole update, so losses and gradients of its parts add up however it is split.
@@ -37,7 +37,7 @@ export interface PolicyContext {
   /** Sampling temperature; divides the logits. */
   readonly temperature: number;
   readonly constrained?: boolean;
-  /** True if completions serve several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
+  /** True if completions are used for several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
   readonly reused: boolean;
   /** Longest completion that can be sampled; the constant divisor of `dr_grpo`. */
   readonly maxCompletionTokens: number;

@@ -72,7 +72,7 @@ export async function ppoLoss(
     policyLoss -= Math.min(ratio * advantage, bounded * advantage) / count;
     kl += (ratio - 1 - Math.log(ratio)) / count;
     if (bounded !== ratio) clipped += 1 / count;
-    // Where the clipped term is the smaller one, it is constant.
+    // If the clipped term is smaller, it is constant and has no gradient.
     return bounded * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
   });
   const entropy = head.entropy(now);
