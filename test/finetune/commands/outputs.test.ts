@@ -170,7 +170,7 @@ describe('finetune merge', () => {
     expect(await refusal(merge('llama/adapter', 'x', { model: 'qwen/adapter' }))).toMatch(
       /an adapter, not a model/,
     );
-    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already has a model/);
+    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already contains a model/);
     expect(await refusal(merge('llama/adapter', '.'))).toMatch(/is not empty/);
     cpSync(at('llama'), at('lost'), { recursive: true });
     const file = at('lost', 'adapter', 'adapter_config.json');

@@ -218,7 +218,7 @@ describe('the record of a training', () => {
     const file = at('tuned', 'whole', 'training.json');
     const before = readFileSync(file, 'utf8');
     await expect(learn('rl.yaml', ['output=tuned/whole', 'learningRate=0.5'])).rejects.toThrow(
-      /other settings/,
+      /different settings/,
     );
     expect(readFileSync(file, 'utf8')).toBe(before);
   });

@@ -135,7 +135,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(text).toContain('completed after all steps');
     expect(text).toContain(`model.adapter=${join('tuned', 'adapter')}`);
     expect(text).toMatch(/recipe weighted/);
-    expect(text).toContain('Made of 3 runs');
+    expect(text).toContain('Built from 3 runs');
     expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
   });
 

@@ -175,7 +175,7 @@ describe('finetune import', () => {
       };
       writeFileSync(join(folder, 'lineage.json'), JSON.stringify(lineage));
       const message = await refusal('came-back', { out: undefined });
-      expect(message).toMatch(/--out: lineage\.json names a path outside[\s\S]*--out /);
+      expect(message).toMatch(/--out: lineage\.json points outside the working directory[\s\S]*--out /);
       expect(existsSync(join(cwd, '..', 'outside'))).toBe(false);
     },
   );
@@ -220,7 +220,9 @@ describe('finetune import', () => {
     const message = await refusal('run');
     expect(message).toMatch(/only checkpoints[\s\S]*checkpoint-1/);
     expect(await command('run/checkpoint-1', { model: base, out: 'mine' })).toBe(0);
-    expect(result().warnings.join()).toMatch(/wasn't finished by train\.py: the state is that of step 1/);
+    expect(result().warnings.join()).toMatch(
+      /train\.py didn't finish its training: this is the state after step 1/,
+    );
   });
 
   it('Ctrl-C leaves nothing behind', async () => {
