@@ -18,18 +18,18 @@ export const finetuneCommands: readonly ListedCommand[] = [
   ['gguf [directory]', 'Write a model for llama.cpp and Ollama', () => import('./commands/gguf.js')],
   [
     'ollama <adapter>',
-    'Write a Modelfile of an adapter for a model in Ollama',
+    'Write a Modelfile that adds an adapter to a model in Ollama',
     () => import('./commands/ollama.js'),
   ],
   [
     'export <trainer> <config> [overrides..]',
-    'Write a folder to train on another machine',
+    'Export a folder for training on another machine',
     () => import('./commands/export.js'),
   ],
   ['import <directory>', 'Import a model that was trained elsewhere', () => import('./commands/import.js')],
   [
     'evaluate [overrides..]',
-    'Did it help? The same experiments with the tuned model and its base',
+    'Compare the tuned model with its base on the same experiments',
     () => import('./commands/evaluate.js'),
   ],
 ];

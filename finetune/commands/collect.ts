@@ -9,19 +9,19 @@ import type { PlanProgress } from '../../src/studies/play.js';
 export const options = (y: Argv) =>
   configArguments(
     y,
-    'Config file of the collection, or the name of a bundled one',
+    'Collection config file, or the name of a bundled one',
     'key=value, e.g. runs=100 experiment.iterations=5',
   )
-    .option('jobs', { ...kinds.number, describe: 'Runs to play at once (default: one per core)' })
+    .option('jobs', { ...kinds.number, describe: 'Runs in parallel (default: one per core)' })
     .option('slurm', common.slurm)
     .option('part', common.part)
     .option('quiet', common.quiet)
-    .option('json', { ...kinds.flag, describe: 'A JSON line for each run; the last line is the result' })
-    .example('$0 finetune collect collection.yaml', 'plays the missing runs; with a higher runs=, more runs');
+    .option('json', { ...kinds.flag, describe: 'Print one JSON line per run, then the result' })
+    .example('$0 finetune collect collection.yaml', 'completes the collection; a higher runs= adds runs');
 
 type Args = Arguments<typeof options>;
 
-/** One line per run, then the summary; while Slurm plays the runs, their progress. */
+/** One line per run, then the summary; with Slurm, the progress of its jobs. */
 export type Output = BulkRunLine | CollectionSummary | PlanProgress;
 
 export const finishing =

@@ -42,14 +42,14 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Prompts per run (hindsight), or steps per play (demonstrations; default: all)',
     })
-    .option('min-return', { ...kinds.number, describe: 'Lowest return of the games (demonstrations)' })
+    .option('min-return', { ...kinds.number, describe: 'Minimum return of the games to imitate (demonstrations)' })
     .option('best-share', {
       ...kinds.number,
       describe: "Share of each play's games, best first (demonstrations; default: 1)",
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Earlier turns in a prompt (demonstrations; default: as played)',
+      describe: 'Earlier turns per prompt (demonstrations; default: as played)',
     })
     .option('winners', {
       ...kinds.number,
@@ -57,31 +57,31 @@ export const options = (y: Argv) =>
     })
     .option('look-ahead', {
       ...kinds.text,
-      describe: 'Also choose from this many later iterations, e.g. 0,4,16 (best-of-group; default: 0)',
+      describe: 'Also consider candidates from this many later iterations, e.g. 0,4,16 (best-of-group; default: 0)',
     })
     .option('rescore', {
       ...kinds.number,
-      describe: 'New episodes that choose between the best candidates (best-of-group)',
+      describe: 'Fresh episodes for choosing among the best candidates (best-of-group)',
     })
     .option('augment', {
       ...kinds.number,
       default: 0,
       describe: 'Reordered and sign-flipped copies of each run (prompts: numeric or compact)',
     })
-    .option('warp', { type: 'boolean', describe: "Show the returns in each copy's prompts on another scale" })
+    .option('warp', { type: 'boolean', describe: "Rescale the returns in each copy's prompts" })
     .option('context', {
       ...kinds.number,
-      describe: 'Context of the model in tokens; longer examples raise an alarm',
+      describe: 'Model context in tokens; longer examples raise an alarm',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example(
       '$0 finetune dataset buffers/cooking --recipe demonstrations --min-return 1 --out datasets/cooking',
-      'from games that were won',
+      'from won games',
     )
     .example(
       '$0 finetune dataset "buffers/cartpole-*" --recipe improvement --out datasets/a',
-      'from all runs that match',
+      'from all matching runs',
     );
 
 type Args = Arguments<typeof options>;
@@ -101,7 +101,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--rescore',
       value: recipe,
-      message: 'is only for the recipe best-of-group',
+      message: 'only works with --recipe best-of-group',
     });
   requireCount('--context', window, 1);
   requireCount('--history', args.history, 0);

@@ -1,4 +1,4 @@
-/** `policyloop finetune evaluate`: plays the same experiments with the base and the tuned model, and compares them. */
+/** `policyloop finetune evaluate`: runs the same experiments with the base and the tuned model, and compares them. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -18,17 +18,17 @@ export const options = (y: Argv) =>
       .option('tuned', {
         ...kinds.text,
         demandOption: true,
-        describe: 'Directory of an adapter, a model, or a training; or ollama:NAME, openai:NAME, a control',
+        describe: 'Directory of an adapter, a model or a training run; or ollama:NAME, openai:NAME or a baseline',
       })
       .option('base', {
         ...kinds.text,
-        describe: 'The model to compare it with (default: the one that it was trained from)',
+        describe: 'Model to compare with (default: the one it was trained from)',
       })
       .option('configs', {
         ...kinds.text,
         array: true,
         demandOption: true,
-        describe: 'Experiments that all models play: files, or names of ready ones',
+        describe: 'Experiments every model runs: files, or names of bundled ones',
       })
       .option('control', {
         ...kinds.text,
@@ -39,21 +39,21 @@ export const options = (y: Argv) =>
       .option('repeats', {
         ...kinds.number,
         default: 10,
-        describe: 'Seeds that everything is played with; fewer than 6 give no verdict',
+        describe: 'Seeds per model and experiment; fewer than 6 give no verdict',
       })
       .option('trained-on', {
         ...kinds.text,
-        describe: 'Environments it was trained in, ID,… or none (default: from its lineage)',
+        describe: 'Environments the model was trained in: ID,… or none (default: from its lineage)',
       })
       .option('open', common.open),
   ).example(
     '$0 finetune evaluate --tuned tuned --configs cartpole-numeric acrobot-numeric --control random iterations=50',
-    'plays both with the tuned model, its base, and random search; the same command resumes',
+    'runs both with the tuned model, its base and random search; the same command resumes',
   );
 
 type Args = Arguments<typeof options>;
 
-/** One line per run, then the results; while Slurm plays the runs, their progress. */
+/** One line per run, then the results; with Slurm, the progress of its jobs. */
 export type Output = StudyRunLine | EvaluationSummary | PlanProgress;
 
 export const finishing = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';

@@ -12,13 +12,13 @@ import type { TrlTrainer } from '../handoff/trl-settings.js';
 export const options = (y: Argv) =>
   y
     .positional('trainer', { choices: ['trl'] as const, demandOption: true, describe: 'Trainer' })
-    .positional('config', { type: 'string', demandOption: true, describe: 'Config of finetune train (YAML)' })
+    .positional('config', { type: 'string', demandOption: true, describe: 'Config for finetune train (YAML)' })
     .positional('overrides', {
       type: 'string',
       array: true,
       describe: 'key=value, e.g. epochs=1 method.rank=16',
     })
-    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the folder' })
+    .option('out', { ...kinds.text, demandOption: true, describe: 'New directory to export to' })
     .option('base', {
       ...kinds.text,
       describe: 'Base model on the other machine: a path or a hub name (default: as in the config)',
@@ -40,7 +40,7 @@ export const options = (y: Argv) =>
     .option('seeds', {
       ...kinds.number,
       default: 1,
-      describe: 'Number of trainings with consecutive seeds, as a job array',
+      describe: 'Number of training runs with consecutive seeds, as a job array',
     })
     .option('time', { ...kinds.text, default: '4:00:00', describe: 'Time limit of each Slurm job' })
     .option('partition', { ...kinds.text, describe: 'Slurm partition' })
@@ -94,7 +94,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const compared =
     tokens === undefined
       ? 'not compared with serving'
-      : `${tokens.same} answers as in serving, ${tokens.longer} with extra tokens at the end, ${tokens.different} different`;
+      : `${tokens.same} answers match serving, ${tokens.longer} have extra tokens at the end, ${tokens.different} differ`;
   context.print(
     [
       styleText('bold', `${trainer}: ${examples.train} examples, ${examples.validation} for validation`),

@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
     })
     .option('model', {
       ...kinds.text,
-      describe: 'Model, or base of the adapter (default: the one that it names)',
+      describe: "Model, or the adapter's base (default: the one that the adapter names)",
     })
     .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
     .option('ignore-keys', common.ignoreKeys)
@@ -33,12 +33,12 @@ export const options = (y: Argv) =>
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Format of the matrices; for a GGUF base, of the changed ones',
+      describe: 'Matrix format; for a GGUF base, only of the changed matrices',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
     .example('$0 finetune gguf tuned/adapter --out tuned.gguf', 'base and adapter in one file')
-    .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'name the base')
+    .example('$0 finetune gguf tuned/adapter --model models/base --out tuned.gguf', 'with an explicit base')
     .example('$0 finetune gguf models/Qwen3-0.6B --out qwen.gguf --dtype q8_0', 'half the size');
 
 type Args = Arguments<typeof options>;
@@ -87,15 +87,15 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         ].join('\n'),
   );
   if (!template)
-    context.note(`${ollama} has no TEMPLATE: none could be derived from the model's; see the comment there`);
+    context.note(`${ollama} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`);
   if (written.cappedFrom !== undefined)
     context.note(
-      `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp has no sliding window for this model`,
+      `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
     );
   return 0;
 }
 
-/** @throws UserError unless the output ends in .gguf, and its Modelfile is free or left by a killed command */
+/** @throws UserError unless `out` ends in .gguf and its Modelfile is new or left over from a killed command */
 function requireFree(out: string, modelfile: string, isRetry: boolean): void {
   if (extname(out) !== '.gguf')
     throw new UserError({ field: '--out', value: out, message: 'must end in .gguf' });
@@ -115,8 +115,8 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
   if (given === undefined)
     throw new UserError({
       field: 'directory',
-      message: 'give a model or an adapter',
-      remedy: 'e.g. models/…',
+      message: 'no model or adapter given',
+      remedy: 'pass a directory, e.g. models/…',
     });
   const field = directory !== undefined ? 'directory' : model !== undefined ? '--model' : '--adapter';
   const place = modelDirectory(given, cwd, field);
@@ -125,7 +125,7 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
   const ignored = listed(ignoreKeys);
   if (isAdapter(place)) {
     if (adapter !== undefined && adapter !== given) throw twice('--adapter', adapter, 'an adapter');
-    const remedy = `name it too: finetune gguf ${shellWord(given)} --model models/…`;
+    const remedy = `pass it too: finetune gguf ${shellWord(given)} --model models/…`;
     return openBase(place, base, cwd, ignored, remedy);
   }
   if (base !== undefined) throw twice('--model', model, 'a model');
@@ -134,4 +134,4 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
 }
 
 const twice = (field: string, value: string | undefined, what: string) =>
-  new UserError({ field, value, message: `the first one is already ${what}`, remedy: 'give one of each' });
+  new UserError({ field, value, message: `the first directory is already ${what}`, remedy: 'pass one of each' });

@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
     .positional('directory', {
       type: 'string',
       demandOption: true,
-      describe: 'An adapter, a model, or an exported folder after its training',
+      describe: 'Adapter, model, or exported folder after training',
     })
     .option('model', {
       ...kinds.text,
@@ -20,10 +20,10 @@ export const options = (y: Argv) =>
     .option('ignore-keys', common.ignoreKeys)
     .option('out', {
       ...kinds.text,
-      describe: 'New directory (default: adapter or model below the output of the exported config)',
+      describe: "New directory (default: adapter or model in the exported config's output)",
     })
     .option('json', common.json)
-    .example('$0 finetune import cluster', 'what the exported folder came to');
+    .example('$0 finetune import cluster', 'imports the result of an exported folder');
 
 type Args = Arguments<typeof options>;
 

@@ -24,7 +24,7 @@ export const options = (y: Argv) =>
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
-    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'an ordinary model');
+    .example('$0 finetune merge tuned/adapter --out tuned/merged', 'writes an ordinary model');
 
 type Args = Arguments<typeof options>;
 

@@ -1,4 +1,4 @@
-/** `policyloop finetune ollama <adapter> --from <base>`: an adapter's Modelfile and GGUF file, for Ollama. */
+/** `policyloop finetune ollama <adapter> --from <base>`: writes an adapter's Modelfile and GGUF file for Ollama. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { Argv } from 'yargs';
@@ -40,11 +40,11 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const directory = modelDirectory(args.adapter, context.cwd, 'adapter');
   const out = resolve(context.cwd, args.out);
   const weights = `${out.replace(/\.Modelfile$/, '')}.adapter.gguf`;
-  const there = [out, weights].find((file) => existsSync(file));
-  if (there !== undefined && !isCutOff(weights))
+  const existing = [out, weights].find((file) => existsSync(file));
+  if (existing !== undefined && !isCutOff(weights))
     throw new UserError({
       field: '--out',
-      value: shownPath(there, context.cwd),
+      value: shownPath(existing, context.cwd),
       message: 'this file already exists',
       remedy: 'choose another one',
     });
@@ -66,13 +66,13 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       : [
           `written     ${place}, ${shownPath(weights, context.cwd)}`,
           `ollama      ollama create ${shellWord(modelName(out, directory))} -f ${shellWord(place)}`,
-          `base        ${args.from} must be ${basename(base.model)}, on which the adapter was trained`,
+          `base        ${args.from} must be ${basename(base.model)}, the model that the adapter was trained on`,
         ].join('\n'),
   );
   return 0;
 }
 
-/** That of the Modelfile, else of the adapter's directory, or its parent if that is `adapter`. */
+/** The name of the Modelfile, else of the adapter's directory; of its parent if that is called `adapter`. */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

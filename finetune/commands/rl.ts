@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
       describe: 'Only forecast memory, tokens and time, from a trial update',
     }),
   )
-    .example('$0 finetune rl rl/bandit output=tuned/bandit', 'a minute: which of eight arms pays?')
+    .example('$0 finetune rl rl/bandit output=tuned/bandit', 'takes a minute: which of eight arms pays best?')
     .example('$0 finetune rl rl/proposer-mountaincar', 'the embedded model learns to propose policies')
     .example('$0 finetune rl mine.yaml', 'trains, or resumes from the checkpoint in its output');
 

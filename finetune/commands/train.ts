@@ -10,17 +10,17 @@ export const options = (y: Argv) =>
   trainingOptions(
     configArguments(
       y,
-      'Config file of the training, or the name of a bundled one',
+      'Training config file, or the name of a bundled one',
       'key=value, e.g. epochs=1 method.rank=16 output=tuned-2',
     ).option('finish', {
       ...kinds.flag,
-      describe: 'Write the result of the checkpoint without further steps',
+      describe: 'Write the result from the checkpoint, without further steps',
     }),
   )
-    .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted training')
+    .example('$0 finetune train tune.yaml', 'trains, or resumes an interrupted run')
     .example(
       '$0 finetune train tune.yaml output=quick epochs=1',
-      'with overrides: paths are relative to the file',
+      'with overrides; paths are relative to the config file',
     );
 
 type Args = Arguments<typeof options>;

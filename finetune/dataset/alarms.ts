@@ -51,7 +51,7 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
         : 'no training example improves on the best so far',
-    remedy: 'add runs that improve (controls count), or use --recipe hindsight',
+    remedy: 'add runs that improve (baselines count), or use --recipe hindsight',
   };
 };
 
@@ -74,8 +74,8 @@ const tooLong: Check = ({ train, validation, lengths, context }) => {
   if (long.length === 0) return undefined;
   return {
     kind: 'too-long',
-    message: `${counted(long.length, 'example')} of ${train.length + validation.length} need more than the ${context} tokens of the context`,
-    remedy: 'train with a longer context, or take runs with a smaller memory.tokens or memory.best',
+    message: `${counted(long.length, 'example')} of ${train.length + validation.length} exceed the context of ${context} tokens`,
+    remedy: 'train with a longer context, or use runs with a smaller memory.tokens or memory.best',
   };
 };
 
@@ -84,8 +84,8 @@ const duplicates: Check = ({ train, validation, made }) => {
   if (made === 0 || kept > made / 2) return undefined;
   return {
     kind: 'duplicates',
-    message: `${made - kept} of ${made} examples were duplicates of others`,
-    remedy: 'leave out copies of runs, draw fewer --samples, or take a smaller --augment',
+    message: `${made - kept} of ${made} examples were duplicates`,
+    remedy: 'remove copies of runs, or lower --samples or --augment',
   };
 };
 
@@ -94,7 +94,7 @@ const emptySplit: Check = ({ train, validation, heldOut }) => {
   if (train.length > 0)
     return {
       kind: 'no-validation',
-      message: 'there is no validation example',
+      message: 'no validation examples',
       remedy: 'add runs with other seeds, choose other runs for --validation, or use --validation none',
     };
   const [cause, remedy] =
@@ -115,7 +115,7 @@ const leakage: Check = ({ train, validation }) => {
   return {
     kind: 'leakage',
     message: `${counted(leaked.length, 'validation example')} of ${validation.length} share a prompt with the training split`,
-    remedy: 'hold out all runs of a seed together: --validation with a share does',
+    remedy: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
 };
 
@@ -124,8 +124,8 @@ const templatesChanged: Check = ({ changedTemplates }) => {
   const [first, ...others] = changedTemplates;
   return {
     kind: 'templates-changed',
-    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since it ran: a model trained on its prompts would be served others`,
-    remedy: 'restore the templates, or leave these runs out',
+    message: `the prompt templates of ${first}${others.length > 0 ? ` and ${others.length} more` : ''} have changed since the run: a trained model would be served different prompts`,
+    remedy: 'restore the templates, or exclude these runs',
   };
 };
 
@@ -134,7 +134,7 @@ export function weightsDropped(format: string, examples: readonly Example[]): Al
   if (examples.every(({ weight }) => weight === 1)) return undefined;
   return {
     kind: 'weights-dropped',
-    message: `${format} can't store weights: every example counts the same`,
+    message: `${format} can't store weights, so every example counts equally`,
     remedy: 'use --format jsonl, or another recipe',
   };
 }

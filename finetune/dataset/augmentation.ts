@@ -1,6 +1,6 @@
 /**
  * Augmentation by symmetries of policy classes: returns don't change if observations are reordered or negated,
- * or actions renamed, so an evaluation of some parameters is also one of the transformed ones.
+ * or actions renamed, so an evaluation of some parameters also holds for the transformed ones.
  */
 import { UserError } from '../../src/base/errors.js';
 import { Prompter } from '../../src/experiment/prompter.js';
@@ -11,7 +11,7 @@ import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** A position takes the value at `from`, times `sign`. */
+/** Each position takes the value at `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;
@@ -55,7 +55,7 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
 }
 
 const unknownSymmetries = (whose: string) =>
-  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'leave --augment out' });
+  new UserError({ message: `the symmetries ${whose} are unknown`, remedy: 'omit --augment' });
 
 export function transformed(
   parameters: ParameterVector,
@@ -96,7 +96,7 @@ function transformedTable(
 /** Adding 0 turns -0 into 0; the two print the same but aren't the same value. */
 const signed = (sign: number, value: number): number => sign * value + 0;
 
-/** Prompt sets that don't mention the environment, so they stay true under a symmetry. */
+/** Prompt sets that don't mention the environment, so they remain correct under a symmetry. */
 const silentSets = ['numeric', 'compact'];
 
 /**
@@ -191,7 +191,7 @@ function requirePrompts({ prompts, name, config }: SourceRun) {
     field: '--augment',
     message: `the prompt templates of ${name} are missing or broken`,
     value: config.prompts.set,
-    remedy: 'restore them, leave this run out, or leave --augment out',
+    remedy: 'restore them, exclude this run, or omit --augment',
   });
 }
 
@@ -202,7 +202,7 @@ function requireSilentPrompts({ name, config: { demonstrations, prompts, memory 
       message: `${message}: ${name} has ${field}`,
       value,
       alternatives,
-      remedy: 'leave out such runs, or --augment',
+      remedy: 'exclude such runs, or omit --augment',
     });
   };
   if (!silentSets.includes(prompts.set)) {

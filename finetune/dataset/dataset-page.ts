@@ -15,7 +15,7 @@ import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
 import type { Distribution } from './token-statistics.js';
 
-/** Most samples to show per split, evenly spaced. */
+/** Maximum number of samples shown per split, evenly spaced. */
 const samplesShown = 20;
 
 /** Text from the runs is escaped. */
@@ -40,8 +40,8 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
 <dl class="facts">
 <div><dt>format</dt><dd>${manifest.format}</dd></div>
 <div><dt>seed</dt><dd>${dataset.seed}</dd></div>
-<div><dt>copies of a run</dt><dd>${dataset.augment}</dd></div>
-<div><dt>tokens counted by</dt><dd>${dataset.tokens}</dd></div>
+<div><dt>copies per run</dt><dd>${dataset.augment}</dd></div>
+<div><dt>token counts</dt><dd>${dataset.tokens}</dd></div>
 </dl>
 </header>`,
     sections,
@@ -65,10 +65,10 @@ function sizes({ statistics, duplicates }: Dataset): Html {
   type Figures = Dataset['statistics'][Split];
   const rows: readonly { readonly title: string; readonly of: (figures: Figures) => Cell }[] = [
     { title: 'examples', of: ({ examples }) => examples },
-    { title: 'different prompts', of: ({ prompts }) => prompts },
-    { title: 'tokens of a prompt', of: ({ promptTokens }) => spread(promptTokens) },
-    { title: 'tokens of a completion', of: ({ completionTokens }) => spread(completionTokens) },
-    { title: 'evaluations behind a prompt', of: ({ history }) => spread(history) },
+    { title: 'distinct prompts', of: ({ prompts }) => prompts },
+    { title: 'prompt tokens', of: ({ promptTokens }) => spread(promptTokens) },
+    { title: 'completion tokens', of: ({ completionTokens }) => spread(completionTokens) },
+    { title: 'evaluations before a prompt', of: ({ history }) => spread(history) },
     { title: 'weight', of: ({ weight }) => spread(weight) },
   ];
   const table = htmlTable(rows, [
@@ -77,7 +77,7 @@ function sizes({ statistics, duplicates }: Dataset): Html {
     number('validation', ({ of }) => of(statistics.validation)),
   ]);
   return html`${table}
-<p class="note">Median, with the smallest and the largest value and the mean. ${plural(duplicates, 'duplicate')} left out.</p>`;
+<p class="note">Median, with the range and the mean. ${plural(duplicates, 'duplicate')} removed.</p>`;
 }
 
 function spread(values: Distribution | undefined): Cell {
@@ -107,9 +107,9 @@ function sourceTable({ sources }: DatasetManifest): Html {
 
 function samples(dataset: Dataset, split: Split): Html {
   const examples = dataset[split];
-  if (examples.length === 0) return html`<p class="empty">There are none.</p>`;
+  if (examples.length === 0) return html`<p class="empty">None.</p>`;
   const shown = evenly(examples, samplesShown);
-  return html`<p class="note">${formatCount(shown.length)} of ${formatCount(examples.length)}, at even distances.</p>
+  return html`<p class="note">${formatCount(shown.length)} of ${formatCount(examples.length)}, evenly spaced.</p>
 ${shown.map((example) => sample(dataset, example))}`;
 }
 
@@ -133,7 +133,7 @@ ${answers(example)}
 <dl class="facts">
 <div><dt>weight</dt><dd>${formatNumber(weight)}</dd></div>
 <div><dt>completion tokens</dt><dd>${formatCompact(completion)}</dd></div>
-<div><dt>${lineage.recipe === 'demonstrations' ? 'turns' : 'evaluations'} behind the prompt</dt><dd>${formatCount(lineage.history)}</dd></div>
+<div><dt>${lineage.recipe === 'demonstrations' ? 'turns' : 'evaluations'} before the prompt</dt><dd>${formatCount(lineage.history)}</dd></div>
 ${answerFrom(lineage)}
 <div><dt>prompt</dt><dd><code>${lineage.prompt.slice(0, 12)}</code></dd></div>
 </dl>
@@ -143,7 +143,7 @@ ${answerFrom(lineage)}
 
 function comparison({ incumbent, rejected }: Lineage): Content {
   if (rejected !== undefined) return `against ${formatReturn(rejected.score)}`;
-  return incumbent === undefined ? 'with nothing before' : `after ${formatReturn(incumbent)}`;
+  return incumbent === undefined ? 'with no earlier evaluation' : `(best before: ${formatReturn(incumbent)})`;
 }
 
 function answers(example: Example): Content {

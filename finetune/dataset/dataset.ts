@@ -44,7 +44,7 @@ export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions,
   readonly augment?: number | undefined;
   /** If true, the prompts of each copy show returns on a different monotone scale. Default: false. */
   readonly warp?: boolean | undefined;
-  /** Episodes on which the finalists of `best-of-group` are played again to choose the winner. Default: none. */
+  /** Fresh episodes for choosing the winner among the finalists of `best-of-group`. Default: none. */
   readonly rescore?: number | undefined;
   /** Context of the model to train, in tokens. Default: lengths aren't checked. */
   readonly context?: number | undefined;
@@ -78,7 +78,7 @@ interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'sampl
   readonly augment: number;
   /** Set if the prompts of copies show returns on other scales. */
   readonly warp?: true;
-  /** Episodes on which finalists were played again; undefined if they weren't. */
+  /** Episodes on which finalists were re-evaluated; undefined if they weren't. */
   readonly rescore?: number | undefined;
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */

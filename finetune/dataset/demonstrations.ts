@@ -59,17 +59,17 @@ export async function readPlay(
   const episodes = join(path, runFiles.episodes);
   const all = readJsonLines<GameRecord>(episodes, { repair: false }) ?? [];
   const best = all.toSorted((a, b) => b.return - a.return).slice(0, Math.ceil(bestShare * all.length));
-  const isTaken = new Set(best.filter((game) => game.return >= minReturn));
+  const isChosen = new Set(best.filter((game) => game.return >= minReturn));
   return {
     ...{ name, manifest, agent, config, played: all.length },
-    games: all.filter((game) => isTaken.has(game)),
+    games: all.filter((game) => isChosen.has(game)),
     hash: sha256([file, episodes].map(fileHash).join('\n')),
   };
 }
 
 const noPlay: Problem = {
   field: '--recipe',
-  message: 'this run has no games of an agent',
+  message: "this run isn't an agent's play",
   remedy: 'play some: policyloop play agents/cooking player=expert',
 };
 
@@ -87,7 +87,7 @@ function stepsOf(
   { history = policy.history }: DemonstrationOptions,
 ): readonly Imitation[] {
   const exchanges = game.turns.map((turn): Exchange => {
-    return { message: turn.message, reply: { text: turn.reply ?? saidFor(turn, policy.act) } };
+    return { message: turn.message, reply: { text: turn.reply ?? replyFor(turn, policy.act) } };
   });
   return game.turns.flatMap((turn, number) => {
     if (turn.action === undefined || turn.valid === false) return [];
@@ -131,7 +131,7 @@ function stepsOf(
 }
 
 /** The reply a model would have given for the action. */
-function saidFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']): string {
+function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']): string {
   if (act === 'json') return JSON.stringify({ action: words ?? action });
   return words ?? (Array.isArray(action) ? action.join(', ') : String(action ?? ''));
 }

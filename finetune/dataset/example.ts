@@ -1,4 +1,4 @@
-/** The examples in a dataset. */
+/** Training examples and their origin. */
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
@@ -21,7 +21,7 @@ interface Evaluated {
   readonly score: number;
 }
 
-/** Origin of an example. The evaluation is that of the completion; for a pair, of the chosen one. */
+/** Origin of an example. The evaluation belongs to the completion (in a pair, the chosen one). */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -36,9 +36,9 @@ export interface Lineage extends Evaluated {
   readonly promptIteration: number;
   /** Number of evaluations that the prompt is based on; for a demonstration, the turns it shows. */
   readonly history: number;
-  /** Best score among them; missing if there are none. */
+  /** Best score among these evaluations; missing if there are none. */
   readonly incumbent?: number;
-  /** Prompt tokens as counted by the model that was served it; missing if none counted them. */
+  /** Prompt tokens as counted by the model that received the prompt; missing if it didn't count them. */
   readonly promptTokens?: number;
   /** Evaluation of a pair's rejected answer. */
   readonly rejected?: Evaluated;
@@ -46,7 +46,7 @@ export interface Lineage extends Evaluated {
 
 interface Prompted {
   readonly prompt: readonly ChatMessage[];
-  /** Factor of the example's loss, positive. */
+  /** Positive factor of the example's loss. */
   readonly weight: number;
   readonly lineage: Lineage;
 }

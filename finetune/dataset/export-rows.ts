@@ -99,7 +99,7 @@ export function requireExportable(recipe: Recipe, format: RowFormat): void {
   });
 }
 
-/** @throws UserError like `requireExportable` */
+/** @throws UserError if `requireExportable` does */
 export function exportRows(examples: readonly Example[], format: RowFormat): readonly Row[] {
   const shape = shapeOf(format);
   for (const { lineage } of examples) requireExportable(lineage.recipe, format);
@@ -109,7 +109,7 @@ export function exportRows(examples: readonly Example[], format: RowFormat): rea
   return shape === 'trl-kto' ? withoutRepeats(rows) : rows;
 }
 
-/** Returns no rows for pairs in formats of single answers, or vice versa. */
+/** Returns no rows for pairs in single-answer formats, or vice versa. */
 function contentsOf(example: Example, shape: RowShape): readonly object[] {
   const { prompt, weight, lineage } = example;
   if (example.kind === 'imitation') {
@@ -140,10 +140,10 @@ const answer = (content: string): ChatMessage => ({ role: 'assistant', content }
 
 /** Supervised fine-tuning. Earlier answers of a conversation get weight 0, so only the last is learned. */
 function openaiSftRow({ prompt, completion }: Pick<Imitation, 'prompt' | 'completion'>) {
-  const said = prompt.map(({ role, content }) =>
+  const earlier = prompt.map(({ role, content }) =>
     role === 'assistant' ? { role, content, weight: 0 } : { role, content },
   );
-  return { messages: [...said, answer(completion)] };
+  return { messages: [...earlier, answer(completion)] };
 }
 
 function openaiDpoRow({ prompt, chosen, rejected }: Pick<Preference, 'prompt' | 'chosen' | 'rejected'>) {
@@ -181,7 +181,7 @@ type Columns = Readonly<Record<string, Column>>;
 /** Rows encoded at a time, to limit memory. */
 const rowGroup = 1000;
 
-/** Writes rows with the columns as fields. Replaces an existing file. */
+/** Writes rows to a Parquet file. Replaces an existing file. */
 export function writeParquet(path: string, columns: Columns, rows: readonly object[]): void {
   const fields = Object.entries(columns).map(([name, column]) => schemaOf(name, column));
   const writer = new ParquetWriter({

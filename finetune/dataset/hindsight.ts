@@ -10,8 +10,8 @@ import { imitate } from './recipes.js';
 import { placeKey, type SourceRun } from './source-run.js';
 
 /**
- * Builds prompts that the run could have met, with an answer that it found later: draws a target entry, an
- * iteration, and a history of the run's length at that iteration from earlier entries with lower scores. The answer
+ * Builds prompts that the run could have had, with an answer that it found later. Draws a target entry, an iteration,
+ * and a history of earlier entries with lower scores, as long as the run's own history at that iteration. The answer
  * has no reason, because none was given for this history.
  * @param samples number of prompts to draw; the rare duplicates aren't replaced
  * @throws UserError if the run's prompt templates are missing or broken
@@ -44,7 +44,7 @@ function targetsOf(run: SourceRun): readonly Target[] {
   const first = warmupLength(run) > 0 ? 1 : 1 + pipeline;
   return entries.flatMap((target, position) => {
     const worse = entries.slice(0, position).filter((entry) => held.has(entry) && entry.score < target.score);
-    const groups = Math.floor((worse.length - warmupLength(run)) / heldOfGroup(run));
+    const groups = Math.floor((worse.length - warmupLength(run)) / keptPerGroup(run));
     const last = groups < 0 ? 0 : Math.min(iterations, groups + pipeline);
     return last < first ? [] : [{ target, worse, iterations: { first, last } }];
   });
@@ -54,12 +54,12 @@ const warmupLength = ({ recorded }: SourceRun) =>
   recorded.entries.filter(({ iteration }) => iteration === 0).length;
 
 /** Number of evaluations per iteration that the memory keeps. */
-const heldOfGroup = ({ config }: SourceRun) =>
+const keptPerGroup = ({ config }: SourceRun) =>
   config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
 
 /** Number of evaluations that an iteration's prompt can show if every proposal was valid. */
 function historyLength(run: SourceRun, iteration: number): number {
-  return warmupLength(run) + lastKnown(run.config, iteration) * heldOfGroup(run);
+  return warmupLength(run) + lastKnown(run.config, iteration) * keptPerGroup(run);
 }
 
 /** Draws `count` of the items without replacement and keeps their order. */
@@ -105,11 +105,11 @@ export function renderPrompt(
       field: '--recipe',
       message: `the prompt templates of ${run.name} are missing or broken`,
       value: config.prompts.set,
-      remedy: 'restore them, leave this run out, or take a recipe that uses the logged prompts (improvement)',
+      remedy: 'restore them, exclude this run, or use a recipe that keeps the logged prompts (improvement)',
     });
   }
   const warmup = warmupLength(run);
-  const size = heldOfGroup(run);
+  const size = keptPerGroup(run);
   const entries = history.map((entry, i): BufferEntry => {
     if (i < warmup) return { ...entry, iteration: 0, group: 0, candidate: i };
     const group = 1 + Math.floor((i - warmup) / size);

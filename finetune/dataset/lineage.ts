@@ -66,7 +66,7 @@ export type TrainingLineage = z.output<typeof lineageSchema>;
 
 export interface Training {
   readonly method: string;
-  /** Directory of the trained model; its name if the files aren't available. */
+  /** Directory of the base model; its name if the files aren't available. */
   readonly model: string;
   readonly dataset: DatasetLineage;
   readonly config: object;
@@ -181,7 +181,7 @@ export function datasetLineage(directory: string): DatasetLineage {
   };
 }
 
-/** Undefined if one of the datasets, including those of bases, has no manifest or differs from it. */
+/** Undefined if a dataset, of this training or of its bases, has no manifest or differs from it. */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
   if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
@@ -192,7 +192,7 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/** SHA-256 of names, sizes and contents of the weights; of files above 64 MiB, only the first and last MiB. */
+/** SHA-256 of names, sizes and contents of the weights; for files above 64 MiB, only the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of weightFiles(model).toSorted()) {

@@ -21,15 +21,15 @@ export interface Conversation {
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
-/** The tokenizer's, because templates write it, else the model's. @throws UserError if neither is defined */
+/** The tokenizer's end token, as written by templates, or else the model's. @throws UserError if neither exists */
 export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer: ChatTokenizer): number {
   const end = tokenizer.eosTokens[0] ?? readGenerationDefaults(directory).eosTokens[0] ?? config.eosTokens[0];
   if (end === undefined)
     throw new UserError({
       field: 'model.path',
       value: directory,
-      message: 'neither tokenizer nor config names a token that ends an answer',
-      remedy: 'state eos_token in tokenizer_config.json or eos_token_id in config.json',
+      message: 'neither the tokenizer nor the config defines an end token',
+      remedy: 'set eos_token in tokenizer_config.json or eos_token_id in config.json',
     });
   return end;
 }
@@ -73,7 +73,7 @@ type Split = 'train' | 'validation';
 /** @throws UserError if the file doesn't exist, or a row isn't a single answer */
 export function readConversations(dataset: string, split: Split): readonly Conversation[] {
   return readRows(dataset, split, rowSchema, {
-    message: "this row isn't an answer to learn",
+    message: "this row isn't a single answer",
     remedy:
       'make the dataset with --format jsonl and a recipe other than preference, or train with objective.kind=dpo',
   }).map(({ completion, ...row }) => conversation(row, completion));
@@ -117,14 +117,14 @@ function missing(dataset: string, split: Split): UserError {
   return new UserError({
     field: 'dataset',
     message: isParquet
-      ? 'this dataset is in Parquet, for other trainers'
+      ? 'this dataset is in Parquet format, for other trainers'
       : `this directory has no ${split}.jsonl`,
     value: dataset,
     remedy: isParquet ? 'make the dataset with --format jsonl' : makeOne,
   });
 }
 
-const makeOne = 'policyloop finetune dataset <runs> --recipe improvement --out DIR makes one';
+const makeOne = 'create one: policyloop finetune dataset <runs> --recipe improvement --out DIR';
 
 /** @throws UserError with the problem and the first issue found */
 function checkedRow<T>(
@@ -139,7 +139,7 @@ function checkedRow<T>(
   throw new UserError({ ...problem, field: issue.path.join('.'), message });
 }
 
-/** `lineage` is stored as the dataset has it; null if missing. */
+/** `lineage` is passed through unchanged; null if missing. */
 type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
 export type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;
@@ -178,7 +178,7 @@ export function readStoredDataset(dataset: string): StoredDataset {
   if (first === undefined) {
     throw new UserError({
       field: 'dataset',
-      message: existsSync(files.train) ? 'its train.jsonl is empty' : 'this directory has no train.jsonl',
+      message: existsSync(files.train) ? 'train.jsonl is empty' : 'this directory has no train.jsonl',
       value: dataset,
       remedy: makeOne,
     });

@@ -53,7 +53,7 @@ export interface GroupTargets {
   readonly lookAhead?: readonly number[] | undefined;
 }
 
-/** Imitates each iteration's winner if it beats the best so far, by replayed returns if there are some. */
+/** Imitates each iteration's winner if it beats the best so far, judged by re-evaluated returns if available. */
 export function bestOfGroup(
   run: SourceRun,
   { winners = 1, lookAhead = [0] }: GroupTargets = {},
@@ -76,7 +76,7 @@ export function bestOfGroup(
   });
 }
 
-/** Number of candidates per iteration to play again. */
+/** Number of candidates per iteration to re-evaluate. */
 const finalistCount = 4;
 
 /** The best candidates from step `first` up to `further` iterations later that beat the best score before `first`. */
@@ -111,7 +111,7 @@ function winner({ proposals }: Step): Proposed {
 
 /**
  * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the
- * run's next proposal: a score belongs to the parameters, whatever prompted them.
+ * run's next proposal: scores depend only on the parameters, not on the prompt.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
@@ -132,7 +132,7 @@ function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // If only one answer had a reason, a model would learn to give (or omit) reasons instead of to propose. A
+  // If only one answer had a reason, a model would learn to give (or omit) reasons, not to propose. A
   // reason from another iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
@@ -181,7 +181,7 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
 }
 
 /**
- * Evaluates entries again on fresh episodes, because the best of many was partly lucky.
+ * Re-evaluates entries on fresh episodes, because the best of many was partly lucky.
  * @returns mean returns by `placeKey`
  * @throws EnvironmentError if an external environment fails
  */

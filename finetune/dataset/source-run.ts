@@ -76,7 +76,7 @@ export interface SourceRun extends OpenedRun {
   readonly prompts: PromptSet | undefined;
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
-  /** Mean returns of the entries that were played again, by `placeKey`; undefined if there are none. */
+  /** Mean returns of the re-evaluated entries, by `placeKey`; undefined if there are none. */
   readonly playedAgain?: ReadonlyMap<string, number>;
   /** One-based number of the transformed copy; undefined for the original run. */
   readonly copy?: number;
@@ -93,8 +93,8 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
     throw new UserError({
       file: join(path, runFiles.config),
       field: 'proposal',
-      message: 'no recipe makes examples from proposals with parents',
-      remedy: 'leave this run out',
+      message: 'no recipe supports proposals with parents',
+      remedy: 'exclude this run',
     });
   }
   // Prompts are rendered many times; episodes are only needed if they show trajectories.
@@ -187,7 +187,7 @@ function stepsOf(
         promptHash: promptHash(prompt),
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
         ...held[iteration - 1 - (asked[0]?.behind ?? 0)]!,
-        // A revision answers a prompt of its own.
+        // Revisions answer their own prompts.
         proposals: evaluated
           .filter(({ revises }) => revises === undefined)
           .map((entry) => ({ entry, reply: replyOf(entry, own) })),

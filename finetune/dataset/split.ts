@@ -1,4 +1,4 @@
-/** Splits training and validation by whole runs, never by rows. */
+/** Separates training from validation data by whole runs, never by rows. */
 import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { matches } from '../../src/base/pattern.js';
@@ -29,7 +29,7 @@ export function parseValidation(text: string): ValidationPlan {
   }
   const names = trimmed.split(',').map((name) => name.trim());
   if (names.includes('')) {
-    throw new UserError({ ...validationProblem, message: 'a name is empty', value: text });
+    throw new UserError({ ...validationProblem, message: 'contains an empty name', value: text });
   }
   return { kind: 'named', names };
 }

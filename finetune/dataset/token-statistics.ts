@@ -6,7 +6,7 @@ import { completionsOf, type Example } from './example.js';
 /** In tokens, without those added by a chat template. */
 export interface ExampleLength {
   readonly prompt: number;
-  /** For a pair, the longer one. */
+  /** For a pair, the longer answer. */
   readonly completion: number;
 }
 
@@ -54,7 +54,7 @@ export interface SplitStatistics {
   readonly examples: number;
   readonly prompts: number;
   readonly environments: Readonly<Record<string, number>>;
-  /** Undefined without examples, like the next three. */
+  /** Undefined if there are no examples; likewise the next three. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
   /** Number of evaluations the prompts are based on. */

@@ -37,7 +37,7 @@ export function requireNewDirectory(path: string): void {
   });
 }
 
-/** @throws UserError if the directory is in use, or the format doesn't suit the recipe */
+/** @throws UserError if the directory isn't new or empty, or the format doesn't suit the recipe */
 export function writeDataset(dataset: Dataset, format: RowFormat, path: string): DatasetManifest {
   requireExportable(dataset.recipe, format);
   requireNewDirectory(path);

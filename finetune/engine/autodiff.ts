@@ -40,7 +40,7 @@ export function gradients(
     const outputs = node.outputs.map((name) => found.get(name));
     if (!node.outputs.some((name) => active.has(name)) || outputs.every((one) => one === undefined)) continue;
     const rule = gradientRules[node.op];
-    if (rule === undefined) throw uncovered(node, 'has no rule for its gradient');
+    if (rule === undefined) throw uncovered(node, 'no gradient rule');
     const wants = (input: number) => active.has(node.inputs[input] ?? '');
     const results = rule({
       g,

@@ -28,7 +28,7 @@ export function freshState(parameters: readonly Parameter[]): TrainingState {
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-/** Keeps the parameters if no earlier evaluation had a lower loss, or, with `ties`, an equal one. */
+/** Keeps the parameters if the loss is lower than all earlier ones; with `ties`, also if it equals the lowest. */
 export function keepBest(state: TrainingState, loss: number, ties: boolean): boolean {
   const isBest = state.best === undefined || loss < state.best.loss || (ties && loss === state.best.loss);
   if (isBest)
@@ -36,7 +36,7 @@ export function keepBest(state: TrainingState, loss: number, ties: boolean): boo
   return isBest;
 }
 
-/** The parameters of the best evaluation; without any, the last ones. */
+/** The parameters of the best evaluation, or the last ones if there was none. */
 export const bestParameters = ({ best, parameters }: TrainingState): readonly Parameter[] =>
   best === undefined
     ? parameters
@@ -89,8 +89,8 @@ export function readCheckpoint(
   if (progress.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint is from a training with other settings, data or weights',
-      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
+      message: 'this checkpoint is from a training run with different settings, data or weights',
+      remedy: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
   const { step, evaluationsWithoutGain, best, progress: extra } = progress as Progress;
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));

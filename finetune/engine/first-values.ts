@@ -80,7 +80,7 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Normal matrices, zero biases, norm scales of 1. The matrices that write to the residual stream are scaled down by
+ * Normally distributed matrices, zero biases, norm scales of 1. The matrices that write to the residual stream are scaled down by
  * √(2L) for L layers, so the stream doesn't grow with depth (Radford et al. 2019).
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {

@@ -2,7 +2,7 @@ import type { GraphBuilder, Precision, Value } from '../../src/models/local/grap
 import type { OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { Shape } from './shapes.js';
 
-/** What a gradient rule gets: the node to differentiate and the graph to extend. */
+/** Input of a gradient rule: the node to differentiate and the graph to extend. */
 export interface RuleContext {
   readonly g: GraphBuilder;
   readonly precision: Precision;
@@ -22,13 +22,13 @@ export interface RuleContext {
   inverse(indices: Value): Value | undefined;
 }
 
-/** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined where not needed. */
+/** Returns the gradients with respect to the inputs, in the inputs' order and shapes; undefined if not needed. */
 export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 
 export type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
- * Creates constants that the runtime can't fold; else it would keep every dequantized matrix in float32.
+ * Creates constants that the runtime can't fold; otherwise it would keep every dequantized matrix in float32.
  * @param anything a value computed during the run, at least one-dimensional
  */
 export function lateConstants(g: GraphBuilder, anything: Value): Late {

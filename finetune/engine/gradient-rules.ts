@@ -38,7 +38,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   Min: (context) => extremeRule(context, ([a, b]) => [a, b]),
   Max: (context) => extremeRule(context, ([a, b]) => [b, a]),
   Pow: ({ g, node, outputs, precision, constant, recalled }) => {
-    if (constant(node.inputs[1]!) !== 2) throw uncovered(node, 'to another power than the second');
+    if (constant(node.inputs[1]!) !== 2) throw uncovered(node, 'exponent other than 2');
     const twice = g.op('Mul', [recalled(node.inputs[0]!), g.floats(precision, [2], [])]);
     return [g.op('Mul', [outputs[0]!, twice])];
   },
@@ -66,7 +66,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   /** dx = (dy − Σ dy·y)·y, summed along the last axis. */
   Softmax: ({ g, node, outputs, recalled }) => {
     const y = recalled(node.outputs[0]!);
-    if (intAttribute(node, 'axis', -1) !== -1) throw uncovered(node, 'along another axis than the last');
+    if (intAttribute(node, 'axis', -1) !== -1) throw uncovered(node, 'axis other than the last');
     const sum = g.op('ReduceSum', [g.op('Mul', [outputs[0]!, y]), g.integers([-1])], { keepdims: 1 });
     return [g.op('Mul', [g.op('Sub', [outputs[0]!, sum]), y])];
   },
@@ -75,7 +75,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const from = shape(node.inputs[0]!);
     const sizes = intsAttribute(node, 'axes').map((axis) => from.at(axis)!);
     if (sizes.some(({ symbols }) => symbols.length > 0))
-      throw uncovered(node, 'over an axis of unknown size');
+      throw uncovered(node, 'axis of unknown size');
     const count = sizes.reduce((total, { factor }) => total * factor, 1);
     return [g.op('Mul', [spread(context), g.floats(precision, [1 / count], [])])];
   },
@@ -100,12 +100,12 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       : g.integers(sizes.map(({ factor }) => factor));
     return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
-  /** Scatter-add; rows that were read several times sum their gradients. */
+  /** Scatter-add; the gradients of rows read several times are summed. */
   Gather: (context) => {
     const { g, node, outputs, shape, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];
     if (intAttribute(node, 'axis', 0) !== 0 || shape(table).length !== 2)
-      throw uncovered(node, 'of anything but the rows of a matrix');
+      throw uncovered(node, 'only rows of a matrix can be gathered');
     const width = g.op('Slice', [g.op('Shape', [table]), g.integers([1]), g.integers([2])]);
     const wide = g.op('Concat', [g.integers([-1]), width], { axis: 0 });
     const rows = g.op('Reshape', [outputs[0]!, wide]);
@@ -129,7 +129,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   ScatterElements: ({ g, node, outputs, shape }) => {
     const [data, indices] = node.inputs as [Value, Value, Value];
     const { reduction } = node.attributes;
-    if (reduction?.kind !== 'string' || reduction.value !== 'add') throw uncovered(node, 'that overwrites');
+    if (reduction?.kind !== 'string' || reduction.value !== 'add') throw uncovered(node, 'reduction other than add');
     const axis = axisOf(node, shape(data));
     return [outputs[0]!, undefined, g.op('GatherElements', [outputs[0]!, indices], { axis })];
   },
@@ -143,7 +143,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const [a, b, bias] = node.inputs as [Value, Value, Value | undefined];
     const dy = outputs[0]!;
     if (Object.keys(node.attributes).some((name) => !name.startsWith('trans')))
-      throw uncovered(node, 'with a factor');
+      throw uncovered(node, 'factor other than 1');
     const transA = intAttribute(node, 'transA', 0);
     const transB = intAttribute(node, 'transB', 0);
     const da = () =>
@@ -170,7 +170,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const same = (value: Value) =>
       batch(value).length === batch(y).length &&
       batch(value).every((one, axis) => sameDimension(one, batch(y)[axis]!));
-    if (!same(a) || !same(b)) throw uncovered(node, 'of batches of different sizes');
+    if (!same(a) || !same(b)) throw uncovered(node, 'batch sizes differ');
     const rank = shape(y).length;
     const perm = [...Array(rank - 2).keys(), rank - 1, rank - 2];
     const flipped = (value: Value) => g.op('Transpose', [recalled(value)], { perm });
@@ -223,7 +223,7 @@ function spread({ g, node, outputs, shape, size, integers }: RuleContext): Value
   const whole = shape(node.outputs[0]!).length === 0;
   const leading = integers(node.inputs[1] ?? '')?.every((axis, i) => axis === i) ?? false;
   if (!whole && !leading && intAttribute(node, 'keepdims', 1) !== 1)
-    throw uncovered(node, 'that drops other axes than the first');
+    throw uncovered(node, 'only leading axes can be dropped');
   return g.op('Expand', [outputs[0]!, size(input)]);
 }
 

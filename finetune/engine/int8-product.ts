@@ -18,10 +18,10 @@ interface Int8Matrix {
 /** By the name of the tensor they replace. */
 export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 
-/** Most weights held in float32 at once; a wide head is processed in parts. */
+/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
-/** @param head module whose gradient isn't rounded: many small entries of a softmax's gradient matter in sum */
+/** @param head module whose gradient isn't rounded, because the many small entries of a softmax gradient add up */
 export function int8Parameters(
   g: GraphBuilder,
   weights: Int8Weights,
@@ -95,7 +95,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
   return [spread(g, dx!, columns, 1)];
 };
 
-/** Contribution of the weights' rows `from` to `to` to dx. */
+/** Contribution to dx of the weight rows `from` (inclusive) to `to` (exclusive). */
 function exactPart(
   g: GraphBuilder,
   late: Late,

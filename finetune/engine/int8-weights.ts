@@ -52,13 +52,13 @@ const scalesName = (name: string) => `${name}.int8_scales`;
 const partsOf = (matrix: PackedMatrix | undefined): readonly StoredTensor[] | undefined =>
   matrix && [matrix.codes, matrix.scales, ...(matrix.offsets ? [matrix.offsets] : [])];
 
-/** Weights read and rounded at a time. */
+/** Number of weights read and rounded at a time. */
 const chunk = 1 << 22;
 
 function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
   const [rows, columns] = tensor.shape as [number, number];
   const scales = new Float32Array(rows);
-  // Any row of a transposed matrix requires reading all of it.
+  // Reading any row of a transposed matrix means reading all of it.
   const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunk / columns));
   function* chunks() {
     for (let row = 0; row < rows; row += step) {

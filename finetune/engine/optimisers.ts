@@ -8,13 +8,13 @@ export interface Schedule {
   readonly kind: (typeof schedules)[number];
   /** Steps over which the rate rises from 0. */
   readonly warmupSteps: number;
-  /** Length of the whole training; `linear` and `cosine` reach the floor after the last step. */
+  /** Total number of steps; `linear` and `cosine` reach the floor after the last one. */
   readonly totalSteps: number;
   /** Lowest rate as a fraction of the peak, in [0, 1]. */
   readonly floor: number;
 }
 
-/** Fraction of the peak rate. Warm-up step s uses (s + 1)/warmupSteps, so the first step already moves. */
+/** Fraction of the peak rate. Warm-up step s uses (s + 1)/warmupSteps, so the first step isn't wasted. */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
@@ -136,7 +136,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 /** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/** Maps x [R, C] to y with singular values near 1. Squares along the smaller side. */
+/** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
 function orthogonalizer(tall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

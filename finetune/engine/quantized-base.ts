@@ -8,7 +8,7 @@ import type { Rule, RuleContext } from './gradient-rule.js';
 import { type Late, lateConstants } from './gradient-rule.js';
 import { intAttribute } from './shapes.js';
 
-/** Most weights held in float32 at once; a wide head is processed in parts. */
+/** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
 /** Inputs: x [N, K], codes [out, K/block, block·bits/8], scales [out, K/block]. Output: [N, out]. */
@@ -47,7 +47,7 @@ interface Layout {
   readonly padded: number;
 }
 
-/** To float32 [count, padded] for 8 bits; for 4 bits, the even and the odd columns, each [count, padded/2]. */
+/** Float32 matrix [count, padded] for 8 bits; for 4 bits, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
   late: Late,

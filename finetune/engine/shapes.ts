@@ -105,7 +105,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'Reshape':
       return reshaped(node, first, vectors[1]);
     case 'Expand':
-      if (vectors[1] === undefined) throw uncovered(node, 'with a size that is not known');
+      if (vectors[1] === undefined) throw uncovered(node, 'unknown size');
       return broadcast(node, first, vectors[1]);
     case 'Unsqueeze':
       return unsqueezed(first, factors(vectors[1]!));
@@ -126,7 +126,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'ReduceSum':
       return reduced(node, first, vectors[1] ? factors(vectors[1]) : [...first.keys()]);
     default:
-      throw uncovered(node, 'has no rule for its shape');
+      throw uncovered(node, 'no shape rule');
   }
 }
 
@@ -147,12 +147,12 @@ function broadcast(node: OnnxNode, a: Shape, b: Shape): Shape {
     const y = b[i - rank + b.length] ?? dimension(1);
     if (sameDimension(x, y) || isOne(y)) return x;
     if (isOne(x)) return y;
-    throw uncovered(node, `of sizes ${text(x)} and ${text(y)}`);
+    throw uncovered(node, `sizes ${text(x)} and ${text(y)} can't be broadcast`);
   });
 }
 
 function reshaped(node: OnnxNode, from: Shape, to: Shape | undefined): Shape {
-  if (to === undefined) throw uncovered(node, 'to a shape that is not known');
+  if (to === undefined) throw uncovered(node, 'unknown target shape');
   const known = product(to.filter(({ factor }) => factor !== -1));
   return to.map((one) => (one.factor === -1 ? quotient(node, product(from), known) : one));
 }
@@ -168,14 +168,14 @@ function quotient(node: OnnxNode, whole: Dimension, part: Dimension): Dimension 
   const symbols = [...whole.symbols];
   for (const symbol of part.symbols) {
     const place = symbols.indexOf(symbol);
-    if (place === -1) throw uncovered(node, `of ${text(whole)} elements into rows of ${text(part)}`);
+    if (place === -1) throw uncovered(node, `${text(whole)} elements don't fit into rows of ${text(part)}`);
     symbols.splice(place, 1);
   }
   return { factor: whole.factor / part.factor, symbols };
 }
 
 function sliced(node: OnnxNode, from: Shape, [, start, end]: Vectors): Shape {
-  if (from.length !== 1 || start === undefined || end === undefined) throw uncovered(node, 'of a matrix');
+  if (from.length !== 1 || start === undefined || end === undefined) throw uncovered(node, 'only vectors can be sliced');
   return [dimension(end[0]!.factor - start[0]!.factor)];
 }
 
@@ -210,7 +210,7 @@ export function intAttribute(node: OnnxNode, name: string, absent: number): numb
 
 export function intsAttribute(node: OnnxNode, name: string): readonly number[] {
   const attribute = node.attributes[name];
-  if (attribute?.kind !== 'ints') throw uncovered(node, `without the attribute ${name}`);
+  if (attribute?.kind !== 'ints') throw uncovered(node, `missing attribute ${name}`);
   return attribute.value;
 }
 
@@ -219,7 +219,7 @@ function text({ factor, symbols }: Dimension): string {
 }
 
 export function uncovered(node: OnnxNode, what: string): Error {
-  return new Error(`the operator ${node.op} (${node.outputs.join(', ')}) ${what}: not covered by training`);
+  return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${what}`);
 }
 
 /** Shapes as int64 vectors computed from the graph's inputs alone, so no value is kept just for its shape. */
@@ -233,7 +233,7 @@ export function sizesOf(
     const known = symbols.get(name);
     if (known !== undefined) return known;
     const input = inputs.find(({ shape }) => shape.includes(name));
-    if (input === undefined) throw new Error(`no input of the graph has the size ${name}`);
+    if (input === undefined) throw new Error(`no graph input has the dimension ${name}`);
     const axis = input.shape.indexOf(name);
     const size = g.op('Slice', [g.op('Shape', [input.name]), g.integers([axis]), g.integers([axis + 1])]);
     symbols.set(name, size);

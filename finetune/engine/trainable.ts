@@ -15,7 +15,7 @@ import type { StoredTensors } from '../../src/models/local/weights/safetensors.j
 import { type Int8Weights, int8Parameters } from './int8-product.js';
 
 export interface LoraSettings extends LoraScaling {
-  /** Probability with which training zeroes each of A's inputs, in [0, 1). */
+  /** Probability that training zeroes an input of A, in [0, 1). */
   readonly dropout: number;
   /** Last components of the module paths. */
   readonly modules: readonly string[];
@@ -55,8 +55,8 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   throw new UserError({
     field: 'model',
     value: architecture,
-    message: `models of this family can’t be trained yet: layers with a state (${found.kind}) have no gradient`,
-    alternatives: ['a model whose layers all attend, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
+    message: `models of this family can’t be trained yet: stateful layers (${found.kind}) have no gradient`,
+    alternatives: ['a model with attention in every layer, e.g. Qwen3, Llama, SmolLM2, Gemma 3'],
     remedy: 'train it with TRL: `policyloop finetune export trl`, then `finetune import`',
   });
 }

@@ -38,7 +38,7 @@ export function allParameters({
  * Inputs:
  * - `input_ids`, `positions`: int32 [1, N]
  * - `blocks.*`: locate the sequences for attention (see `Blocks`)
- * - `selected`: int32 [C], the token before each target; repeated where a token has several continuations
+ * - `selected`: int32 [C], the token before each target; repeated if a token has several continuations
  * - `targets`: int32 [C]
  * - `allowed`: int32 [C, K], if the objective is constrained
  * - the objective's inputs, each [C], and every trained parameter by name
@@ -60,7 +60,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...longest(g, config) });
   for (const value of decoder.stream) kept.add(value);
-  // Recomputation is for the CPU only: on the GPU, all values are kept in its own memory.
+  // Only the CPU recomputes values; the GPU keeps them all in its own memory.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = tempered(g, headLogits(build, hidden), objective, precision);
@@ -117,7 +117,7 @@ function tempered(
   return temperature === 1 ? logits : g.op('Div', [logits, g.floats(precision, [temperature], [])]);
 }
 
-/** Lowers logits [C, V] outside `allowed` until their probability vanishes. Rows of −1 are unconstrained. */
+/** Lowers logits [C, V] outside `allowed` so far that their probability vanishes. Rows of −1 are unconstrained. */
 function withinAllowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
   const far = g.floats(precision, [1e9], []);

@@ -17,7 +17,7 @@ export interface Batch {
   readonly ids: Int32Array;
   /** Position of each token in its sequence [N]. */
   readonly positions: Int32Array;
-  /** Length of each token's sequence [N]; for prompt tokens, that of the longest sequence in the family. */
+  /** Length of each token's sequence [N]; for prompt tokens, the length of the family's longest sequence. */
   readonly lengths: Int32Array;
   readonly blocks: BatchBlocks;
   /** Index of the token before each target [C], C ≥ 1. */
@@ -34,7 +34,7 @@ export interface Batch {
 
 /** Attention blocks; see `Blocks` of the decoder. The last slot of a block is always empty. */
 export interface BatchBlocks {
-  /** F, in the decoder's terms; the next three are P, G and A. */
+  /** F in the decoder's notation; the next three are P, G and A. */
   readonly families: number;
   readonly promptTokens: number;
   readonly answers: number;
@@ -49,7 +49,7 @@ export interface BatchBlocks {
   readonly answerSlots: Int32Array;
 }
 
-/** By parameter name, in the parameter's shape. */
+/** Gradients by parameter name, each in the parameter's shape. */
 export type Gradients = ReadonlyMap<string, Numbers>;
 
 interface StepResult {
@@ -138,15 +138,15 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
   } catch (error) {
     if (error instanceof UserError || !outOfMemory.test(messageOf(error))) throw error;
     throw new UserError({
-      message: `memory ran out while ${doing}`,
+      message: `out of memory while ${doing}`,
       remedy:
-        'lower batchTokens, with which a checkpoint can be resumed; else train on shorter examples, ' +
-        'or train or load less: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+        'lower batchTokens (you can still resume from the checkpoint), train on shorter examples, ' +
+        'or save memory: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
     });
   }
 }
 
-/** @param inputs names of the graph's inputs; it has only those its objective requested */
+/** @param inputs names of the graph's inputs, which include only those that the objective requested */
 function batchFeeds(
   batch: Batch,
   precision: Precision,
@@ -235,5 +235,5 @@ export async function requireInt8(device: string): Promise<void> {
   });
   await session.release();
   if (y!.data[0] !== 255 * 127 * width)
-    throw refuse('this CPU has no exact products of 8-bit numbers', 'method.compute', 'int8');
+    throw refuse("this CPU can't multiply 8-bit numbers exactly", 'method.compute', 'int8');
 }

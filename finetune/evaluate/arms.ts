@@ -11,7 +11,7 @@ import { findBase, holdsModel, isAdapter, trainedVariables } from '../export/bas
 
 export type ArmName = 'base' | 'tuned' | BaselineName;
 
-/** A model or baseline that plays all experiments. */
+/** A model or baseline that runs all experiments. */
 export interface Arm {
   readonly name: ArmName;
   readonly label: string;
@@ -30,7 +30,7 @@ interface LocalWeights {
   readonly adapter?: string;
 }
 
-/** What is known about the environments that the tuned model was trained in. */
+/** Environments that the tuned model was trained in, if known. */
 export type TrainedOn =
   | { readonly kind: 'stated'; readonly environments: readonly string[] }
   | {
@@ -76,9 +76,9 @@ const withTemplate = (arm: Arm, template: Readonly<Record<string, unknown>>): Ar
 
 export function trainedOn(tuned: Arm, stated: readonly string[] | undefined): TrainedOn {
   if (stated !== undefined) return { kind: 'stated', environments: stated };
-  const remedy = 'state them: --trained-on ID,… (or none)';
+  const remedy = 'set --trained-on ID,… (or none)';
   if (tuned.lineage === undefined) {
-    return { kind: 'unknown', reason: `there is no training.json next to the tuned model; ${remedy}` };
+    return { kind: 'unknown', reason: `the tuned model has no training.json; ${remedy}` };
   }
   const environments = trainedEnvironments(tuned.lineage);
   if (environments === undefined) {
@@ -100,9 +100,9 @@ function baselineArms(specs: readonly string[]): readonly Arm[] {
   if (twice === undefined) return arms;
   throw new UserError({
     field: '--control',
-    message: 'is named twice with different settings',
+    message: 'is listed twice with different settings',
     value: twice.name,
-    remedy: 'name each control once, or start another evaluation with another --out',
+    remedy: 'list each baseline once, or start a new evaluation with a different --out',
   });
 }
 
@@ -114,7 +114,7 @@ function armOf(field: string, spec: string): Arm {
   if (wrong !== undefined) {
     throw new UserError({
       field,
-      message: "isn't a control's setting",
+      message: "isn't a baseline setting",
       value: wrong,
       remedy: 'e.g. hill-climb:sigma=2',
     });
@@ -171,7 +171,7 @@ function requireProposer(directory: string, name: Arm['name']): void {
   const lineage = readLineage(directory);
   const actor =
     lineage?.config.algorithm !== undefined
-      ? 'a policy of numbers'
+      ? 'a numeric policy'
       : lineage?.config.agent !== undefined
         ? 'an agent'
         : undefined;
@@ -179,8 +179,8 @@ function requireProposer(directory: string, name: Arm['name']): void {
   throw new UserError({
     field: `--${name}`,
     value: directory,
-    message: `is ${actor}, trained in ${lineage!.dataset.path}: it acts there, and proposes no policies that experiments could play`,
-    remedy: 'policyloop show DIRECTORY shows its held-out returns',
+    message: `is ${actor} trained in ${lineage!.dataset.path}: it acts there, and can't propose policies`,
+    remedy: 'see its held-out returns with policyloop show DIRECTORY',
   });
 }
 
@@ -202,21 +202,21 @@ function weightsIn(directory: string, field: string): string {
   throw new UserError({
     field,
     message: interrupted
-      ? "the training in this directory isn't complete"
+      ? "the training run in this directory isn't complete"
       : existsSync(directory)
         ? 'this directory has neither a model nor an adapter'
         : 'there is no such directory',
     value: directory,
     remedy: interrupted
-      ? 'policyloop show names the command that resumes it'
-      : 'name a GGUF file or the directory of a model, an adapter, or a training; or ollama:NAME, openai:NAME, or a control',
+      ? 'resume it with the command that policyloop show prints'
+      : 'choose a GGUF file, the directory of a model, an adapter or a training run, ollama:NAME, openai:NAME, or a baseline',
   });
 }
 
 /** The base model named by an adapter, else the base arm's model. */
 function modelOfAdapter(adapter: string, base: Arm | undefined, cwd: string): string {
   try {
-    return findBase(adapter, undefined, cwd, 'name the model that it was trained on: --base models/…');
+    return findBase(adapter, undefined, cwd, 'set the model that it was trained on: --base models/…');
   } catch (error) {
     if (!(error instanceof UserError) || base?.local === undefined) throw error;
     return findBase(adapter, base.local.model, cwd);
@@ -231,8 +231,8 @@ function itsBase({ local, lineage, label }: Arm): string {
   }
   throw new UserError({
     field: '--base',
-    message: `is needed: the model that ${label} was trained from is unknown`,
-    remedy: 'name the base model: --base models/…',
+    message: `is required: the model that ${label} was trained from is unknown`,
+    remedy: 'set the base model: --base models/…',
   });
 }
 
@@ -243,6 +243,6 @@ function otherBaseNotes(base: Arm, { local, lineage }: Arm): readonly string[] {
     return [];
   if (contentHash(own) === contentHash(base.local.model)) return [];
   return [
-    `the tuned model was trained from ${own}, not from --base: the comparison is not of the training alone`,
+    `the tuned model was trained from ${own}, not from --base: differences aren't due to training alone`,
   ];
 }

@@ -91,7 +91,7 @@ function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }
 
-/** Figures by repeat, so that arms are paired; undefined for incomplete runs. */
+/** Figures by repeat, so arms can be paired; undefined for incomplete runs. */
 function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
@@ -99,7 +99,7 @@ function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: num
   });
 }
 
-/** Mean over the experiments; undefined if a run is incomplete. Each seed is one observation, as runs share it. */
+/** Mean over the experiments; undefined if a run is incomplete. Each seed is one observation, because runs share it. */
 function bySeed(experiments: readonly (readonly (Measured | undefined)[])[], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat): Measured | undefined => {
     const runs = experiments.flatMap((own) => own[repeat] ?? []);

@@ -29,7 +29,7 @@ export interface ArmDifference<D> {
   readonly metrics: Readonly<Record<Metric, D | null>>;
 }
 
-/** A comparison for every pair of arms; those of the tuned model come first. */
+/** A comparison for every pair of arms; the tuned model's come first. */
 export type ArmComparison = ArmDifference<PairedComparison>;
 
 export interface ExperimentResult {
@@ -38,7 +38,7 @@ export interface ExperimentResult {
   readonly familiarity: Familiarity;
   /** Lowest and highest confirmed return of all runs; mapped to 0 and 1 in normalized returns. */
   readonly range: readonly [number, number] | null;
-  /** Range of possible episode returns; null where unbounded or unknown. */
+  /** Range of possible episode returns; null if unbounded or unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
   readonly arms: Readonly<Record<string, ArmSummaries>>;
   readonly comparisons: readonly ArmComparison[];
@@ -52,7 +52,7 @@ export interface GroupResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/** A run or an arm that could not be played. */
+/** A run or an arm that failed. */
 export interface Failure {
   readonly arm: ArmName;
   /** Path relative to the evaluation's directory. */
@@ -85,7 +85,7 @@ export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;
 
-/** The metrics that arms are compared by. Each is one number per run; null if the run has none. */
+/** The metrics for comparing arms: one number per run, or null if the run has none. */
 export const metrics = {
   confirmed: 'confirmed return',
   improvementRate: 'improvement rate',
@@ -97,20 +97,20 @@ export type Metric = keyof typeof metrics;
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
   readonly status: RunSummary['status'];
-  /** True if the run has ended. A run without any accepted proposal counts, too: that is a result of its model. */
+  /** True if the run has ended. A run without accepted proposals counts, too: that is a result of its model. */
   readonly isOver: boolean;
-  /** Description of why the run has its status. */
+  /** Reason for the status, in words. */
   readonly reason: string;
   /** Highest mean return observed; selected on noise. */
   readonly observed: number | null;
   readonly iterations: number;
-  /** True if the run ended before its last iteration, at a target or a limit. */
+  /** True if the run ended before its last iteration, because of a target or a limit. */
   readonly stoppedEarly: boolean;
   /** Number of candidates requested. */
   readonly proposals: number;
-  /** Number of them that got any answer from the model. */
+  /** Number of candidates that got any answer from the model. */
   readonly answered: number;
-  /** Number of them that beat everything before. */
+  /** Number of candidates that beat everything before. */
   readonly improvements: number;
   /** Number of first answers that were valid but repeated earlier parameters. */
   readonly repeated: number;
@@ -122,7 +122,7 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
 }
 
 /**
- * - `validFirst`: fraction of answered proposals whose first answer had the right format, or repeated an earlier one.
+ * - `validFirst`: fraction of answered proposals whose first answer had the right format, including repeats.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
  * - `improvementRate`: fraction of all requested proposals that beat everything before.
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.

@@ -91,7 +91,7 @@ function result(evaluation: Evaluation): Html {
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
-)}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer is unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (as stated by --trained-on)' : ' (from the lineage of the training)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
+)}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer is unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (from the training lineage)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
 ${notes.length > 0 && html`<ul class="warnings">${notes.map((text) => html`<li>${text}.</li>`)}</ul>`}
 ${failures.length > 0 && html`<ul class="warnings">${failures.map(({ arm, run, message }) => html`<li><b>${arm}</b> failed in ${run}: ${message}</li>`)}</ul>`}`;
 }
@@ -102,7 +102,7 @@ function differences(evaluation: Evaluation): Html {
   const { experiments, groups } = evaluation;
   return html`${experiments.length > 1 && differencePlot(experiments, groups)}
 ${htmlTable(comparedIn(evaluation), differenceColumns)}
-${experiments.length > 1 && html`<p class="note">The last rows pool experiments. Their returns are normalised: 0 is the lowest and 1 the highest confirmed return of an experiment. Each seed counts once, with its mean over the experiments. Their verdicts are corrected among these rows.</p>`}`;
+${experiments.length > 1 && html`<p class="note">The last rows pool the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in an experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
 }
 
 function experimentSection(evaluation: Evaluation, experiment: ExperimentResult): Html {
@@ -126,7 +126,7 @@ function experimentSection(evaluation: Evaluation, experiment: ExperimentResult)
   const familiarity = { trained: 'trained on', transfer: 'not trained on', unknown: 'unknown' }[
     experiment.familiarity
   ];
-  return html`<p class="note">${experiment.environment}; ${familiarity === 'unknown' ? 'whether it was trained on is unknown' : familiarity}.</p>
+  return html`<p class="note">${experiment.environment}; ${familiarity === 'unknown' ? 'unknown whether it was trained on' : familiarity}.</p>
 ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
@@ -167,7 +167,7 @@ type Measure = Metric | 'iqm' | 'effort';
 const measureNames: Readonly<Record<Measure, string>> = {
   ...metrics,
   iqm: 'confirmed return, interquartile mean',
-  effort: 'a run takes',
+  effort: 'effort per run',
 };
 
 const formatOf = (metric: Metric) => (metric === 'confirmed' ? formatReturn : formatShare);
@@ -226,7 +226,7 @@ function runTable({ runs, seeds }: Evaluation): Html {
         ...(figures !== null && { href: relativeLink(`${path}/${runFiles.report}`) }),
       })),
       number('seed', ({ repeat }) => String(seeds[repeat]!)),
-      text('status', ({ figures }) => figures?.reason ?? 'not begun'),
+      text('status', ({ figures }) => figures?.reason ?? 'not started'),
       { ...figure('confirmed', ({ confirmed }) => confirmed, formatReturn), strong: true },
       figure('observed', ({ observed }) => observed, formatReturn),
       figure('improving', ({ improvements, proposals }) => `${improvements} of ${proposals}`),
@@ -240,12 +240,12 @@ function runTable({ runs, seeds }: Evaluation): Html {
 
 function reading({ seeds, experiments }: Evaluation): Html {
   return html`<ul>
-<li>All models play the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed are a pair; incomplete pairs are left out.</li>
-<li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that neither proposed nor chose it.</li>
-<li><b>Intervals</b> are 95 %. Of means: symmetric studentised bootstrap, with fewer than ten runs Student's t. Of interquartile means (IQM): expanded percentile bootstrap. Of wins (the share of pairs in which the tuned model is higher, ties half): exact. Simulations with ten pairs of normal, skewed and all-or-nothing returns covered at 94 % and more.</li>
-<li><b>Confirmed returns</b> have verdicts, from six pairs on. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of none.</li>
-<li><b>Improvement rate:</b> proposals that beat everything before them in their run, of all that were asked for. It falls as a run gets better, so compare it together with the return.</li>
-<li><b>Valid at first:</b> first answers in the format, including repetitions of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated, after corrections.</li>
+<li>All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed are a pair; incomplete pairs are excluded.</li>
+<li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it.</li>
+<li><b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the tuned model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %.</li>
+<li><b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference.</li>
+<li><b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return.</li>
+<li><b>Valid at first:</b> first answers in the right format, including repeats of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated after corrections.</li>
 </ul>`;
 }
 
@@ -280,7 +280,7 @@ function differencePlot(
 <li class="axis" aria-hidden="true"><svg width="100%" height="20">${x.ticks.map(
     (tick) => html`<text x="${percent(x.at(tick))}" y="14">${formatNumber(tick)}</text>`,
   )}</svg></li></ul>
-<figcaption>Right of the dashed line the tuned model is better. A bar that crosses it shows no evidence of a difference. The verdicts below are corrected for multiple comparisons.</figcaption>
+<figcaption>Right of the dashed line, the tuned model is better. A bar that crosses the line shows no evidence of a difference. The verdicts below are corrected for multiple comparisons.</figcaption>
 </figure>`;
 }
 

@@ -1,4 +1,4 @@
-/** Plays an evaluation and reports the results. */
+/** Runs an evaluation and reports the results. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -41,7 +41,7 @@ interface EvaluationRequest extends PlayArguments {
 
 const files = { result: 'evaluation.json', page: 'index.html' } as const;
 
-/** Plays the remaining runs of an evaluation and prints the results. Returns the exit code. */
+/** Executes the remaining runs of an evaluation and prints the results. Returns the exit code. */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
@@ -81,7 +81,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   return exitCodeOf(played.status);
 }
 
-/** Assembles every run once, to find problems with configs and models before anything is played. */
+/** Assembles every run once, to find problems with configs and models before anything runs. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
   for (const { configs } of experiments)
     for (const config of Object.values(configs)) await closeEnvironment(await assemble(config, context.env));
@@ -113,8 +113,8 @@ function report(
   if (args.json) {
     const { runs: _runs, ...rest } = evaluation;
     const out = shownPath(directory, context.cwd);
-    const said = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
-    context.print(JSON.stringify({ ...rest, ...said, out, page } satisfies EvaluationSummary));
+    const texts = { conclusions: conclusions(evaluation), cautions: cautions(evaluation) };
+    context.print(JSON.stringify({ ...rest, ...texts, out, page } satisfies EvaluationSummary));
     return;
   }
   context.print(evaluationTables(evaluation, context.columns));
@@ -152,13 +152,13 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 
 const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
-/** `record` throws a UserError if the directory has a different evaluation; more repeats may be added. */
+/** `record` throws a UserError if the directory contains a different evaluation; repeats may be added. */
 function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
   const record = (written: unknown) => {
     if (written !== undefined && (written as { readonly hash?: unknown } | null)?.hash !== hash) {
-      const message = 'has an evaluation of other models, weights, configs, overrides or seeds';
-      throw new UserError({ field: '--out', message, value: directory, remedy: 'choose another' });
+      const message = 'contains an evaluation with different models, weights, configs, overrides or seeds';
+      throw new UserError({ field: '--out', message, value: directory, remedy: 'choose another directory' });
     }
     const arms = plan.arms.map(({ name, label, hash: weights }) => ({ name, label, weights }));
     return { version: 1, kind: 'evaluation', hash, arms, seeds: plan.seeds, experiments: plan.experiments };

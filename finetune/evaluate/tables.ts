@@ -34,7 +34,7 @@ interface ComparedIn {
   readonly comparison: ArmComparison;
 }
 
-/** Comparisons in each experiment, followed by those of the groups. */
+/** Comparisons in each experiment, followed by the groups' comparisons. */
 export function comparedIn({ experiments, groups }: Evaluation): readonly ComparedIn[] {
   const pooled = experiments.length > 1 ? groups : [];
   return [
@@ -120,7 +120,7 @@ export function evaluationTables(evaluation: Evaluation, width?: number): string
       terminalTable(comparedIn(evaluation), differenceColumns, width),
     );
     const pooled =
-      'normalised: 0 is the lowest and 1 the highest confirmed return of an experiment; each seed counts once; verdicts are corrected among these rows';
+      'normalised: 0 is the lowest and 1 the highest confirmed return in an experiment; each seed counts once; verdicts are corrected within these rows';
     const notes = [...(experiments.length > 1 ? [pooled] : []), ...verdictRule(testedIn(experiments))];
     if (notes.length > 0) blocks.push(styleText('dim', notes.join('\n')));
   }
@@ -141,12 +141,12 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/** The main one first, then environments that were and weren't trained on. */
+/** The main conclusion first, then the conclusions for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');
   if (only === undefined || all === undefined) {
-    return [{ scope: 'all', verdict: 'nothing', text: 'Nothing has been played yet.' }];
+    return [{ scope: 'all', verdict: 'nothing', text: 'No runs yet.' }];
   }
   if (experiments.length === 1) {
     const scope = `${only.environment}${familiarityText[only.familiarity]}`;
@@ -166,9 +166,8 @@ const familiarityText: Readonly<Record<Familiarity, string>> = {
 
 const scopes: Readonly<Record<GroupResult['group'], (group: GroupResult) => string>> = {
   all: ({ experiments }) => `all ${plural(experiments.length, 'experiment')}`,
-  trained: ({ experiments }) => `environments trained on (${plural(experiments.length, 'experiment')})`,
-  transfer: ({ experiments }) =>
-    `transfer, environments not trained on (${plural(experiments.length, 'experiment')})`,
+  trained: ({ experiments }) => `training environments (${plural(experiments.length, 'experiment')})`,
+  transfer: ({ experiments }) => `transfer to new environments (${plural(experiments.length, 'experiment')})`,
 };
 
 /** Caveats that weaken the comparison, per model. */
@@ -184,9 +183,9 @@ export function cautions({ arms, runs }: Evaluation): readonly string[] {
     const of = `of its ${plural(complete.length, 'run')}`;
     const reasons = [...new Set(early.map(({ reason }) => reason))].join('; ');
     const counted: readonly [number, string][] = [
-      [early.length, `${of} ended before the last iteration (${reasons}): budgets differ`],
-      [without.length, `${of} found no policy to confirm; their pairs are left out`],
-      [lost, `of its ${proposals} proposals got no answer: its calls failed`],
+      [early.length, `${of} ended before the last iteration (${reasons}), so budgets differ`],
+      [without.length, `${of} found no policy to confirm; their pairs are excluded`],
+      [lost, `of its ${proposals} proposals got no answer because calls failed`],
     ];
     return counted.flatMap(([count, what]) => (count === 0 ? [] : [`${name}: ${count} ${what}`]));
   });
@@ -198,10 +197,10 @@ export const onReturns = (comparisons: GroupResult['comparisons']) =>
 
 function conclude(scope: string, comparison: PairedComparison | null, quantity: string): Conclusion {
   if (comparison === null) {
-    return { scope, verdict: 'nothing', text: 'There is nothing to compare: no pair of runs is complete.' };
+    return { scope, verdict: 'nothing', text: 'Nothing to compare yet: no pair of runs is complete.' };
   }
   const { pairs, verdict } = comparison;
   const tested = { ...comparison, of: 'tuned', against: 'base', test: 'paired', counts: [pairs] } as const;
-  const more = verdict === 'too-few' ? ` --repeats ${manyRuns} adds runs to these.` : '';
+  const more = verdict === 'too-few' ? ` Add runs with --repeats ${manyRuns}.` : '';
   return { scope, verdict, text: `${verdictSentence(tested, quantity)}${more}` };
 }

@@ -27,7 +27,7 @@ export function openBase(
   return { model: base, adapter: openAdapter(adapter, readDecoderConfig(base, ignoredKeys), ignoredKeys) };
 }
 
-const otherBase = 'give the directory of the base model: --model models/…';
+const otherBase = 'set the directory of the base model: --model models/…';
 
 /** Path of an adapter's base (directory or GGUF file); see `openBase`. Opens nothing. */
 export function findBase(
@@ -40,7 +40,7 @@ export function findBase(
     throw new UserError({
       field: '--model',
       value: model,
-      message: 'this directory has an adapter, not a model',
+      message: 'this directory contains an adapter, not a model',
     });
   return model ?? namedBase(adapter, cwd, remedy);
 }
@@ -52,7 +52,7 @@ export function isAdapter(directory: string): boolean {
 export const holdsModel = (place: string): boolean =>
   existsSync(isGguf(place) ? place : path.join(place, 'config.json'));
 
-/** Chat template variables of the training, from its lineage; empty if there are none. */
+/** Chat template variables used in training, from the lineage; empty if there are none. */
 export function trainedVariables(directory: string): Readonly<Record<string, unknown>> {
   const config = readLineage(directory)?.config;
   const stated = z.looseObject({ template: z.record(z.string(), z.unknown()) }).safeParse(config);
@@ -69,7 +69,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
       message: existsSync(adapter)
         ? 'this directory has no adapter_config.json'
         : 'there is no such directory',
-      remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
+      remedy: 'choose the directory of a LoRA adapter (adapter_config.json and adapter_model.safetensors)',
     });
   const named = z.looseObject({ base_model_name_or_path: z.string() }).safeParse(raw);
   const name = named.success ? named.data.base_model_name_or_path : undefined;
@@ -81,7 +81,7 @@ function namedBase(adapter: string, cwd: string, remedy: string): string {
     file,
     field: 'base_model_name_or_path',
     value: name,
-    message: name === undefined ? "doesn't name the base model" : 'there is no such model here',
+    message: name === undefined ? "doesn't name the base model" : 'model not found',
     remedy,
   });
 }

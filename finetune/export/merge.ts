@@ -33,8 +33,8 @@ export interface Merged {
 }
 
 /**
- * The same files and numbers, except for the matrices that the adapter changes, which are computed in float64. The
- * directory appears only when it is complete.
+ * Copies the model, except for the matrices that the adapter changes, which are computed in float64. The directory
+ * appears only when it is complete.
  * @param output must not exist, or be empty
  * @throws UserError if the adapter doesn't fit the model, or the disk is full; or the reason of `hooks.signal`
  */
@@ -52,7 +52,7 @@ export async function mergeAdapter(
     throw new UserError({
       field: 'model.path',
       value: model,
-      message: "adapters of GPT-2 can't be merged, because its files have transposed weights",
+      message: "GPT-2 adapters can't be merged, because the model's files store transposed weights",
       remedy: 'use the adapter with `model.adapter`, or merge it with PEFT',
     });
   const changes = adapterChanges(adapter, weights);
@@ -73,7 +73,7 @@ export async function mergeAdapter(
       await writeParts(path.join(directory, name), safetensorsParts(tensors, metadata), hooks);
     for (const name of files.filter((one) => !one.endsWith('.safetensors') && one !== lineageFile))
       copyFileSync(path.join(model, name), path.join(directory, name));
-    // The adapter's lineage includes that of its base.
+    // The adapter's lineage includes its base's lineage.
     const lineage = path.join(adapter.directory, lineageFile);
     if (existsSync(lineage)) copyFileSync(lineage, path.join(directory, lineageFile));
     if (dtype === 'float32') stateFloat32(directory);
@@ -130,8 +130,8 @@ function* changedRows(
       throw new UserError({
         file: tensor.file,
         field: tensor.name,
-        message: `with the adapter, this matrix has values out of the range of ${dtype}`,
-        remedy: '--dtype float32 can',
+        message: `with the adapter, this matrix has values outside the range of ${dtype}`,
+        remedy: 'use --dtype float32',
       });
     yield bytes;
   }
@@ -231,7 +231,7 @@ function sameConfig(gguf: GgufFile, config: DecoderConfig) {
     file: gguf.file,
     field: 'general.architecture',
     value: gguf.metadata.get('general.architecture'),
-    message: `the config.json of a directory can’t express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
+    message: `config.json can’t express this model${gguf.tensors.has('rope_freqs.weight') ? ' (the divisors in rope_freqs)' : ''}`,
     remedy: 'write a GGUF file: policyloop finetune gguf tuned/adapter --out tuned.gguf',
   });
 }

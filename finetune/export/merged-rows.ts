@@ -10,7 +10,7 @@ import {
   type StoredTensors,
 } from '../../src/models/local/weights/safetensors.js';
 
-/** Little-endian bytes of numbers in a floating-point format of stored weights; rounds to nearest, ties to even. */
+/** Encodes numbers as little-endian bytes of a floating-point format; rounds to nearest, ties to even. */
 export function encodeFloats(values: Float32Array, dtype: string): Uint8Array {
   switch (dtype) {
     case 'F32':
@@ -135,7 +135,7 @@ function changeOf(
       file: a.file,
       field: module,
       value: [b.shape[0], a.shape[1]],
-      message: `the adapter is for another model: this one has ${weight.shape.join(' × ')} here`,
+      message: `the adapter belongs to another model: this matrix is ${weight.shape.join(' × ')}`,
     });
   const rank = Math.ceil(stored / together) * together;
   const scaled = new Float64Array(weight.shape[0]! * rank);
@@ -168,8 +168,8 @@ export function* mergedRows(
       throw new UserError({
         file: weight.file,
         field: weight.name,
-        message: "with the adapter, this matrix would have values that aren't finite",
-        remedy: 'the adapter and the model may not belong together, or the training diverged',
+        message: 'with the adapter, this matrix would have non-finite values',
+        remedy: "check that the adapter belongs to this model, and that its training didn't diverge",
       });
     yield { values, squaredChange };
   }

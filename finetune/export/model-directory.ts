@@ -7,7 +7,7 @@ import { readJson } from '../../src/storage/files.js';
 import { tensorOf, writeSafetensors } from '../engine/safetensors-writer.js';
 import type { Parameter } from '../engine/training-session.js';
 
-/** Appears only when `write` is done. @throws UserError if the directory isn't empty or is being written */
+/** Creates a directory that appears only when `write` is done. @throws UserError if the directory isn't empty or is being written */
 export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
@@ -20,9 +20,9 @@ export async function makeModelDirectory<T>(
       field: 'output',
       value: output,
       message: contents.includes('config.json')
-        ? 'this directory already has a model'
+        ? 'this directory already contains a model'
         : 'this directory is not empty',
-      remedy: 'name a new directory',
+      remedy: 'choose a new directory',
     });
   return writeWhole(output, async (partial): Promise<T> => {
     mkdirSync(partial);
@@ -30,16 +30,15 @@ export async function makeModelDirectory<T>(
   });
 }
 
-/** @throws UserError for a GGUF file, because the output is made from files of a model directory */
+/** @throws UserError for a GGUF file, because the output reuses files of a model directory */
 export function requireModelDirectory(model: string): void {
   if (!isGguf(model)) return;
   throw new UserError({
     field: 'model',
     value: model,
-    message:
-      'this is a GGUF file, and here the directory of the model is needed: config.json, safetensors weights',
+    message: 'this is a GGUF file, but a model directory is required (config.json, safetensors weights)',
     remedy:
-      'name the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
+      'use the Hugging Face directory of the same model, e.g. hf:ORG/NAME after `policyloop models pull hf:ORG/NAME`',
   });
 }
 
@@ -50,7 +49,7 @@ export function modelFiles(model: string): string[] {
     .map(({ name }) => name);
 }
 
-/** Sets the dtype in config.json to float32, if it states another one. */
+/** Sets the dtype in config.json to float32, if it specifies another one. */
 export function stateFloat32(directory: string): void {
   const file = path.join(directory, 'config.json');
   const config = readJson(file) as Record<string, unknown>;

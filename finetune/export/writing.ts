@@ -1,4 +1,4 @@
-/** Writes large files in parts, so other work gets its turn and the process can be stopped. */
+/** Writes large files in parts, so other work can run and the process can be stopped. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { readTensorBytes, type StoredTensor } from '../../src/models/local/weigh
 
 export interface WriteHooks {
   onBytes?(bytes: number): void;
-  /** Once aborted, writing stops with the signal's reason, and the partial output is removed. */
+  /** After this aborts, writing stops with the signal's reason, and the partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export async function writeParts(
   }
 }
 
-/** @throws UserError if the disk doesn't have enough space */
+/** Creates the directory. @throws UserError if the disk doesn't have enough space */
 export function makeRoom(directory: string, bytes: number): void {
   mkdirSync(directory, { recursive: true });
   const { bavail, bsize } = statfsSync(directory);
@@ -44,8 +44,8 @@ export function makeRoom(directory: string, bytes: number): void {
     throw new UserError({
       field: '--out',
       value: directory,
-      message: `the disk has ${formatBytes(bavail * bsize)} left, and ${formatBytes(bytes)} are needed`,
-      remedy: `make room, or name a place on another disk than that of ${path.resolve(directory)}`,
+      message: `not enough disk space: ${formatBytes(bytes)} needed, ${formatBytes(bavail * bsize)} free`,
+      remedy: `free some space, or choose another disk than the one of ${path.resolve(directory)}`,
     });
 }
 

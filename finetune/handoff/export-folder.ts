@@ -1,4 +1,4 @@
-/** Exports a folder with which TRL trains on another machine, for models too large for this one. */
+/** Exports a folder for training with TRL on another machine, for models too large for this one. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -49,7 +49,7 @@ interface ExportedFolder extends Pick<FolderFacts, 'examples' | 'tokens' | 'warn
   readonly lineage: HandOver;
 }
 
-/** @throws UserError if the directory is in use, or TRL can't train this; writes nothing in that case */
+/** @throws UserError if the directory isn't new or empty, or TRL can't train this; writes nothing in that case */
 export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   const { config, machines, rows, queue } = job;
   requireNewDirectory(out);
@@ -86,7 +86,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
     longest: tokens?.longest,
     validates: validation.length > 0,
   };
-  // Build everything that may be refused before writing anything.
+  // Build everything that may fail before writing anything.
   const texts = folderTexts(trlJob, { rows, tokens, examples, seeds: queue.seeds, warnings }, queue);
   const lineage = handOver(config, trainer, rows, name, warnings);
   const contents = { ...texts, [handOverFile]: `${JSON.stringify(lineage, null, 2)}\n` };
@@ -171,8 +171,8 @@ function warningsOf(
       `TRL's ${trainer.toUpperCase()} ignores the examples' weights. lineage/train.jsonl keeps them.`,
     method.kind === 'lora' &&
       method.quantization !== 'none' &&
-      `The base model isn't quantized there (here: ${method.quantization}); serve the adapter without model.quantization.`,
-    leftOut > 0 && `${leftOut} examples with a weight of 0 or less are left out.`,
+      `The base model isn't quantized on the other machine (here: ${method.quantization}); serve the adapter without model.quantization.`,
+    leftOut > 0 && `${leftOut} examples with a weight of 0 or less are excluded.`,
   ];
   return warnings.filter((warning) => warning !== false);
 }
@@ -184,16 +184,16 @@ function tokenWarnings(
 ): readonly string[] {
   if (tokens === undefined)
     return [
-      `There is no ${config.model} here, so TRL's tokens weren't compared with those of serving, and the length isn't limited.`,
+      `${config.model} doesn't exist here, so TRL's tokens weren't compared with serving, and lengths aren't limited.`,
     ];
   const { different, longest, contextTokens } = tokens;
   const remedy =
     trainer === 'sft' && rows === 'messages'
-      ? ' Export with --rows tokens to train on those of serving.'
+      ? ' Export with --rows tokens to train on the tokens used in serving.'
       : '';
   const warnings = [
     different > 0 &&
-      `Of ${different} answers, TRL's tokens differ from those of serving (the chat template changes answers or inserts the date, or a message spells a control token).${remedy}`,
+      `For ${different} answers, TRL's tokens differ from serving (the chat template changes answers or inserts the date, or a message contains a control token).${remedy}`,
     longest > contextTokens &&
       `The longest example has ${longest} tokens; the model's context has ${contextTokens}.`,
   ];

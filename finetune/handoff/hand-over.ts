@@ -1,4 +1,4 @@
-/** `lineage.json` of an exported training run: records what the result is made from, and returns with it. */
+/** `lineage.json` of an exported training run: records what the result is made from, and travels with it. */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -23,7 +23,7 @@ const schema = z.looseObject({
   base: z.looseObject({
     /** Directory at the time of the export. */
     path: z.string(),
-    /** Name on the machine that trains. */
+    /** Name on the training machine. */
     name: z.string(),
     /** `contentHash` of the base; null if it wasn't available. */
     hash: z.string().nullable(),

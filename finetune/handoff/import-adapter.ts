@@ -81,19 +81,19 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   if (found !== undefined) return found;
   throw new UserError({
     field: '--model',
-    message: "the base model of this adapter wasn't found",
+    message: "this adapter's base model wasn't found",
     value: handOver?.base.path ?? named,
-    remedy: 'give the directory of the base model: --model models/…',
+    remedy: 'set the directory of the base model: --model models/…',
   });
 }
 
-/** Output named by lineage.json. The file is untrusted, so it may only name a place inside the working directory. */
+/** Output named by lineage.json. The file is untrusted, so it may only point inside the working directory. */
 function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
   const { directory, kind } = trained;
   if (handOver === undefined) {
     throw new UserError({
       field: '--out',
-      message: 'is needed without a lineage.json',
+      message: 'is required without a lineage.json',
       remedy: 'e.g. --out tuned/adapter',
     });
   }
@@ -103,12 +103,12 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
   throw new UserError({
     field: '--out',
     value: output,
-    message: 'lineage.json names a path outside',
-    remedy: '--out tuned/adapter',
+    message: 'lineage.json points outside the working directory',
+    remedy: 'set the directory yourself: --out tuned/adapter',
   });
 }
 
-/** @throws UserError unless the name is a regular file */
+/** Size of a regular file. @throws UserError for anything else */
 function plainSize(directory: string, name: string): number {
   const file = path.join(directory, name);
   const stat = lstatSync(file);
@@ -137,7 +137,7 @@ function* contents(file: string, hash: ReturnType<typeof createHash>): Generator
   }
 }
 
-/** Replaces the base model's name from the other machine by the local path. */
+/** Replaces the base model's name from the other machine with the local path. */
 function nameBase(directory: string, base: string): void {
   const file = path.join(directory, 'adapter_config.json');
   const config = readJson(file) as Record<string, unknown>;
@@ -155,11 +155,11 @@ function warningsOf(
     base !== undefined &&
       exportedFor !== null &&
       contentHash(base) !== exportedFor &&
-      `the base model ${base} differs from the one that the training was exported for`,
+      `the base model ${base} differs from the one in the export`,
     !finished &&
       (step === undefined
-        ? 'whether its training finished is unknown'
-        : `its training wasn't finished by train.py: the state is that of step ${step}`),
+        ? 'unknown whether its training finished'
+        : `train.py didn't finish its training: this is the state after step ${step}`),
   ];
   return warnings.filter((warning) => warning !== false);
 }
@@ -181,7 +181,7 @@ function lineageOf(
   });
   return {
     ...lineage,
-    /** Facts that the lineage of `finetune train` doesn't have. */
+    /** Fields that the lineage of `finetune train` lacks. */
     imported: {
       trainer: handOver === undefined ? null : `trl ${handOver.trainer}`,
       rows: handOver?.rows ?? null,

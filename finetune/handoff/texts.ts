@@ -25,7 +25,7 @@ export function fillTemplate(name: string, values: object): string {
   return handlebars.compile(source, { noEscape: true, strict: true })(requireOneLine(values));
 }
 
-/** YAML 1.1 reads `1e-8` as text and `1.0e-8` as a number. */
+/** YAML 1.1 reads `1e-8` as a string and `1.0e-8` as a number. */
 const exponent: ScalarTag = {
   tag: 'tag:yaml.org,2002:float',
   default: true,
@@ -150,7 +150,7 @@ function slurmTime(value: string): string {
   if (/^(\d+|\d+:\d\d|\d+:\d\d:\d\d|\d+-\d+(:\d\d){0,2})$/.test(value)) return value;
   throw new UserError({
     field: '--time',
-    message: 'not a time limit of Slurm',
+    message: 'not a Slurm time limit',
     value,
     alternatives: ['90', '4:00:00', '2-12:00:00'],
   });

@@ -1,4 +1,4 @@
-/** Recognizes other trainers' output: the files of an adapter or a model, and checks of an adapter. */
+/** Recognizes other trainers' output: finds the files of an adapter or a model, and checks adapters. */
 import { existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -54,11 +54,11 @@ export function findTrained(directory: string): TrainedDirectory {
   throw new UserError({
     field: 'directory',
     message: unfinished
-      ? "this training isn't finished: there are only checkpoints"
+      ? "this training run isn't finished: it has only checkpoints"
       : 'this directory has no adapter_config.json and no config.json',
     value: directory,
     ...(below.length > 0 && { alternatives: below }),
-    remedy: below.length > 0 ? 'name one of them' : 'name the directory of an adapter or a model',
+    remedy: below.length > 0 ? 'choose one of them' : 'choose the directory of an adapter or a model',
   });
 }
 
@@ -70,7 +70,7 @@ function trainedAt(directory: string): TrainedDirectory | undefined {
       field: 'directory',
       value: directory,
       message: 'this directory has no adapter_model.safetensors',
-      remedy: 'save an adapter in another format (adapter_model.bin) again with PEFT',
+      remedy: 'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
     });
   }
   if (!has('config.json')) return undefined;
@@ -86,7 +86,7 @@ function weightFiles(directory: string): readonly string[] {
     throw new UserError({
       field: 'directory',
       value: directory,
-      message: 'there are no safetensors weights in this directory',
+      message: 'this directory has no safetensors weights',
       alternatives: ['model.safetensors', `${index} with its shards`],
     });
   }
@@ -99,7 +99,7 @@ function weightFiles(directory: string): readonly string[] {
     file,
     field: 'weight_map',
     value: wrong,
-    message: 'not a file here',
+    message: 'not a file in this directory',
     remedy: 'copy the whole directory again',
   });
 }

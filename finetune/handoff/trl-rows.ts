@@ -19,7 +19,7 @@ import {
 /** Rows contain messages, which TRL renders and tokenizes itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** Number of answers by how TRL's tokens compare with those of serving. */
+/** Number of answers by how TRL's tokens compare with serving. */
 export interface TokenCheck {
   readonly same: number;
   /** The same tokens, followed by some that the template adds after an answer, often a line break. */
@@ -36,7 +36,7 @@ export interface BaseTexts {
   readonly config: DecoderConfig;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly tokenizer: ChatTokenizer;
-  /** The same without the assistant prefix, because TRL renders prompt and answer together. */
+  /** The tokenizer without the assistant prefix, because TRL renders prompt and answer together. */
   readonly whole: ChatTokenizer;
   readonly end: number;
   readonly control: readonly string[];
@@ -78,7 +78,7 @@ export function messageRows(
   }));
 }
 
-/** Rows with tokens: `{input_ids, completion_mask}`, the same that `finetune train` reads. */
+/** Rows with tokens: `{input_ids, completion_mask}`, the same tokens that `finetune train` reads. */
 export function tokenRows(examples: readonly StoredAnswer[], base: BaseTexts): readonly object[] {
   return examples.map((example) => {
     const { promptIds, completionIds } = served(base, example.prompt, example.completion);
@@ -93,7 +93,7 @@ function served({ tokenizer, end }: BaseTexts, messages: StoredAnswer['prompt'],
   return renderExample(tokenizer, end, { messages, completion, weight: 1 });
 }
 
-/** Compares the tokens of every answer; of pairs, both. */
+/** Compares the tokens of every answer, including both answers of a pair. */
 export function checkTokens(examples: readonly StoredExample[], base: BaseTexts, rows: RowKind): TokenCheck {
   const count = { same: 0, longer: 0, different: 0 };
   let longest = 0;

@@ -82,7 +82,7 @@ function weights({ method }: TrainConfig): object {
     case 'scratch':
       throw new UserError({
         field: 'method.kind',
-        message: 'TRL needs stored weights',
+        message: "TRL can't train from scratch",
         value: method.kind,
         alternatives: ['lora', 'full'],
       });
@@ -115,7 +115,7 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   if (kind === 'adamw') return 'adamw_torch';
   throw new UserError({
     field: 'optimizer.kind',
-    message: "TRL doesn't support it",
+    message: "TRL doesn't support this optimiser",
     value: kind,
     alternatives: ['adamw'],
   });
@@ -139,7 +139,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
   if (machines.strategy === 'single_gpu' && processes > 1) {
     throw new UserError({
       field: '--accelerate',
-      message: `single_gpu is one device, not ${processes}`,
+      message: `single_gpu means one device, not ${processes}`,
       value: machines.strategy,
       alternatives: ['multi_gpu', 'zero2', 'fsdp2'],
     });
@@ -148,7 +148,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
   if (batchExamples % atOnce === 0) return batchExamples / atOnce;
   throw new UserError({
     field: 'batchExamples',
-    message: `an update of this many examples can't be shared by ${processes} × ${machines.perDevice} at once`,
+    message: `can't be split into passes of ${processes} × ${machines.perDevice} examples`,
     value: batchExamples,
     remedy: `set batchExamples to a multiple of ${atOnce}, or change --gpus, --nodes, --per-device`,
   });

@@ -11,7 +11,7 @@ export type Group = readonly number[];
 /**
  * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
  * (`group`), by that of all groups together (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal
- * rewards give exactly 0. Answers without a reward get 0 and count in no mean.
+ * rewards give exactly 0. Answers without a reward get 0 and are excluded from means.
  */
 export function groupAdvantages(
   groups: readonly Group[],

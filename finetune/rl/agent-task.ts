@@ -31,7 +31,7 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message: 'another program runs it, and a model can only learn in environments of this program',
+      message: 'it runs in another program; models can learn only in built-in environments',
       remedy:
         'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
     });

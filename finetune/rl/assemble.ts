@@ -36,7 +36,7 @@ export interface PlannedLearning {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** @throws UserError if the model can't be read, or the output already has another model */
+/** @throws UserError if the model can't be read, or the output already contains another model */
 export function planLearning(config: LearningConfig, env: PlannedLearning['env'] = {}): PlannedLearning {
   const decoder = readDecoderConfig(config.model, config.ignoreKeys);
   requireGradients(decoder);
@@ -190,7 +190,7 @@ function identityParts(config: LearningConfig): unknown {
   return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...modules];
 }
 
-/** The model's parameters among the trained ones, without those of the objective. */
+/** The trained parameters that belong to the model, without the objective's own. */
 export function modelParameters(
   decoder: DecoderConfig,
   trainable: Trainable,

@@ -30,7 +30,7 @@ export interface CreditSettings {
 }
 
 /**
- * Advantages of all sequences: PPO's from its value head, per token; the others' by comparison within the group.
+ * Advantages of all sequences: PPO uses its value head, per token; other objectives compare within the group.
  * @param returns per group and episode
  * @param read returns a sequence with what was read before the update
  */
@@ -148,7 +148,7 @@ function withEstimates(
 export const assignments = ['return', 'to-go', 'spread'] as const;
 type Assignment = (typeof assignments)[number];
 
-/** Reward of each turn; replies that name no action get `invalid` added. */
+/** Reward of each turn; `invalid` is added for replies without an action. */
 const turnRewards = ({ rewards, valid }: Episode, invalid: number): readonly number[] =>
   rewards.map((reward, turn) => reward + (valid[turn] === false ? invalid : 0));
 

@@ -25,7 +25,7 @@ export interface Evaluated {
 export type RlEvent =
   | {
       readonly kind: 'start';
-      /** Completed updates: 0, or those of the checkpoint. */
+      /** Completed updates: 0, or the checkpoint's. */
       readonly step: number;
       readonly totalSteps: number;
       /** Episodes per update. */
@@ -39,7 +39,7 @@ export type RlEvent =
       readonly totalSteps: number;
       /** Mean return of the update's episodes. */
       readonly reward: number;
-      /** Return of the worst episode; `highest` is that of the best. */
+      /** Return of the worst episode; `highest` is the best episode's. */
       readonly lowest: number;
       readonly highest: number;
       /** Standard deviation of the returns within a group, averaged over the groups. */
@@ -102,7 +102,7 @@ const watches: readonly Watch[] = [
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
-        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, which teach nothing`,
+        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so they taught nothing`,
         remedy:
           'raise groupSize or the temperature, choose easier starts, reward partial success, or stop if the task is solved',
       };
@@ -115,7 +115,7 @@ const watches: readonly Watch[] = [
       const teaches = compares && meanOf(now, 'flat') < 0.5;
       if (solved || teaches || first < 0.1 || last > 0.05 * first) return undefined;
       return {
-        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, though better returns were seen`,
+        message: `the entropy of the replies fell from ${first.toFixed(2)} to ${last.toPrecision(2)} nats per token: the model no longer explores, although better returns occurred`,
         remedy:
           'lower the learning rate, raise objective.clip.high or objective.entropy, or stop if the task is solved',
       };
@@ -127,7 +127,7 @@ const watches: readonly Watch[] = [
       const mismatch = meanOf(now, 'mismatch');
       if (mismatch < 0.01) return undefined;
       return {
-        message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} a token)`,
+        message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} per token)`,
         remedy:
           'set method.quantization to none and method.compute to float32, or lower objective.importance.cap',
       };
@@ -140,11 +140,11 @@ const watches: readonly Watch[] = [
       if (last > 0.5 * first) return undefined;
       if (first === 0)
         return {
-          message: 'no reply could be parsed yet',
+          message: 'no reply could be parsed so far',
           remedy: 'raise maxTokens, or start from a model that knows the format (finetune train)',
         };
       return {
-        message: `${percent(last)} of the replies can be parsed, ${percent(first)} at first`,
+        message: `only ${percent(last)} of the replies can be parsed, compared with ${percent(first)} at first`,
         remedy: 'penalize invalid replies (reward.invalid=-1), or lower the learning rate',
       };
     },
@@ -153,7 +153,7 @@ const watches: readonly Watch[] = [
     alarm: 'length-drift',
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
-      const lengths = `replies have ${last.toFixed(1)} tokens on average, ${first.toFixed(1)} at first`;
+      const lengths = `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at first`;
       if (first >= 8 && last <= 0.3 * first)
         return {
           message: lengths,

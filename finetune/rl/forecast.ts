@@ -121,8 +121,8 @@ function memoryOf(
     throw new UserError({
       field: 'agent.history',
       value: longest,
-      message: `an episode has more tokens than the context of ${decoder.contextTokens}`,
-      remedy: 'show fewer turns (agent.history)',
+      message: `an episode exceeds the context of ${decoder.contextTokens} tokens`,
+      remedy: 'lower agent.history',
     });
   const wanted = config.groups * config.groupSize;
   const copies = Math.ceil(wanted / played.flat().length);
@@ -136,10 +136,10 @@ function memoryOf(
   return estimateMemory({ config: decoder, trainable, training, validated: false, settings });
 }
 
-/** @param played what is counted: an agent's episodes or a proposer's answers */
+/** @param played unit of the count: an agent's episodes or a proposer's answers */
 export function describedForecast(found: Forecast, played: string): string {
   return [
-    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? `: it may not suffice; ${found.remedy}` : ''}`,
+    `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? ` (may not be enough): ${found.remedy}` : ''}`,
     `${played.padEnd(12)}${formatCompact(found.episodes)}, including evaluations`,
     `tokens      about ${formatCompact(found.sampledTokens)} to sample, at most ${formatCompact(found.mostSampledTokens)}`,
     `time        about ${formatDuration(1000 * found.seconds)} at the speed of ${found.tried} ${played} in a trial update`,

@@ -75,11 +75,11 @@ export interface Improvement {
   readonly learningRate: number;
   /** In nats. */
   readonly entropy: number;
-  /** KL divergence between the sampler's and the trainer's policy before the update; 0 if both compute the same. */
+  /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
   readonly mismatch: number;
   /** Largest absolute difference of a log-probability. */
   readonly largestMismatch: number;
-  /** KL divergence from the reference; missing if none is read. */
+  /** KL divergence from the reference; missing without a reference. */
   readonly kl?: number;
   /** Fraction of the returns' variance explained by the value head before the update; missing without one. */
   readonly explainedVariance?: number;
@@ -106,7 +106,7 @@ export async function improve(
     const parts = layOut(part, packingOf(batchTokens));
     const { loss, gradients, examples } = await lossAndGradients(training, state, parts, inputsOf, seed);
     const norm = gradientNorm(gradients);
-    refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
+    refuseNonFinite(state.step + 1, { loss, 'gradient norm': norm });
     const learningRate = settings.learningRate * scheduleFactor(settings.schedule, state.step);
     await update(
       state,
@@ -145,7 +145,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/** Returns a function that adds what was read before the update; without a reading session it changes nothing. */
+/** Returns a function that adds values read before the update; without a reading session it adds nothing. */
 export async function readBefore(
   { reading }: Sessions,
   parameters: readonly Parameter[],

@@ -25,7 +25,7 @@ const agentSchema = z
       .enum(ways)
       .default('text')
       .describe(
-        'Read the last action named, or a JSON object `{"action": …}`; `constrained` allows valid actions only',
+        'Read the last action mentioned, or a JSON object `{"action": …}`; `constrained` allows only valid actions',
       ),
     fallback: z
       .enum(fallbacks)
@@ -33,8 +33,10 @@ const agentSchema = z
       .describe(
         'After a reply without an action: ask again, act randomly, take the first action, or end the episode',
       ),
-    maxTurns: count(1).default(200).describe("Most turns of an episode, besides the environment's own limit"),
-    maxTokens: count(1).default(64).describe('Longest reply'),
+    maxTurns: count(1)
+      .default(200)
+      .describe("Maximum turns per episode, in addition to the environment's own limit"),
+    maxTokens: count(1).default(64).describe('Maximum tokens per reply'),
     temperature: positive.default(1).describe('Sampling temperature, which is part of the trained policy'),
   })
   .prefault({})
@@ -43,7 +45,7 @@ const agentSchema = z
 const rewardSchema = z
   .strictObject({
     gamma: fraction.default(1).describe('Discount factor per turn'),
-    invalid: z.number().default(0).describe('Added for each reply that names no action'),
+    invalid: z.number().default(0).describe('Reward added for each reply without an action'),
     assignment: z
       .enum(assignments)
       .default('return')
@@ -53,7 +55,7 @@ const rewardSchema = z
     shuffle: z
       .boolean()
       .default(false)
-      .describe('Permute the returns within groups: a control that must not learn'),
+      .describe('Permute the returns within groups, as a control that must not learn'),
   })
   .prefault({})
   .describe('Reward of an episode');
@@ -63,7 +65,7 @@ const evaluationSchema = z
     every: count(1).default(10).describe('Updates between evaluations'),
     episodes: count(1)
       .default(256)
-      .describe('Episodes per evaluation, sampled, on starts that are never trained on'),
+      .describe('Sampled episodes per evaluation, on starts that are never trained on'),
   })
   .prefault({})
   .describe('Evaluations that select the best weights');
@@ -71,7 +73,7 @@ const evaluationSchema = z
 const settings = learningSettings.extend({
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
-    .describe('Where the model acts: an id, or an id with options'),
+    .describe('Environment to act in: an id, or an id with options'),
   groups: count(1).default(8).describe('Starts per update'),
   groupSize: count(1).default(8).describe('Episodes from each start'),
   agent: agentSchema,
@@ -89,9 +91,9 @@ const schema = settings.superRefine((written, context) => {
   if (objective.kind === 'ppo' && reward.gamma !== 1)
     refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
   if (objective.kind === 'ppo' && reward.assignment === 'to-go')
-    refuse(['reward', 'assignment'], 'must be left out: ppo credits each token with the rewards to go');
+    refuse(['reward', 'assignment'], 'must be omitted: ppo credits each token with the rewards to go');
   if (reward.shuffle && reward.assignment !== 'return')
-    refuse(['reward', 'shuffle'], 'needs assignment return: whole returns are shuffled');
+    refuse(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
 });
 
 export type RlConfig = Omit<Written, 'environment'> & {
@@ -144,7 +146,7 @@ export function turnsOf(config: LearningConfig): { readonly most: number; readon
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
 }
 
-/** Ids of the environments to learn in, and the share of the training that each gets. */
+/** Ids of the environments to learn in, and each one's share of training. */
 export function environmentsOf(config: LearningConfig): ReadonlyMap<string, number> {
   if (!isProposer(config)) return new Map([[config.environment.id, 1]]);
   const shares = new Map<string, number>();
@@ -161,7 +163,7 @@ export function placeOf(config: LearningConfig): string {
   return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
 }
 
-/** Command-line words that use the result with the settings of the training. */
+/** Command-line arguments that use the result with the training settings. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = ['model.provider=local', servedAs(config.method, model, result)];
   if (!isProposer(config)) {
@@ -178,16 +180,16 @@ export function wordsOf(config: LearningConfig) {
       measured: 'mean return',
       counted: 'held-out episode',
       played: 'episodes',
-      sampled: 'Mean return of the episodes',
-      spread: 'Spread of the returns in groups',
-      valid: 'Replies that name an action',
+      sampled: 'Mean return in training',
+      spread: 'Spread of returns within groups',
+      valid: 'Replies with an action',
     } as const;
   return {
-    measured: isAbsolute(config.reward) ? 'mean reward' : 'share of searches beaten',
+    measured: isAbsolute(config.reward) ? 'mean reward' : 'share of baselines beaten',
     counted: 'held-out run',
     played: 'answers',
-    sampled: 'Mean reward of the candidates',
-    spread: 'Spread of the rewards in groups',
-    valid: 'Replies that can be read',
+    sampled: 'Mean reward of candidates',
+    spread: 'Spread of rewards within groups',
+    valid: 'Valid replies',
   } as const;
 }

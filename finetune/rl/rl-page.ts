@@ -43,9 +43,9 @@ export function rlPage(report: RlReport): Page {
     ],
     ...{ command, config, metrics, status },
   };
-  const beside = comparison(report, evaluations);
+  const rivals = comparison(report, evaluations);
   return trainingPage(frame, headline(report, steps, evaluations), use(report), [
-    ...(beside === undefined ? [] : [{ id: 'baselines', title: 'Baselines', content: beside }]),
+    ...(rivals === undefined ? [] : [{ id: 'baselines', title: 'Baselines', content: rivals }]),
     { id: 'course', title: 'Progress', content: course(config, steps, evaluations) },
   ]);
 }
@@ -68,8 +68,8 @@ ${best && first ? tile(title, formatNumber(best.meanReward, 4), html`of ${plural
 <dl class="headline">
 ${tile('Updates', formatCount(steps.at(-1)?.step ?? 0), `of ${formatCount(steps.at(-1)?.totalSteps ?? 0)}`)}
 ${tile('Sampled', formatCompact(sampled), 'tokens')}
-${tile('Time', formatDuration(1000 * total(metrics)), `${formatDuration(1000 * sampling)} of it in episodes to learn from`)}
-${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the peak')}
+${tile('Time', formatDuration(1000 * total(metrics)), `${formatDuration(1000 * sampling)} of it spent sampling`)}
+${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'peak')}
 </dl>`;
 }
 
@@ -97,9 +97,9 @@ function comparison(
   ];
   return html`${htmlTable(rows, [
     text('', ({ label }) => label),
-    text('best return of a run', ({ bestReturn }) => formatNumber(bestReturn, 4)),
+    text('best return per run', ({ bestReturn }) => formatNumber(bestReturn, 4)),
   ])}
-<p class="note">Means over ${plural(first.episodes, 'held-out run')} of ${formatCount(Math.round(episodes))} episodes on average, on the same episodes, from the same random policies.</p>`;
+<p class="note">Means over ${plural(first.episodes, 'held-out run')} with ${formatCount(Math.round(episodes))} episodes each on average. All searches use the same episodes and start from the same random policies.</p>`;
 }
 
 function course(
@@ -107,7 +107,7 @@ function course(
   steps: readonly RlMetricOf<'step'>[],
   evaluations: readonly RlMetricOf<'evaluation'>[],
 ): Html {
-  if (steps.length === 0) return html`<p class="empty">No update yet.</p>`;
+  if (steps.length === 0) return html`<p class="empty">No updates yet.</p>`;
   const held = evaluations.map((evaluation) => ({ ...evaluation, step: Math.max(1, evaluation.step) }));
   const { measured, sampled, spread, valid } = wordsOf(config);
   const proposed = held.filter(({ policyReturn }) => policyReturn !== undefined);
@@ -120,20 +120,20 @@ ${chart(steps, sampled, ({ reward }) => reward)}
 ${chart(steps, spread, (step) => step.spread)}
 ${chart(steps, 'Groups without variance', ({ flat }) => flat, { format: share, most: 1 })}
 ${chart(steps, 'Entropy (nats per token)', ({ entropy }) => entropy)}
-${withKl.length > 0 && chart(withKl, 'KL to the reference (nats per token)', ({ kl }) => kl ?? Number.NaN)}
-${withValues.length > 0 && chart(withValues, 'Variance of the returns that the values explain', ({ explainedVariance }) => explainedVariance ?? Number.NaN, { format: share, most: 1 })}
-${chart(steps, 'KL of sampler and trainer', ({ mismatch }) => mismatch)}
+${withKl.length > 0 && chart(withKl, 'KL from the reference (nats per token)', ({ kl }) => kl ?? Number.NaN)}
+${withValues.length > 0 && chart(withValues, 'Explained variance of returns', ({ explainedVariance }) => explainedVariance ?? Number.NaN, { format: share, most: 1 })}
+${chart(steps, 'KL between sampler and trainer', ({ mismatch }) => mismatch)}
 ${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share, most: 1 })}
 ${chart(steps, valid, (step) => step.valid, { format: share, most: 1 })}
-${chart(steps, 'Tokens of a reply', ({ replyTokens }) => replyTokens)}
-${chart(steps, 'Turns of an episode', ({ turns }) => turns)}
-${chart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm)}
+${chart(steps, 'Tokens per reply', ({ replyTokens }) => replyTokens)}
+${chart(steps, 'Turns per episode', ({ turns }) => turns)}
+${chart(steps, 'Gradient norm', ({ gradientNorm }) => gradientNorm)}
 ${chart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
 </div>`;
 }
 
 function use({ config, status }: RlReport): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
-  return html`<p>The result holds the weights of the best evaluation. On the command line:</p>
+  return html`<p>The result contains the weights of the best evaluation. On the command line:</p>
 ${preformatted(`policyloop ${isProposer(config) ? 'run' : 'play'} CONFIG ${usedAs(config, config.model, status.result)}`)}`;
 }

@@ -177,7 +177,7 @@ function show(
       );
       break;
     case 'baseline':
-      progress.say(`${metric.label}: best return of a run ${formatNumber(metric.bestReturn, 4)} on average`);
+      progress.say(`${metric.label}: mean best return per run ${formatNumber(metric.bestReturn, 4)}`);
       break;
     case 'alarm':
       showAlarm(progress, metric);

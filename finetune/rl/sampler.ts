@@ -1,4 +1,4 @@
-/** Samples with the parameters being trained: inputs of the inference graph, so an update needs no reload. */
+/** Samples with the parameters being trained. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -24,14 +24,14 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Longest reply; `lengthField` is the config field that sets it, for messages. */
+  /** Maximum tokens per reply; `lengthField` is the config field that sets it, for messages. */
   readonly maxTokens: number;
   readonly lengthField: string;
   /** If true, replies in a conversation are constrained to its choices. */
   readonly constrained: boolean;
 }
 
-/** Most prompts decoded together, memory permitting. */
+/** Maximum number of prompts decoded together, memory permitting. */
 const mostPrompts = 64;
 
 /** @throws UserError if memory runs out */
@@ -132,7 +132,7 @@ interface Asked {
 
 type Encode = (messages: readonly ChatMessage[]) => readonly number[];
 
-/** Prompts whose tokens are cached; small worlds repeat their prompts. */
+/** Number of prompts whose tokens are cached; small environments repeat their prompts. */
 const promptsKept = 1024;
 
 function remembered(tokenizer: ChatTokenizer): Encode {
@@ -157,8 +157,8 @@ function promptOf(
   if (last === undefined || !conversation.whole) return encode(messages);
   const next = tokenizer.encodeNext(messages);
   // The template writes the end-of-sequence token, which a truncated reply lacks.
-  const isThere = last.ended && next[0] === last.ids.at(-1);
-  return [...last.promptIds, ...last.ids, ...(isThere ? next.slice(1) : next)];
+  const isWritten = last.ended && next[0] === last.ids.at(-1);
+  return [...last.promptIds, ...last.ids, ...(isWritten ? next.slice(1) : next)];
 }
 
 /** @throws UserError if the prompt leaves no room for a reply */

@@ -20,7 +20,7 @@ export interface AgentFunctions<A extends Action = Action> {
   /** System prompt. Default: none. */
   systemPrompt?(): string;
   formatObservation(observation: Observation): string;
-  /** Parses the action from a reply; undefined if it names none. */
+  /** Parses the action from a reply; undefined if there is none. */
   extractAction(reply: string): A | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface AgentTraining
   readonly batch?: number;
   readonly objective?: Omit<Extract<RlInput['objective'], { kind: 'ppo' }>, 'kind'>;
   readonly agent?: Pick<NonNullable<RlInput['agent']>, 'history' | 'maxTokens' | 'temperature'>;
-  /** Added for each reply that names no action. Default: 0. */
+  /** Reward added for each reply without an action. Default: 0. */
   readonly invalid?: number;
 }
 
@@ -66,7 +66,7 @@ export interface EndedEpisode {
   readonly update?: AgentUpdate;
 }
 
-/** First spawn keys: of the sampling, and of the permutation of returns, which isn't used here. */
+/** First spawn keys for sampling and for the permutation of returns, which isn't used here. */
 const streams = { samples: 20, permutation: 21 } as const;
 
 /**
@@ -115,7 +115,7 @@ export class TrainedAgent<A extends Action = Action> {
     trainer.sampler.refresh(trainer.parameters);
   }
 
-  /** @returns the action named by the model's reply; undefined if it names none */
+  /** @returns the action in the model's reply; undefined if there is none */
   async act(observation: Observation): Promise<A | undefined> {
     const { agent, seed } = this.#config;
     const turn = this.#turns.length;
@@ -153,13 +153,13 @@ export class TrainedAgent<A extends Action = Action> {
 
   /**
    * Ends the episode and stores it; once the batch is full, the model learns from it.
-   * @param truncated true if a limit cut the episode off, so more might have been earned
+   * @param truncated true if a limit cut the episode off, so more reward might have followed
    * @throws UserError if the episode has no turn, or training diverges
    */
   async endEpisode(truncated = false): Promise<EndedEpisode> {
     const turns = this.#turns;
     if (turns.length === 0)
-      throw new UserError({ field: 'endEpisode', message: 'this episode has no reply' });
+      throw new UserError({ field: 'endEpisode', message: 'this episode has no reply yet' });
     this.#turns = [];
     this.#episodes++;
     this.#batch.push(episodeOf({ turns, truncated }));

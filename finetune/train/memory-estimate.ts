@@ -47,7 +47,7 @@ export interface EstimatedTraining {
 /** Node.js and ONNX Runtime with a graph loaded. */
 const processBytes = 180e6;
 
-/** Peak over kept values: the runtime's allocator leaves gaps. */
+/** Ratio of the peak to the kept values; the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
 /** Number of values as large as a layer's widest that coexist while the layer's backward pass recomputes them. */
@@ -81,11 +81,11 @@ function batches({ config, training, settings }: EstimatedTraining): readonly Ba
   const usable = usableExamples(training, config, 'training');
   return epochParts(usable, unitsOf(usable, settings), settings, 0).map((part) => {
     const { families, promptTokens, answers, answerTokens } = blockSizes(part);
-    const behindPrompts = answers * answerTokens * (promptTokens + answerTokens);
+    const answerScores = answers * answerTokens * (promptTokens + answerTokens);
     return {
       examples: part.flat().length,
       tokens: part.reduce((sum, family) => sum + familyLength(family), 0),
-      scores: families * (promptTokens ** 2 + behindPrompts),
+      scores: families * (promptTokens ** 2 + answerScores),
       selected: part.flat().reduce((sum, example) => sum + trainedLength(example), 0),
     };
   });
@@ -174,8 +174,8 @@ function remedyOf(
   const frozen = trainable.kind === 'adapter';
   const reading =
     batch.examples > 1
-      ? `lower batchTokens (it reads ${batch.tokens} tokens at once)`
-      : `shorten the examples (one of ${batch.tokens} tokens is read whole)`;
+      ? `lower batchTokens (${batch.tokens} tokens are read at once)`
+      : `shorten the examples (one has ${batch.tokens} tokens and is read whole)`;
   const remedies = [
     { bytes: activations + logits, text: reading },
     { bytes: parameters, text: frozen ? 'lower method.rank or method.modules' : 'train with method lora' },
@@ -198,11 +198,11 @@ function remedyOf(
 /** Factor by which the estimate may be too high. */
 const tolerance = 1.2;
 
-/** @throws UserError if the training can't fit even with the whole machine to itself */
+/** @throws UserError if training wouldn't even fit into the machine's total memory */
 export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMemory): void {
   if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
   throw new UserError({
-    message: `the training needs about ${formatBytes(estimate.total)}, and this machine has ${formatBytes(total)}`,
+    message: `training needs about ${formatBytes(estimate.total)}, but this machine has only ${formatBytes(total)}`,
     remedy: estimate.remedy,
   });
 }

@@ -24,14 +24,14 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-      /** Quantization of the frozen weights, same as in serving. Default: none. */
+      /** Quantization of the frozen weights, as in serving. Default: none. */
       readonly quantization?: Quantization;
       /** Data type for products with frozen weights. Default: float32. */
       readonly compute?: 'float32' | 'int8';
     }
   /** Trains all weights, starting from the stored ones. */
   | { readonly kind: 'full' }
-  /** Trains all weights from random ones; the model directory needs only config, tokenizer and chat template. */
+  /** Trains all weights from a random start; the model directory needs only config, tokenizer and chat template. */
   | { readonly kind: 'scratch' };
 
 export function methodOf(settings: MethodSettings): Method {
@@ -53,7 +53,7 @@ export function methodText(settings: MethodSettings): string {
     case 'full':
       return 'all weights';
     case 'scratch':
-      return 'all weights, from random ones';
+      return 'all weights, from a random start';
   }
 }
 
@@ -77,7 +77,7 @@ export function withOwnModules(method: Method, config: DecoderConfig): Method {
     throw new UserError({
       field: 'method.kind',
       value: method.kind,
-      message: "whole models of GPT-2 can't be trained, because its files have transposed weights",
+      message: "GPT-2 can't be trained as a whole, because its files store transposed weights",
       alternatives: ['lora'],
     });
   }
@@ -133,7 +133,7 @@ export function refuseOtherModel({ method, model, output }: MethodJob, checkpoin
   throw new UserError({
     field: 'output',
     value: output,
-    message: 'already has a model where the result would be',
-    remedy: `choose another output, or move ${directory} away`,
+    message: 'already contains a model where the result would be written',
+    remedy: `choose another output, or move ${directory}`,
   });
 }

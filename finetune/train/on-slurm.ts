@@ -1,4 +1,4 @@
-/** Leaves a training run to Slurm as one task, which is requeued when its time is up. */
+/** Submits a training run to Slurm as one task, which is requeued at its time limit. */
 import { type CommandContext, shownPath } from '../../src/base/context.js';
 import { slurmOf } from '../../src/config/load.js';
 import { readTraining } from '../../src/runs/training/trainings.js';
@@ -9,7 +9,7 @@ import type { ConfigSource } from './train-config.js';
 
 const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 
-/** Last line of `--json` output for a run that is left to Slurm. */
+/** Last line of `--json` output for a run submitted to Slurm. */
 export interface HandedTraining {
   readonly status: 'elsewhere';
   /** Completed and planned steps or updates; both 0 before the start. */
@@ -34,7 +34,7 @@ export async function onSlurm<T extends TrainingArguments & { readonly slurm?: b
   return isLeft ? 0 : train({ ...args, overrides });
 }
 
-/** False if training is complete, so nothing is left to Slurm. */
+/** False if training is complete, so nothing was submitted. */
 async function submitted(
   output: string,
   { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },
@@ -42,22 +42,22 @@ async function submitted(
 ): Promise<boolean> {
   const facts = isTraining(output) ? readTraining(output) : undefined;
   const progress =
-    facts === undefined ? 'not begun' : `${facts.unit} ${facts.steps.done} of ${facts.steps.of}`;
+    facts === undefined ? 'not started' : `${facts.unit} ${facts.steps.done} of ${facts.steps.of}`;
   const submitted: HandedTraining = {
     status: 'elsewhere',
     steps: facts?.steps ?? { done: 0, of: 0 },
     output: shownPath(output, context.cwd),
   };
-  const tell = () => json && context.print(JSON.stringify(submitted));
+  const report = () => json && context.print(JSON.stringify(submitted));
   if (await isAtWork(output, progress, context)) {
-    tell();
+    report();
     return true;
   }
   if (facts?.status === 'completed') return false;
   const words = withoutSlurm(taskWords(context)(output));
-  const what = facts === undefined ? 'the training' : `the training, from ${progress} on,`;
+  const what = facts === undefined ? 'the training run' : `the training run, from ${progress},`;
   const task = { directory: output, words, part: '--quiet --json', tasks: [0], what };
   await submit(task, slurmOf(overrides.filter(isOfSlurm)), context);
-  tell();
+  report();
   return true;
 }

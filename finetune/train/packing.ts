@@ -25,7 +25,7 @@ interface PackingSettings {
    * - `pairs`, for preferences: every two consecutive examples are the answers to one prompt.
    */
   readonly packing: (typeof packings)[number] | 'pairs';
-  /** Most tokens to read at once, including attention padding. A single example is always read whole. */
+  /** Maximum number of tokens read at once, including attention padding. A single example is always read whole. */
   readonly batchTokens: number;
 }
 
@@ -191,7 +191,7 @@ function cut<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Those with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
+/** Examples with a weight and an answer. @throws UserError if there are none, one is too long, or a prompt is empty */
 export function usableExamples(
   examples: readonly TokenExample[],
   config: DecoderConfig,
@@ -203,13 +203,13 @@ export function usableExamples(
       field,
       value: largest(long.map(exampleLength)),
       message: `${long.length} of ${examples.length} examples are longer than the context of ${config.contextTokens} tokens`,
-      remedy: 'show less history in the examples',
+      remedy: 'shorten the history in the examples',
     });
   const weighted = examples.filter(({ weight, completionIds }) => weight !== 0 && completionIds.length > 0);
   if (weighted.length === 0)
     throw new UserError({ field, message: 'no example has an answer and a nonzero weight' });
   if (weighted.some(({ promptIds }) => promptIds.length === 0))
-    throw new UserError({ field, message: 'the chat template renders a prompt without any token' });
+    throw new UserError({ field, message: 'the chat template renders an empty prompt' });
   return weighted;
 }
 

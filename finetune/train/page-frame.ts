@@ -1,4 +1,4 @@
-/** The frame of the pages of all training runs: title, state, facts, alarms, how to resume or use them. */
+/** Page frame shared by all training runs: title, state, facts, alarms, how to resume or use the result. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { UserError } from '../../src/base/errors.js';
@@ -30,8 +30,8 @@ export function failed(error: unknown): TrainingStatus {
 /** Outcome of a failed run for `training.json`. */
 export function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
   const message = error instanceof Error ? error.message : String(error);
-  const { message: said } = { message, ...failed(error) };
-  return { ended: 'failed', step: metrics.at(-1)?.step ?? 0, message: said };
+  const { message: shown } = { message, ...failed(error) };
+  return { ended: 'failed', step: metrics.at(-1)?.step ?? 0, message: shown };
 }
 
 const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';
@@ -48,7 +48,7 @@ interface TimedMetric {
   readonly action?: Controlled['action'];
 }
 
-/** What the page of a training shows. */
+/** Content of a training run's page. */
 export interface TrainingReport<C, M> {
   /** Command line that started the run and resumes it. */
   readonly command: string;
@@ -66,13 +66,13 @@ export interface TrainingFrame
   readonly subject: string;
   /** Joins `subject` and `object`, e.g. "trained on". */
   readonly relation: string;
-  /** What it is trained on, or in. */
+  /** The dataset or environment. */
   readonly object: string;
   readonly facts: readonly (readonly [string, Content])[];
   readonly unit: 'step' | 'update';
   /** Why the run stopped early. */
   readonly early: string;
-  /** Other things to know before using the result. */
+  /** Other notices about the result. */
   readonly notices?: readonly Notice[];
 }
 
@@ -130,7 +130,7 @@ function header(frame: TrainingFrame): Html {
 <dl class="facts">
 ${facts.map(([title, content]) => html`<div><dt>${title}</dt><dd>${content}</dd></div>`)}
 ${first && html`<div><dt>started</dt><dd>${formatTime(first.time)}</dd></div>`}
-${requests.length > 0 && html`<div><dt>steered</dt><dd>${requests.slice(-mostRequests).join('; ')}</dd></div>`}
+${requests.length > 0 && html`<div><dt>commands</dt><dd>${requests.slice(-mostRequests).join('; ')}</dd></div>`}
 </dl>
 </header>`;
 }
@@ -176,11 +176,11 @@ function doneText(metrics: readonly TimedMetric[]): string {
 }
 
 const resumeTexts = {
-  running: 'If the training was killed, this command resumes from the last checkpoint:',
+  running: 'If training was killed, this command resumes from the last checkpoint:',
   crashed: 'This command resumes from the last checkpoint:',
   interrupted: 'This command resumes from the last checkpoint:',
   failed:
-    'Once the cause is fixed, this command resumes from the last checkpoint; other settings need another output:',
+    'After you fix the cause, this command resumes from the last checkpoint; different settings need another output:',
 };
 
 function resumption({ command, status }: TrainingFrame): Html {

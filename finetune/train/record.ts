@@ -81,7 +81,7 @@ const pageEvery = 5;
 
 /**
  * Writes metrics and the page. No file is modified until training starts; then the metrics after the starting
- * step are cut off, because those steps are repeated. `metrics.jsonl` thus has each step once, in order.
+ * step are removed, because those steps are repeated. `metrics.jsonl` thus has each step once, in order.
  */
 export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #output: string;

@@ -62,7 +62,7 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   /** @param command resumes the run */
   page(command: string, metrics: readonly Timed<E>[], status: TrainingStatus): Page;
   show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
-  /** @param metrics returns those of the whole run */
+  /** @param metrics returns the metrics of the whole run */
   train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
   /** The dataset, if it is only known at the end. */
   dataset?(trained: T): DatasetLineage;
@@ -169,7 +169,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
     record.add(metric);
     if (metric.kind === 'start' && args.open) void openPage(pagePath, context);
     if (metric.kind === 'start' && !args.json && !args.quiet)
-      note(`follow it in ${shownPath(pagePath, cwd)}`);
+      note(`watch the progress in ${shownPath(pagePath, cwd)}`);
     if (args.json) progress.emit(metric);
     else job.show(progress, metric, record.metrics);
   };
@@ -185,7 +185,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
         const { action, iteration: step, request } = event;
         const controlled: ControlledTraining = { kind: 'controlled', step, request, action };
         const metric = measured(controlled as LoggedEvent as E);
-        // The time of a pause doesn't count as training time.
+        // Time spent paused doesn't count as training time.
         add({ ...metric, ...(action === 'resume' && { seconds: 0 }) });
       },
     });
@@ -216,7 +216,7 @@ export function beginProgress(
   { step, totalSteps }: { readonly step: number; readonly totalSteps: number },
   label: 'step' | 'update',
 ): void {
-  if (step > 0) progress.say(`resumes from the checkpoint of ${label} ${step}`);
+  if (step > 0) progress.say(`resuming from the checkpoint after ${label} ${step}`);
   progress.begin({ label, total: totalSteps, value: step, timed: false });
 }
 

@@ -24,13 +24,13 @@ export interface FineTuning {
   readonly training: readonly Conversation[];
   readonly validation: readonly Conversation[];
   readonly settings: TrainingSettings;
-  /** Variables of the chat template; use the same when serving. */
+  /** Chat template variables; use the same ones when serving. */
   readonly template: Readonly<Record<string, unknown>>;
   /** Directory for the result and `checkpoint.safetensors`, from which training resumes. */
   readonly output: string;
   readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: LocalConfig['device'];
-  /** CPU threads. Default: those of the checkpoint, so results are bit-identical; else all free cores. */
+  /** CPU threads. Default: as in the checkpoint, so results are bit-identical; else all free cores. */
   readonly threads?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface FineTuningHooks extends TrainingHooks {
   onMemory?(estimate: MemoryEstimate): void;
 }
 
-/** @throws UserError if the model or the examples are unusable, memory is insufficient, or the training diverges */
+/** @throws UserError if the model or the examples are unusable, memory is insufficient, or training diverges */
 export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): Promise<FineTuned> {
   const config = readDecoderConfig(given.model, given.ignoredKeys);
   requireGradients(config);

@@ -130,7 +130,7 @@ export const sft: Objective = {
   }),
 };
 
-/** @param examples all that the loss is averaged over, so that the parts' losses and gradients add up */
+/** @param examples all examples that the loss averages over, so the parts' losses and gradients add up */
 export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
   const normalizer = totalWeight(examples);
   return ({ factors, weight }) => ({
@@ -175,7 +175,7 @@ function logSigmoid(tokens: TokenValues, x: string): string {
   return neg(add(m, log(add(exp(neg(m)), exp(sub(neg(x), m))))));
 }
 
-/** @param pairs all pairs that the loss is averaged over; both answers of a pair have the same weight */
+/** @param pairs all pairs that the loss averages over; both answers of a pair have the same weight */
 export function dpoInputs<E extends TokenExample>(
   pairs: readonly Family<E>[],
   compared: ReadonlyMap<E, Compared>,

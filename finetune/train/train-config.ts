@@ -21,19 +21,19 @@ export const positive = z.number().positive();
 export const fraction = z.number().min(0).max(1);
 const decayRate = z.number().gt(0).lt(1);
 
-/** Settings that several kinds of training have. */
+/** Settings shared by several kinds of training. */
 export const shared = {
-  $schema: z.string().optional().describe('For editors'),
+  $schema: z.string().optional().describe('JSON schema, for editors'),
   output: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Directory of the result (default: tuned/NAME of this file); training resumes from a checkpoint there',
+      'Result directory (default: tuned/ and the name of this file); training resumes from a checkpoint there',
     )
     .meta({ format: 'path' }),
   warmupSteps: (preset: number) =>
-    count(0).default(preset).describe('Steps in which the learning rate rises'),
+    count(0).default(preset).describe('Steps over which the learning rate rises'),
   schedule: (preset: (typeof schedules)[number]) =>
     z.enum(schedules).default(preset).describe('How the learning rate falls after the warm-up'),
   learningRate: (preset: number) => positive.default(preset).describe('Peak learning rate'),
@@ -44,18 +44,16 @@ export const shared = {
   maxGradientNorm: positive.default(1).describe('Longer gradients are scaled down to this norm'),
   batchTokens: count(1)
     .default(2048)
-    .describe('Tokens read at once, with padding; lower it if memory is short'),
+    .describe('Tokens read at once, including padding; lower this to save memory'),
   checkpointEvery: (preset: number, unit: string) =>
     count(1).default(preset).describe(`${unit} between checkpoints`),
   template: z
     .record(z.string(), z.unknown())
     .default({})
-    .describe('Variables of the chat template; serve with the same'),
+    .describe('Chat template variables; use the same ones when serving'),
   ignoreKeys: ignoreKeysSchema,
-  device: deviceSchema.default('cpu').describe('Where to train; `auto` takes a GPU if one can be used'),
-  threads: count(1)
-    .optional()
-    .describe('CPU threads (default: the physical cores that are free at the start)'),
+  device: deviceSchema.default('cpu').describe('Where to train; `auto` uses a GPU if one is available'),
+  threads: count(1).optional().describe('CPU threads (default: all physical cores free at the start)'),
 };
 
 const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
@@ -67,19 +65,19 @@ const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
       .exclude(['float32', 'float16'])
       .default('none')
       .describe(
-        'Bits of the frozen weights (QLoRA), to save memory; serve with the same `model.quantization`',
+        'Quantization of the frozen weights (QLoRA), to save memory; serve with the same `model.quantization`',
       ),
     compute: z
       .enum(['float32', 'int8'])
       .default('float32')
       .describe(
-        'Type of products with frozen weights; int8 (CPU) halves the time of long texts, and rounds like QLoRA',
+        'Precision of products with frozen weights; int8 (CPU) halves the time for long texts and rounds like QLoRA',
       ),
   });
 
 const wholeModel = [
   z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
-  z.strictObject({ kind: z.literal('scratch').describe('Train all weights, from random ones') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Train all weights from a random start') }),
 ] as const;
 
 const trainingMethod = z.discriminatedUnion('kind', [
@@ -94,16 +92,16 @@ const trainingMethod = z.discriminatedUnion('kind', [
   ...wholeModel,
 ]);
 
-/** Methods of reinforcement learning. Without dropout, because the trained policy must equal the one that sampled. */
+/** Methods for reinforcement learning. No dropout, because the trained policy must equal the one that sampled. */
 export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
 
 const objectiveSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('sft').describe('Supervised: the answers themselves') }),
+  z.strictObject({ kind: z.literal('sft').describe('Supervised fine-tuning on the answers') }),
   z.strictObject({
     kind: z.literal('dpo').describe('Direct preference optimization'),
-    beta: positive.default(0.1).describe('Penalty for leaving the initial model'),
+    beta: positive.default(0.1).describe('Penalty for deviating from the initial model'),
   }),
 ]);
 
@@ -129,22 +127,22 @@ const settings = z.strictObject({
   dataset: z
     .string()
     .min(1)
-    .describe('Directory that `finetune dataset` wrote, in the format jsonl')
+    .describe('Directory written by `finetune dataset` in jsonl format')
     .meta({ format: 'path', examples: ['./datasets/mine'] }),
   output: shared.output,
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
     .describe('Learn the answers (sft), or prefer the better of two (dpo; recipe preference)'),
   method: trainingMethod.prefault({ kind: 'lora' }).describe('What to train'),
-  seed: count(0).default(0).describe('Fixes the order, the initial adapter and dropout'),
+  seed: count(0).default(0).describe('Seed of the order, the initial adapter and dropout'),
   epochs: count(1).default(3).describe('Passes over the examples'),
   learningRate: shared.learningRate(2e-4),
   schedule: shared.schedule('cosine'),
   warmupSteps: shared.warmupSteps(10),
   learningRateFloor: fraction
     .default(0)
-    .describe('Last rate of linear and cosine, as a fraction of the peak'),
-  optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('How gradients change the weights'),
+    .describe('Final learning rate of linear and cosine, as a fraction of the peak'),
+  optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('Optimizer'),
   weightDecay: z
     .number()
     .min(0)
@@ -152,17 +150,19 @@ const settings = z.strictObject({
     .describe('Decoupled weight decay of matrices; norms and biases have none'),
   betas: shared.betas,
   maxGradientNorm: shared.maxGradientNorm,
-  batchExamples: count(1).default(8).describe('Examples per step; for dpo, pairs'),
+  batchExamples: count(1).default(8).describe('Examples (for dpo, pairs) per step'),
   batchTokens: shared.batchTokens,
   packing: z
     .enum(packings)
     .default('rows')
-    .describe('Read a prompt once: never, for its examples in a step, for all of them, or per conversation'),
+    .describe(
+      'Share prompts between examples: never, within a step, across steps, or by joining conversations',
+    ),
   observationWeight: z
     .number()
     .min(0)
     .optional()
-    .describe('Relative weight of the text between answers (default: 0); needs packing conversations'),
+    .describe('Relative weight of the text between answers (default: 0); requires packing=conversations'),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   patience: count(1).optional().describe('Validations without improvement after which training stops early'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
@@ -176,18 +176,19 @@ const settings = z.strictObject({
 export const trainConfigSchema = settings
   .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
-    message: 'muon trains whole matrices: it needs method full or scratch',
+    message: 'muon trains whole matrices, so it requires method full or scratch',
   })
   .refine(
     ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
     {
       path: ['observationWeight'],
-      message: 'needs packing conversations, where the text between answers is part of an example',
+      message:
+        'requires packing=conversations, because only there is the text between answers part of an example',
     },
   )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
     path: ['objective'],
-    message: 'dpo compares with the initial model: it needs method lora or full',
+    message: 'dpo compares with the initial model, so it requires method lora or full',
   });
 
 export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };
@@ -217,7 +218,7 @@ export function loadTrainConfig(...source: ConfigSource): TrainConfig {
 /**
  * Reads the config of any kind of training. Paths in the file are relative to it, paths in overrides to `cwd`, and
  * `package:…` paths to the package.
- * @returns the config, and the settings, which know where each field comes from
+ * @returns the config, and the settings with the origin of each field
  * @throws UserError like `loadTrainConfig`, and if the output is inside the package
  */
 export function readTrainingConfig<T extends { readonly output?: string | undefined }>(

@@ -86,7 +86,7 @@ export function trainingScalars(metric: Metric): Scalars {
   }
 }
 
-/** Only warns if less memory is free: other programs may end, and the system may reclaim memory. */
+/** Only warns if too little memory is free: other programs may exit, and the system may reclaim memory. */
 function showMemory(
   estimate: MemoryEstimate,
   { json, quiet }: TrainingArguments,
@@ -94,7 +94,7 @@ function showMemory(
 ): void {
   const { free, total } = machineMemory();
   const text = `memory: about ${formatBytes(estimate.total)} at the peak, ${formatBytes(free)} of ${formatBytes(total)} free`;
-  if (estimate.total > free) context.note(`warning: ${text}; it may run out: ${estimate.remedy}`);
+  if (estimate.total > free) context.note(`warning: ${text}, which may not be enough; ${estimate.remedy}`);
   else if (!json && !quiet) context.note(text);
 }
 

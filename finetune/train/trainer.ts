@@ -47,7 +47,7 @@ interface ReadSplit {
 export type TrainingEvent =
   | {
       readonly kind: 'start';
-      /** Completed steps: 0, or those of the checkpoint. */
+      /** Completed steps: 0, or the checkpoint's. */
       readonly step: number;
       readonly totalSteps: number;
       readonly training: ReadSplit;
@@ -81,7 +81,7 @@ export interface TrainingHooks {
   stop?(): boolean;
   /** Awaited after every step, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** Takes no further steps; the result comes from the checkpoint. */
+  /** If true, takes no further steps; the result comes from the checkpoint. */
   readonly finish?: boolean;
 }
 
@@ -180,7 +180,7 @@ async function makeSteps(
       settings.seed,
     );
     const norm = gradientNorm(gradients);
-    refuseNonFinite(state.step + 1, { loss, 'norm of the gradient': norm });
+    refuseNonFinite(state.step + 1, { loss, 'gradient norm': norm });
     const learningRate = settings.learningRate * scheduleFactor(schedule, state.step);
     const scale = clipFactor(norm, settings.maxGradientNorm);
     await update(state, gradients, learningRate, scale, settings.adamw, sessions.muon);
@@ -212,8 +212,8 @@ const nothingToFinish = (checkpoint: string) =>
   new UserError({
     field: '--finish',
     value: checkpoint,
-    message: 'this training has no checkpoint yet',
-    remedy: 'train first',
+    message: 'this training run has no checkpoint yet',
+    remedy: 'run it without --finish first',
   });
 
 const stepLoss = ({ step, loss }: StepLoss): StepLoss => ({ step, loss });
@@ -230,7 +230,7 @@ export function refuseNonFinite(step: number, found: Readonly<Record<string, num
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:
-      'lower the learning rate, warm up longer or clip the gradient, with another output: a checkpoint keeps its settings',
+      'lower the learning rate, warm up longer or clip gradients, and choose another output, because a checkpoint keeps its settings',
   });
 }
 

@@ -13,7 +13,7 @@ export interface TrainingAlarm {
 /** Number of conversations to check. Rendering takes time, and a template treats all alike. */
 const checked = 100;
 
-/** Checks that training sees the tokens of serving: prompts of the recorded length, and unchanged answers. */
+/** Checks that training sees the same tokens as serving: prompts of the recorded length, unchanged answers. */
 export function templateAlarms(
   model: string,
   tokenizer: ChatTokenizer,
@@ -35,13 +35,13 @@ export function templateAlarms(
   if (other[0] !== undefined)
     alarms.push({
       alarm: 'other-prompts',
-      message: `${other.length} of ${served.length} prompts that ${name} was served have a different number of tokens now, e.g. ${other[0].now} instead of ${other[0].before}: training would see other prompts than serving`,
+      message: `${other.length} of ${served.length} prompts served to ${name} now have a different number of tokens, e.g. ${other[0].now} instead of ${other[0].before}: training would see different prompts from serving`,
       remedy: 'set `template` to the runs’ model.template, and use the same tokenizer',
     });
   if (changed.length > 0)
     alarms.push({
       alarm: 'answers-changed',
-      message: `the chat template shows ${changed.length} of ${some.length} answers changed, so a format correction would show other text than the model was trained to write`,
+      message: `the chat template changes ${changed.length} of ${some.length} answers, so a format correction would show text that the model wasn't trained to write`,
       remedy: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
     });
   return alarms;
@@ -88,7 +88,7 @@ export class DivergenceWatch {
       alarm: 'validation-diverging',
       message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model overfits`,
       remedy:
-        'stop it (the result has the weights of the lowest validation loss), then add runs, lower epochs or learningRate, or set `patience`',
+        'stop it (the result keeps the weights with the lowest validation loss), then add runs, lower epochs or learningRate, or set `patience`',
     };
   }
 }

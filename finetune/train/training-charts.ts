@@ -47,7 +47,7 @@ export function lossChart({ steps, validations }: Curves): Html {
     description: lossDescription(raw, smoothed, best),
     height: lossHeight,
     y,
-    yTitle: 'Loss (nats a token of the answer)',
+    yTitle: 'Loss (nats per answer token)',
     x: { slots, ticks: numberedTicks(slots), title: 'Step' },
     paths: [
       html`<path class="repeat" d="${path(extremes(steps, raw), y)}"/>`,
@@ -71,12 +71,12 @@ export function lossChart({ steps, validations }: Curves): Html {
   });
   const legend = html`<ul class="legend">
 <li><span class="key thin"></span>loss of a single step</li>
-<li><span class="key step"></span>training loss: the mean over the latest steps, from 10 to 100</li>
+<li><span class="key step"></span>training loss: mean over the latest 10 to 100 steps</li>
 ${validations.length > 0 && html`<li><span class="key validation"></span>validation loss</li>`}
 ${best && html`<li><span class="key diamond"></span>lowest validation loss, ${formatLoss(best.loss)} at step ${formatCount(best.step)}</li>`}
-${above > 0 && html`<li>${formatCount(above)} steps lie above the axis, up to ${formatLoss(largest(raw))}</li>`}
+${above > 0 && html`<li>${formatCount(above)} steps are above the axis, up to ${formatLoss(largest(raw))}</li>`}
 </ul>`;
-  return figure(chart, legend, 'Point at a column for its figures.');
+  return figure(chart, legend, 'Hover over a column for its values.');
 }
 
 export function courseCharts({ steps }: Curves, maxGradientNorm: number | undefined): Html {
@@ -84,14 +84,14 @@ export function courseCharts({ steps }: Curves, maxGradientNorm: number | undefi
   const cut = maxGradientNorm === undefined ? 0 : norms.filter((norm) => norm > maxGradientNorm).length;
   return html`<div class="charts">
 ${stepChart(steps, 'Learning rate', ({ learningRate }) => learningRate, { format: (value) => formatNumber(value, 2) })}
-${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm, {
+${stepChart(steps, 'Gradient norm', ({ gradientNorm }) => gradientNorm, {
   ...(maxGradientNorm !== undefined && { limit: maxGradientNorm }),
   legend:
     maxGradientNorm !== undefined &&
-    html`<ul class="legend"><li><span class="key dash"></span>longer ones are cut to ${formatNumber(maxGradientNorm)}: ${formatNumber((100 * cut) / steps.length, 2)} % of the steps</li></ul>`,
+    html`<ul class="legend"><li><span class="key dash"></span>clipped to ${formatNumber(maxGradientNorm)} in ${formatNumber((100 * cut) / steps.length, 2)} % of the steps</li></ul>`,
 })}
 ${stepChart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
-${stepChart(steps, 'Memory of the process', ({ rssBytes }) => rssBytes, { format: formatBytes })}
+${stepChart(steps, 'Process memory', ({ rssBytes }) => rssBytes, { format: formatBytes })}
 </div>`;
 }
 
@@ -123,7 +123,7 @@ export function stepChart<S extends { readonly step: number }>(
     options.limit !== undefined && options.limit <= y.high ? coordinate(y.at(options.limit)) : undefined;
   return figure(
     plotChart({
-      description: `${title} of each step.`,
+      description: `${title} per step.`,
       height: smallHeight,
       y,
       yTitle: title,

@@ -59,11 +59,11 @@ export function supervisedPage(report: SupervisedReport): Page {
 }
 
 const changedData = {
-  message: 'the rows of the dataset differ from its manifest',
-  remedy: 'make the dataset again, unless it was changed on purpose',
+  message: "the dataset's rows differ from its manifest",
+  remedy: 'rebuild the dataset, unless you changed it on purpose',
 };
 
-const nothing = html`<p class="empty">No step yet.</p>`;
+const nothing = html`<p class="empty">No steps yet.</p>`;
 
 function headline(
   { config, metrics }: SupervisedReport,
@@ -83,10 +83,10 @@ ${steps.length > 0 && tile('Training loss', formatLoss(trainingLoss(losses)), ht
 <dl class="headline">
 ${tile('Steps', formatCount(done), `of ${formatCount(total)}`)}
 ${tile('Epochs', formatNumber(epochs, 3), `of ${formatCount(config.epochs)}`)}
-${tile('Tokens', formatCompact(steps.reduce((sum, { tokens }) => sum + tokens, 0)), 'read in the steps')}
-${speeds.length > 0 && tile('Speed', formatCompact(quantile(speeds, 0.5)), 'tokens per second, median of the steps')}
+${tile('Tokens', formatCompact(steps.reduce((sum, { tokens }) => sum + tokens, 0)), 'read in training')}
+${speeds.length > 0 && tile('Speed', formatCompact(quantile(speeds, 0.5)), 'tokens per second (median)')}
 ${tile('Time', formatDuration(1000 * seconds(metrics)), validations.length === 0 ? 'without validations' : `${formatDuration(1000 * seconds(validations))} of it in validations`)}
-${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'the peak')}
+${metrics.length > 0 && tile('Memory', formatBytes(largest(metrics.map(({ rssBytes }) => rssBytes))), 'peak')}
 </dl>`;
 }
 
@@ -94,11 +94,7 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
   const first = validations[0];
   const best = validations.findLast((validation) => validation.best);
   if (first === undefined || best === undefined) {
-    return tile(
-      'Lowest validation loss',
-      '–',
-      'without validation, nothing shows how well new prompts are answered',
-    );
+    return tile('Lowest validation loss', '–', 'without validation, performance on new prompts is unknown');
   }
   const before =
     best === first
@@ -124,7 +120,7 @@ function use(
       ...(quantization !== 'none' && { quantization }),
     },
   };
-  return html`<p>${best === undefined ? 'The result has the values after the last step' : `The result has the values of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
+  return html`<p>${best === undefined ? 'The result contains the weights after the last step' : `The result contains the weights of step ${formatCount(best.step)}, which had the lowest validation loss`}. In the config of ${isImitation ? 'a play' : 'an experiment'}:</p>
 ${preformatted(stringify(settings).trimEnd())}
 <p>Or on the command line:</p>
 ${preformatted(`policyloop ${isImitation ? 'play' : 'run'} CONFIG model.provider=local ${servedAs(config.method, config.model, status.result)}`)}`;
@@ -138,7 +134,7 @@ ${dataset.recipe !== null && html`<div><dt>recipe</dt><dd>${dataset.recipe}</dd>
 ${Object.entries(dataset.files).map(([name, hash]) => html`<div><dt>${name}</dt><dd><code>${hash.slice(0, 12)}</code></dd></div>`)}
 </dl>
 ${start && splitTable(start)}
-${dataset.sources === null ? html`<p class="note">The dataset has no manifest: where its rows come from is not known.</p>` : sources(dataset.sources)}`;
+${dataset.sources === null ? html`<p class="note">The dataset has no manifest, so the origin of its rows is unknown.</p>` : sources(dataset.sources)}`;
 }
 
 function splitTable({ training, validation }: MetricOf<'start'>): Html {
@@ -154,10 +150,10 @@ function splitTable({ training, validation }: MetricOf<'start'>): Html {
     ],
   );
   return html`${table}
-<p class="note">What is read: examples without weight or answer are not.</p>`;
+<p class="note">Excludes examples without a weight or an answer.</p>`;
 }
 
 function sources(list: NonNullable<DatasetLineage['sources']>): Html {
-  return html`<details><summary>Made of ${plural(list.length, 'run')}</summary>
+  return html`<details><summary>Built from ${plural(list.length, 'run')}</summary>
 ${htmlTable(list, sourceColumns, { tall: true })}</details>`;
 }

@@ -48,7 +48,7 @@ interface ReadParts<E extends TokenSequence> {
   readonly examples: readonly ReadExample<E>[];
 }
 
-/** Loss and gradients of a batch; dropout masks depend on the training's `seed` and the step. */
+/** Loss and gradients of a batch; dropout masks depend on `seed` and the step. */
 export async function lossAndGradients<E extends TokenSequence>(
   session: TrainingSession,
   state: Pick<TrainingState, 'parameters' | 'step'>,

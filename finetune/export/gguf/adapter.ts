@@ -13,7 +13,7 @@ import { type GgufMetadata, type GgufTensor, ggufParts, ggufValue, tensorBytes }
 import { fileForm, ggufArchitecture } from './tensors.js';
 
 /**
- * llama.cpp scales all products by a single alpha divided by their rank. The file has that of the first module;
+ * llama.cpp scales all products by a single alpha divided by their rank. The file stores the first module's alpha;
  * factors with a different scale (rank_pattern, alpha_pattern) compensate for it. All tensors are float32.
  * @param base its adapter must not use DoRA
  */

@@ -44,7 +44,7 @@ export function contextOf(config: DecoderConfig): number {
 function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
-    message: `llama.cpp’s ${ggufArchitecture(config)} has no ${what}`,
+    message: `llama.cpp’s ${ggufArchitecture(config)} doesn’t support ${what}`,
     remedy: 'use another server',
   });
 }
@@ -56,7 +56,7 @@ function ropeKeys(config: DecoderConfig, architecture: string): Own {
   const rope = ropes.find((one) => one !== undefined);
   if (rope === undefined) return {};
   if (!perLayer.has(architecture) && ropes.some((one) => !sameAs(one, rope)))
-    throw refused(config, 'rotary embedding that differs from layer to layer');
+    throw refused(config, 'rotary embeddings that differ between layers');
   const main = architecture === 'gemma3' || architecture === 'olmo2' ? globalRope(config) : rope;
   return {
     'rope.dimension_count': uint32(config.rotaryWidth),
@@ -144,7 +144,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     const window = config.layers[0]!.window;
     requireLayers(config, windowsBut(2, window), 'layer_types other than a window in every second layer');
     if (config.scoreCap === undefined || config.logitCap === undefined)
-      throw refused(config, 'model without soft caps');
+      throw refused(config, 'models without soft caps');
     return {
       'attention.sliding_window': uint32(window ?? config.contextTokens),
       attn_logit_softcapping: float32(config.scoreCap),
@@ -155,12 +155,12 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireGemmaScale(config, 62);
     const [first] = config.layers;
     const window = first!.window;
-    requireLayers(config, windowsBut(6, window), 'layer_types other than five windows, then none');
+    requireLayers(config, windowsBut(6, window), 'layer_types other than five windowed layers, then a full one');
     const local = { theta: first!.rope?.theta, scaling: 'none' };
     requireLayers(
       config,
       (layer) => (layer % 6 === 5 ? {} : { rope: local as Rope }),
-      'scaled rotation in layers with a window',
+      'scaled rotary embeddings in windowed layers',
     );
     return {
       'attention.sliding_window': uint32(window ?? config.contextTokens),
@@ -173,12 +173,12 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     plain(config);
     const window = config.layers.find((layer) => layer.window !== undefined)?.window;
     if (window === undefined) return {};
-    requireLayers(config, windowsBut(4, window), 'layer_types other than three windows, then none');
+    requireLayers(config, windowsBut(4, window), 'layer_types other than three windowed layers, then a full one');
     const local = { theta: globalRope(config).theta, scaling: 'none' };
     requireLayers(
       config,
       (layer) => (layer % 4 === 3 ? {} : { rope: local as Rope }),
-      'other rotation in layers with a window than one of the same base, unscaled',
+      'rotary embeddings with another base or a scaling in windowed layers',
     );
     return { 'attention.sliding_window': uint32(window) };
   },
@@ -188,7 +188,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       (layer) => ({ rope: (layer + 1) % 4 === 0 ? undefined : rope }),
-      'rotation in other layers than three of four',
+      'rotary embeddings in layers other than three of every four',
     );
     return {};
   },
@@ -207,14 +207,14 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     if (queryGrowth === undefined) return {};
     const rope = layers[0]!.rope!;
     if (rope.scaling !== 'yarn' || rope.originalContext !== queryGrowth.context)
-      throw refused(config, 'growth of queries by another context than that of yarn');
+      throw refused(config, 'query scaling with another original context than yarn');
     return { 'attention.temperature_scale': float32(queryGrowth.beta) };
   },
   gpt2: () => ({}),
   lfm2(config) {
     plain(config);
     const convolution = config.layers.find(({ recurrence }) => recurrence !== undefined)?.recurrence;
-    if (convolution?.kind !== 'short convolution') throw refused(config, 'model without convolutions');
+    if (convolution?.kind !== 'short convolution') throw refused(config, 'models without convolutions');
     if (convolution.bias) throw refused(config, 'conv_bias');
     return {
       'attention.head_count_kv': int32s(
@@ -230,11 +230,11 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireLayers(
       config,
       (layer) => ({ recurrence: (layer + 1) % interval === 0 ? undefined : linear! }),
-      'layers in another order than one that attends in so many',
+      'attention layers at irregular intervals',
     );
-    if (linear?.kind !== 'gated delta') throw refused(config, 'model that attends in each layer');
+    if (linear?.kind !== 'gated delta') throw refused(config, 'models with attention in every layer');
     const { kernel, keyHeads, keyDim, valueHeads, valueDim } = linear;
-    if (keyDim !== valueDim) throw refused(config, 'heads of values of another width than those of keys');
+    if (keyDim !== valueDim) throw refused(config, 'value heads of another width than key heads');
     // The rotated pairs cycle through the three axes of a position, which are all the same for text.
     const pairs = config.rotaryWidth / 2;
     const sections = [...[0, 1, 2].map((axis) => Math.ceil((pairs - axis) / 3)), 0];

@@ -28,7 +28,7 @@ export interface WrittenGguf {
   readonly tensors: number;
   /** Context length stated in the file, in tokens. */
   readonly contextTokens: number;
-  /** The model's own context if it is longer: llama.cpp lacks its sliding windows. */
+  /** The model's own context, if it is longer because llama.cpp lacks its sliding windows. */
   readonly cappedFrom?: number;
 }
 
@@ -114,7 +114,7 @@ function mergedGguf(
       field: 'model',
       value: model,
       message: 'this is already a GGUF file',
-      remedy: 'give an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
+      remedy: 'pass an adapter that was trained on it: finetune gguf tuned/adapter --out tuned.gguf',
     });
   const gguf = openGguf(model);
   const weights = ggufTensors(gguf);

@@ -82,7 +82,7 @@ function closures(words: readonly string[]): Merge[] {
 }
 
 /**
- * By token, from `tokenizer.model` if it exists, else derived from the order of the merges.
+ * Scores by token, from `tokenizer.model` if it exists, else derived from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
  * @throws UserError if no scores can express that order
  */
@@ -110,7 +110,7 @@ function scoresOfMerges(
   for (const [left, right] of merges) {
     const piece = left + right;
     if (piece !== last && scores.has(piece))
-      throw inexpressible(directory, `${piece} is merged at two places`);
+      throw inexpressible(directory, `${piece} is merged in two places`);
     if (!scores.has(piece)) scores.set(piece, -1 - scores.size);
     last = piece;
   }
@@ -120,7 +120,7 @@ function scoresOfMerges(
       const [left, right] = [characters.slice(0, cut).join(''), characters.slice(cut).join('')];
       const possible = vocabulary.has(left) && vocabulary.has(right);
       if (possible && !pairs.has(`${left}\0${right}`))
-        throw inexpressible(directory, `${left} and ${right} make ${piece}, but are not merged`);
+        throw inexpressible(directory, `${left} and ${right} form ${piece} but aren’t merged`);
     }
   }
   return scores;
@@ -131,7 +131,7 @@ function inexpressible(directory: string, reason: string): UserError {
     file: path.join(directory, 'tokenizer.json'),
     field: 'model.merges',
     message: `SentencePiece’s scores can’t express the order of these merges: ${reason}`,
-    remedy: 'put the model’s tokenizer.model into the directory: the scores are taken from there',
+    remedy: 'add the model’s tokenizer.model to the directory; the scores are read from it',
   });
 }
 
@@ -229,8 +229,8 @@ export function preTokenizerName(preTokenizer: unknown, ignoreMerges: boolean, f
     file,
     field: 'pre_tokenizer',
     value: steps ?? preTokenizer,
-    message: 'none of llama.cpp’s known rules splits text like this tokenizer',
-    alternatives: known.map(({ models }) => `as ${models}`),
+    message: 'llama.cpp has no known rule that splits text like this tokenizer',
+    alternatives: known.map(({ models }) => `like ${models}`),
     remedy:
       'merge the adapter (policyloop finetune merge) and convert the result with llama.cpp’s own script',
   });

@@ -44,14 +44,14 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   throw new UserError({
     field: 'model_type',
     value: architecture,
-    message: 'models of this family are not exported to GGUF',
+    message: 'models of this family can’t be exported to GGUF',
     alternatives: Object.keys(architectures),
     remedy:
       'merge the adapter (`finetune merge`) and convert the directory with llama.cpp’s convert_hf_to_gguf.py',
   });
 }
 
-/** Vectors are float32. Q8_0 needs rows of 32·n, else F16. @throws UserError if a weight is missing or misshapen */
+/** Vectors stay float32. With Q8_0, rows not divisible by 32 become F16. @throws UserError if a weight is missing or misshapen */
 export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,
@@ -68,7 +68,7 @@ export function fileTensors(
           file: weight.file,
           field: name,
           value: weight.shape,
-          message: 'the tensor has another shape than config.json calls for',
+          message: 'the tensor’s shape doesn’t match config.json',
           alternatives: [shape.join(' × ')],
         });
       const form = fileForm(config, name);

@@ -59,7 +59,7 @@ export function addedBos(directory: string, config: DecoderConfig): string | und
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 
-/** If the file doesn't say, llama.cpp adds one for SentencePiece models. */
+/** If the file doesn't say, llama.cpp adds the token for SentencePiece models. */
 function storedBos({ metadata }: GgufFile): string | undefined {
   const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   const adds = value('add_bos_token') ?? value('model') === 'llama';
@@ -89,7 +89,7 @@ function listTokens({ model, added_tokens: added }: Tokenizer, rows: number, fil
     throw new UserError({
       file,
       value: tokens.length,
-      message: `the tokenizer has more tokens than the model has rows for (${rows})`,
+      message: `the tokenizer has more tokens than the model’s embedding has rows (${rows})`,
       remedy: 'check that tokenizer.json and config.json belong together',
     });
   return tokens.map((token, id) => token ?? { text: `[PAD${id}]`, kind: tokenKinds.unused });
@@ -184,7 +184,7 @@ function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderC
     ...Object.entries(named).flatMap(([name, id]) =>
       id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, ggufValue.uint32(id)] as const],
     ),
-    // Always stated, because llama.cpp adds one by default for some tokenizers.
+    // Always written, because llama.cpp adds a token by default for some tokenizers.
     ['tokenizer.ggml.add_bos_token', ggufValue.bool(addBos)],
     ['tokenizer.ggml.add_eos_token', ggufValue.bool(addEos)],
   ];

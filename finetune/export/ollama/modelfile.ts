@@ -1,4 +1,4 @@
-/** Modelfiles, from which `ollama create` makes models. */
+/** Writes Modelfiles for `ollama create`. */
 import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { requireOneLine } from '../../../src/format/one-line.js';
@@ -11,7 +11,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** Largest context that a Modelfile requests, in tokens. Memory grows with it, and Ollama's own default is short. */
+/** Maximum context that a Modelfile requests, in tokens. Memory grows with it; Ollama's own default is short. */
 const contextLimit = 8192;
 
 export interface Modelfile {
@@ -39,24 +39,24 @@ export function ggufModelfile(
     text: lines([
       `FROM ${dotted(gguf)}`,
       template === undefined
-        ? "# No TEMPLATE: the model's own is of another kind. Ollama guesses one; compare it with the model's\n" +
-          '# chat_template and write it here: https://docs.ollama.com/modelfile#template'
+        ? "# No TEMPLATE: the model's own can't be converted. Ollama guesses one; compare it with the model's\n" +
+          '# chat_template, and write the correct one here: https://docs.ollama.com/modelfile#template'
         : `# Derived from the model's own template\nTEMPLATE """${template}"""`,
       ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
-      '# As policyloop samples; Ollama would punish repetition otherwise, which numbers suffer from',
+      '# Sample like policyloop; by default, Ollama penalises repetition, which harms numbers',
       `PARAMETER temperature ${temperature ?? 1}`,
       `PARAMETER top_p ${topP ?? 1}`,
       `PARAMETER top_k ${topK ?? 0}`,
       `PARAMETER min_p ${minP ?? 0}`,
       `PARAMETER repeat_penalty ${repetitionPenalty ?? 1}`,
-      `# Of the ${contextTokens} tokens that the model reads; longer prompts lose their beginning`,
+      `# The model supports ${contextTokens} tokens; prompts longer than num_ctx lose their beginning`,
       `PARAMETER num_ctx ${Math.min(contextTokens, contextLimit)}`,
     ]),
   };
 }
 
 /**
- * For a model that Ollama already has.
+ * Makes a Modelfile for a model that Ollama already has.
  * @param place path to the adapter's GGUF file; Ollama rejects PEFT's files and ignores use_rslora
  * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
  */
@@ -72,21 +72,21 @@ export function adapterModelfile(
       value: architecture,
       message: "Ollama doesn't support adapters for this architecture",
       alternatives: ['llama', 'mistral', 'qwen2'],
-      remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
+      remedy: `merge base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
   if (adapter.decomposed)
     throw new UserError({
       field: 'adapter',
       value: adapter.directory,
       message: "Ollama doesn't support DoRA adapters",
-      remedy: `make one model of base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
+      remedy: `merge base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
   // After three quotes, Ollama would read on to the next three.
   if (from.trim() === '' || from.includes('"'))
     throw new UserError({ field: '--from', value: from, message: "isn't a model name" });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });
   return lines([
-    `# The adapter was trained on ${path.basename(model)}: on other weights it does something else`,
+    `# The adapter was trained on ${path.basename(model)} and doesn't work with other weights`,
     `FROM ${from}`,
     `ADAPTER ${dotted(place)}`,
     'PARAMETER repeat_penalty 1',

@@ -65,7 +65,7 @@ export function ollamaTemplate(
     ...[instruction, asked, answered].flatMap((f) => [f.before, f.after]),
   ];
   const text = goTemplate(format);
-  // The template is put between triple quotes.
+  // The Modelfile encloses the template in triple quotes.
   return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
 }
 

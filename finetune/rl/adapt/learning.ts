@@ -97,19 +97,19 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   if (temperature > 0) return temperature;
   throw new UserError({
     field: 'model.temperature',
-    message: 'the publisher of the model recommends 0, which leaves adapt no candidates to compare',
+    message: "the model's publisher recommends 0, which gives adapt no different candidates to compare",
     remedy: 'set model.temperature, e.g. to 1',
   });
 }
 
-/** @throws UserError unless it is plain LoRA with one rank and scale, on the same modules in every layer */
+/** @throws UserError unless the adapter is plain LoRA with one rank and scale, on the same modules in every layer */
 function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
   const refused = (message: string) =>
     new UserError({
       field: 'model.adapter',
       value: adapter.directory,
       message: `adapt can’t continue this adapter: ${message}`,
-      remedy: 'start with a fresh one (without model.adapter), or with one from `policyloop finetune`',
+      remedy: 'start without model.adapter, or with an adapter from `policyloop finetune`',
     });
   if (adapter.decomposed) throw refused('it scales rows (DoRA)');
   const changes = [...adapter.modules.values()];
@@ -119,7 +119,7 @@ function settingsOf(adapter: Adapter, decoder: DecoderConfig): LoraSettings {
   const modules = [...new Set([...adapter.modules.keys()].map((path) => path.replace(/^.*\./, '')))];
   const lora = { rank, alpha: scale * rank, rankStabilized: false, dropout: 0, modules };
   const factors = trainedParameters(decoder, shapesOnly(lora));
-  if (factors.length !== 2 * changes.length) throw refused('it changes some layers and not others');
+  if (factors.length !== 2 * changes.length) throw refused('it changes only some layers');
   return lora;
 }
 

@@ -211,7 +211,7 @@ interface Rewarding {
   readonly encode: (messages: readonly ChatMessage[]) => readonly number[];
 }
 
-/** Skips prompts with a single answer, which has nothing to be compared with. */
+/** Skips prompts with a single answer, which can't be compared. */
 export function rewardedGroups(
   { history, prompts }: ObservedIteration,
   { encode, environment, shuffle, terms }: Rewarding,

@@ -33,7 +33,7 @@ export function shownTraining(path: string): Page | undefined {
   const { config = {}, dataset } = readOwnJson(join(path, trainingFiles.about)) as About;
   const lines = readJsonLines<unknown>(join(path, trainingFiles.metrics), { repair: false }) ?? [];
   if (lines.length === 0) return undefined;
-  const command = facts.command ?? 'the command that began it';
+  const command = facts.command ?? 'the command that started it';
   if (config.algorithm !== undefined && numericKind.schema.safeParse(config).success) {
     const metrics = lines as readonly NumericMetric[];
     const status = statusOf(facts, secondsLeftOf(metrics));
@@ -67,7 +67,7 @@ function statusOf(facts: RecordedTraining, secondsLeft: number | undefined): Tra
     case 'interrupted':
       return { kind: status };
     case 'failed':
-      return { kind: 'failed', message: note ?? 'it says no more' };
+      return { kind: 'failed', message: note ?? 'no details recorded' };
     case 'completed': {
       const results = ['adapter', 'model', 'policy'].map((name) => join(path, name));
       const result = results.find((one) => existsSync(one)) ?? path;

@@ -27,7 +27,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Call after changing parameters; drops what the old ones computed. Ignores parameters that aren't the model's. */
+  /** Call after changing parameters; drops cached values of the old ones. Ignores parameters that aren't the model's. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export interface RlTask {
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
   /** Evaluates the model on starts that are never trained on; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
-  /** State besides the starts that the next groups depend on, for checkpoints. */
+  /** State, besides the starts, that the next groups depend on; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
   /** Results of baseline searches on the held-out tasks. */
   baselines?(): Promise<readonly Baseline[]>;
@@ -59,7 +59,7 @@ export interface Baseline {
   readonly episodes: number;
 }
 
-/** Tokens of consecutive turns that continue one another. Tokens from the environment aren't trained. */
+/** Tokens of consecutive turns, each continuing the previous one. Tokens from the environment aren't trained. */
 export interface SampledSequence extends TokenSequence {
   readonly trained: readonly boolean[];
   /** One per completion token, at the sampling temperature; 0 for the environment's tokens. */
@@ -72,7 +72,7 @@ export interface Episode {
   readonly valid: readonly boolean[];
   /** Per turn, the index of its last trained token among those of all completions; −1 if there is none. */
   readonly ends: readonly number[];
-  /** True if a limit cut the episode off, so more might have been earned. */
+  /** True if a limit cut the episode off, so more reward might have followed. */
   readonly truncated: boolean;
   readonly tokens: number;
   readonly policyReturn?: number;

@@ -4,11 +4,11 @@ import { count, positive, rlMethod, shared } from '../../train/train-config.js';
 
 const limitsSchema = z
   .strictObject({
-    minutes: positive.optional().describe('Minutes of all sessions together'),
+    minutes: positive.optional().describe('Total minutes over all sessions'),
     tokens: count(1).optional().describe('Sampled tokens'),
   })
   .prefault({})
-  .describe('Limits at which training ends early, with its result');
+  .describe('Limits that end training early; the result is still written');
 
 /** Settings shared by agents and proposers. */
 export const learningSettings = z.strictObject({
@@ -16,15 +16,15 @@ export const learningSettings = z.strictObject({
   model: z
     .string()
     .min(1)
-    .describe('Directory of the model; `package:models/tiny-bytes` is one to train from scratch')
+    .describe('Model directory; `package:models/tiny-bytes` is for training from scratch')
     .meta({ format: 'path' }),
   objective: objectiveSchema.describe('What an update maximizes'),
   output: shared.output,
   method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
-  seed: count(0).default(0).describe('Fixes starts, samples and initial weights'),
-  updates: count(1).default(100).describe('Times to play episodes and learn from them'),
+  seed: count(0).default(0).describe('Seed of starts, samples and initial weights'),
+  updates: count(1).default(100).describe('Number of updates; each plays episodes and learns from them'),
   epochs: count(1).default(1).describe('Passes over the same episodes'),
-  minibatches: count(1).default(1).describe('Parts of an epoch, with one optimizer step each'),
+  minibatches: count(1).default(1).describe('Parts per epoch, with one optimizer step each'),
   advantages: z
     .enum(advantageScales)
     .default('group')

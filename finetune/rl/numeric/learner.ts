@@ -40,7 +40,7 @@ export interface LearnerState extends PpoState {
 }
 
 export interface UpdateFigures {
-  /** Between the policies before and after the update, in nats. */
+  /** KL divergence between the policies before and after the update, in nats. */
   readonly kl: number;
   readonly entropy: number;
   readonly valueLoss: number;
@@ -55,7 +55,7 @@ export interface UpdateFigures {
 export interface Learner {
   initial(): LearnerState;
   actor(state: Pick<LearnerState, 'theta' | 'observed'>): Actor;
-  /** Updates the state in place; `progress` is the fraction of the training done. */
+  /** Updates the state in place; `progress` is the fraction of training done. */
   update(state: LearnerState, episodes: readonly NumericEpisode[], progress: number): Promise<UpdateFigures>;
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ import {
 } from '../../train/train-config.js';
 
 const hidden = z.array(count(1)).default([64, 64]).describe('Widths of the hidden layers');
-const activation = z.enum(['tanh', 'relu']).default('tanh').describe('Between the layers');
+const activation = z.enum(['tanh', 'relu']).default('tanh').describe('Activation between the layers');
 
 const policySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('mlp').describe('A multilayer perceptron'), hidden, activation }),
@@ -31,7 +31,7 @@ const policySchema = z.discriminatedUnion('kind', [
     trained: z
       .enum(['all', 'head'])
       .default('all')
-      .describe('Train the decoder, too, or only the perceptron'),
+      .describe('Train the decoder as well, or only the perceptron'),
     hidden,
     activation,
   }),
@@ -40,50 +40,50 @@ const policySchema = z.discriminatedUnion('kind', [
 const ppoSchema = z.strictObject({
   kind: z.literal('ppo').describe('Proximal policy optimization'),
   clip: positive.default(0.2).describe('Probability ratios are clipped to 1 ± this'),
-  valueClip: positive.optional().describe('Most that a value may move in an update (default: no limit)'),
+  valueClip: positive
+    .optional()
+    .describe('Maximum change of a value estimate per update (default: no limit)'),
   epochs: count(1).default(10).describe('Passes over a batch'),
   minibatchSteps: count(1).default(64).describe('Environment steps per optimizer step'),
   entropy: z.number().min(0).default(0).describe('Weight of the entropy bonus'),
   valueFactor: positive.default(0.5).describe('Weight of the value loss'),
   maxGradientNorm: positive
     .default(0.5)
-    .describe("Longer gradients, each network's separately, are scaled down"),
+    .describe('Maximum gradient norm of each network; longer gradients are scaled down'),
   learningRate: positive.default(3e-4).describe('Initial learning rate of Adam'),
   decay: z.boolean().default(true).describe('Lower the learning rate linearly to 0'),
 });
 
 const trpoSchema = z.strictObject({
   kind: z.literal('trpo').describe('Trust region policy optimization'),
-  maxKl: positive.default(0.01).describe('KL divergence of a step, in nats'),
+  maxKl: positive.default(0.01).describe('Target KL divergence of a step, in nats'),
   damping: z.number().min(0).default(0.1).describe('Added to the diagonal of the Fisher matrix'),
-  conjugateGradientSteps: count(1).default(10).describe('Steps that solve for the direction'),
-  backtracks: count(0).default(10).describe('Most halvings of the step in the line search'),
-  valueIterations: count(1).default(25).describe('L-BFGS iterations that fit the value function'),
-  l2: z.number().min(0).default(1e-3).describe('Weight of the squared parameters of the value function'),
+  conjugateGradientSteps: count(1).default(10).describe('Iterations that solve for the step direction'),
+  backtracks: count(0).default(10).describe('Maximum step halvings in the line search'),
+  valueIterations: count(1).default(25).describe('L-BFGS iterations for fitting the value function'),
+  l2: z.number().min(0).default(1e-3).describe('Weight of the L2 penalty on the value function'),
 });
 
 const settings = z.strictObject({
   $schema: shared.$schema,
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
-    .describe('What the policy controls: an id, or an id with options'),
+    .describe('Environment to control: an id, or an id with options'),
   policy: policySchema.prefault({ kind: 'mlp' }).describe('Maps observations to actions'),
-  algorithm: z.discriminatedUnion('kind', [ppoSchema, trpoSchema]).describe('How it learns'),
+  algorithm: z.discriminatedUnion('kind', [ppoSchema, trpoSchema]).describe('Learning algorithm'),
   output: shared.output,
-  seed: count(0).default(0).describe('Fixes initial weights, starts and actions'),
+  seed: count(0).default(0).describe('Seed of initial weights, starts and actions'),
   updates: count(1).default(100).describe('Batches to play and learn from'),
-  maxEpisodes: count(1).optional().describe('Most episodes to train on'),
-  batchSteps: count(1)
-    .default(15_000)
-    .describe('Steps per batch; episodes under way are played to their end'),
-  batchEpisodes: count(1).optional().describe('Most episodes per batch'),
+  maxEpisodes: count(1).optional().describe('Maximum number of training episodes'),
+  batchSteps: count(1).default(15_000).describe('Steps per batch; episodes in progress are finished'),
+  batchEpisodes: count(1).optional().describe('Maximum number of episodes per batch'),
   environments: count(1).default(5).describe('Episodes to play in parallel'),
   discount: fraction.default(0.995).describe('γ: discount factor per step'),
   lambda: fraction.default(0.97).describe('λ of the generalized advantage estimates'),
   normalizeObservations: z
     .boolean()
     .default(true)
-    .describe('Scale observations to mean 0 and deviation 1, clipped at ±5'),
+    .describe('Scale observations to mean 0 and standard deviation 1, clipped at ±5'),
   logDeviation: z
     .number()
     .default(0)
@@ -102,7 +102,7 @@ const settings = z.strictObject({
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Searches over simple policies with the same number of episodes'),
+    .describe('Baseline searches over simple policies, with the same number of episodes'),
   checkpointEvery: shared.checkpointEvery(5, 'Updates'),
   threads: count(1).default(1).describe('CPU threads'),
 });

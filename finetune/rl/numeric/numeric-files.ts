@@ -12,7 +12,7 @@ import type { NumericConfig } from './numeric-config.js';
 
 export const numericFiles = { checkpoint: trainingFiles.checkpoint, policy: 'policy' } as const;
 
-/** The best weights in any evaluation, with the observation moments at that time. */
+/** The weights of the best evaluation, with the observation moments at that time. */
 export interface BestPolicy {
   readonly step: number;
   readonly meanReturn: number;
@@ -63,7 +63,7 @@ export function writeNumericCheckpoint(
   );
 }
 
-/** @throws UserError if it belongs to a training run with other settings */
+/** @throws UserError if the checkpoint belongs to a training run with different settings */
 export function readNumericCheckpoint(
   file: string,
   identity: string,
@@ -74,8 +74,8 @@ export function readNumericCheckpoint(
   if (progress.data?.identity !== identity)
     throw new UserError({
       file,
-      message: 'this checkpoint is from a training with other settings',
-      remedy: 'use the earlier settings, another output, or remove the checkpoint to start over',
+      message: 'this checkpoint is from a training run with different settings',
+      remedy: 'restore the earlier settings, choose another output, or remove the checkpoint to start over',
     });
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const read = (name: string) => new Float64Array(Uint8Array.from(readTensorBytes(byName.get(name)!)).buffer);
@@ -98,7 +98,7 @@ export function readNumericCheckpoint(
   };
 }
 
-/** Writes policy.safetensors (parameters, moments of observations) and policy.json. Returns their directory. */
+/** Writes policy.safetensors (parameters, observation moments) and policy.json. Returns their directory. */
 export function writePolicy(
   { output, environment, policy, normalizeObservations }: NumericConfig,
   { theta, observed, step, meanReturn }: BestPolicy,

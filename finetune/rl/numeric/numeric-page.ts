@@ -48,7 +48,7 @@ export function numericPage(report: NumericReport): Page {
 
 function use(status: TrainingStatus): Content {
   if (status.kind !== 'complete' && status.kind !== 'early') return '';
-  return html`<p>The parameters of the best evaluation, and the moments of the observations, are in <code>${status.result}</code>.</p>`;
+  return html`<p>The parameters of the best evaluation and the observation moments are in <code>${status.result}</code>.</p>`;
 }
 
 function headline({ metrics }: NumericReport, steps: readonly NumericMetricOf<'step'>[]): Html {
@@ -68,7 +68,7 @@ ${tile('Time', formatDuration(1000 * seconds), '')}
 function comparison(metrics: readonly NumericMetric[]): Html {
   const played = metrics.filter((metric) => metric.kind === 'final' || metric.kind === 'baseline');
   if (played.length === 0)
-    return html`<p class="empty">Shown at the end: returns on episodes that nothing else used.</p>`;
+    return html`<p class="empty">Available when training ends: returns on episodes that were used for nothing else.</p>`;
   const rows = played.map((metric) => ({
     label: metric.kind === 'final' ? 'this policy' : `${metric.label}, simple policies`,
     episodes: metric.episodes,
@@ -78,24 +78,24 @@ function comparison(metrics: readonly NumericMetric[]): Html {
   }));
   return html`${htmlTable(rows, [
     text('', ({ label }) => label),
-    number('episodes to learn from', ({ episodes }) => episodes),
+    number('training episodes', ({ episodes }) => episodes),
     text('mean return', ({ centre }) => centre),
     text('standard deviation', ({ spread }) => spread),
   ])}
-<p class="note">Each over ${plural(rows[0]!.count, 'episode')} on the same starts, which nothing else used.</p>`;
+<p class="note">Each over ${plural(rows[0]!.count, 'episode')} from the same starts, which were used for nothing else.</p>`;
 }
 
 function course(steps: readonly NumericMetricOf<'step'>[], metrics: readonly NumericMetric[]): Html {
-  if (steps.length === 0) return html`<p class="empty">No update yet.</p>`;
+  if (steps.length === 0) return html`<p class="empty">No updates yet.</p>`;
   const held = metrics.filter((metric) => metric.kind === 'evaluation');
   const clipped = steps.filter(({ clipShare }) => clipShare !== undefined);
   return html`<div class="charts">
 ${held.length > 0 && stepChart(held, 'Mean return, held out', ({ meanReturn }) => meanReturn)}
-${stepChart(steps, 'Mean return of the episodes', ({ reward }) => reward)}
-${stepChart(steps, 'KL of the step (nats)', ({ kl }) => kl)}
+${stepChart(steps, 'Mean return in training', ({ reward }) => reward)}
+${stepChart(steps, 'KL divergence per update (nats)', ({ kl }) => kl)}
 ${stepChart(steps, 'Entropy (nats)', ({ entropy }) => entropy)}
-${stepChart(steps, 'Loss of the value function', ({ valueLoss }) => valueLoss)}
-${stepChart(steps, 'Norm of the gradient', ({ gradientNorm }) => gradientNorm)}
+${stepChart(steps, 'Value loss', ({ valueLoss }) => valueLoss)}
+${stepChart(steps, 'Gradient norm', ({ gradientNorm }) => gradientNorm)}
 ${clipped.length > 0 && stepChart(clipped, 'Share of clipped ratios', ({ clipShare }) => clipShare ?? Number.NaN)}
 </div>`;
 }

@@ -44,7 +44,7 @@ export interface NumericSummary extends SessionSummary {
   readonly steps: number;
   /** Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted. */
   readonly meanReturn: number | null;
-  /** The same mean for each baseline search, by name. */
+  /** Mean return of each baseline search on the same episodes, by name. */
   readonly baselines: Readonly<Record<string, number>>;
 }
 
@@ -161,7 +161,7 @@ export interface NumericForecast {
 /** Steps in the trial, unless a batch is shorter. */
 const triedSteps = 2000;
 
-/** @param meters a monotonic clock in milliseconds, and the memory of the process in bytes */
+/** `milliseconds` is a monotonic clock; `memory` returns the memory of the process in bytes. */
 async function forecastNumeric(
   config: NumericConfig,
   { memory, milliseconds }: { milliseconds(): number; memory(): number },
@@ -178,7 +178,7 @@ async function forecastNumeric(
     const each = (milliseconds() - started) / 1000 / (state.steps - before.steps);
     const length = (state.steps - before.steps) / (state.episodes - before.episodes);
     const playing = await timeOfPlay(tried, state, milliseconds);
-    const taking = (steps: number) => {
+    const totalsFor = (steps: number) => {
       const total = stepsOf(config, steps);
       return {
         steps: total.steps,
@@ -188,9 +188,9 @@ async function forecastNumeric(
     const { maxSteps } = environments[0]!;
     return {
       parameters: state.theta.length + state.valueTheta.length,
-      ...taking(length),
-      episodes: Math.round(taking(length).steps / length),
-      most: maxSteps === undefined ? null : taking(maxSteps),
+      ...totalsFor(length),
+      episodes: Math.round(totalsFor(length).steps / length),
+      most: maxSteps === undefined ? null : totalsFor(maxSteps),
       memory: memory(),
     };
   });

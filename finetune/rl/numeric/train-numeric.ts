@@ -21,7 +21,7 @@ import {
 } from './numeric-files.js';
 
 export type NumericEvent =
-  /** `step`: updates completed so far. In all events, `episodes` and `steps` count those of all updates so far. */
+  /** `step`: updates completed so far. In all events, `episodes` and `steps` are totals over all updates so far. */
   | { readonly kind: 'start'; readonly step: number; readonly totalSteps: number }
   | ({
       readonly kind: 'step';
@@ -74,10 +74,10 @@ export interface NumericOutcome {
   readonly result: string | undefined;
 }
 
-/** First spawn keys below the seed. */
+/** First spawn keys of the random streams. */
 const streams = { starts: 10, heldOut: 13 } as const;
 
-/** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or for other settings */
+/** Resumes from the checkpoint. @throws UserError if the policy doesn't suit the environment, or the settings changed */
 export async function trainNumeric(config: NumericConfig, hooks: NumericHooks = {}): Promise<NumericOutcome> {
   return withTraining(config, hooks, trainOn);
 }
@@ -174,7 +174,7 @@ export async function update(
   const figures = await learner.update(state, episodes, progressOf(config, state));
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
-      message: `the policy isn't finite after update ${state.updates}`,
+      message: `the policy's parameters aren't finite after update ${state.updates}`,
       remedy: 'lower the learning rate, or algorithm.maxKl',
     });
   return {
@@ -263,11 +263,11 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'another program runs it, and numeric policies only learn in environments of this program',
+      message: 'it runs in another program, where numeric policies can’t learn',
       remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
-  const stand = replacementFor(id);
-  if (stand !== undefined) note?.(stand.note);
+  const replacement = replacementFor(id);
+  if (replacement !== undefined) note?.(replacement.note);
   return Promise.all(Array.from({ length: environments }, () => makeEnvironment(id, options)));
 }
 

@@ -30,17 +30,17 @@ const proposerSettings = learningSettings.extend({
   experiment: layerSchema
     .default({})
     .describe(
-      "What all runs share: a part of an experiment's config; after `iterations`, the next run begins",
+      "Settings shared by all runs: part of an experiment's config; the next run begins after `iterations`",
     ),
-  tasks: tasksSchema.describe('One is drawn for each run, and overlays `experiment`'),
+  tasks: tasksSchema.describe('Drawn once per run and merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
-    .describe('Tasks of the evaluations (default: `tasks`, with seeds never trained on)'),
-  groups: count(1).default(8).describe('Runs in flight; each gives one prompt per update'),
+    .describe('Tasks for evaluation (default: `tasks`, with seeds never trained on)'),
+  groups: count(1).default(8).describe('Runs in flight; each contributes one prompt per update'),
   groupSize: count(1).default(8).describe('Candidates per prompt'),
   answers: z
     .strictObject({
-      maxTokens: count(1).default(256).describe('Longest reply'),
+      maxTokens: count(1).default(256).describe('Maximum tokens per reply'),
       temperature: positive.default(1).describe('Sampling temperature'),
       format: z
         .enum(['text', 'constrained'])
@@ -62,7 +62,7 @@ const proposerSettings = learningSettings.extend({
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
-    .describe('Searches that play the held-out runs with the same number of episodes'),
+    .describe('Baseline searches on the held-out runs, with the same number of episodes'),
 });
 
 const schema = proposerSettings.superRefine((written, context) => {
@@ -73,7 +73,7 @@ const schema = proposerSettings.superRefine((written, context) => {
   if (baselines.length === 0 && !isAbsolute(reward))
     refuse(
       ['baselines'],
-      'needs a search: rewards by rank or improvement have no scale to compare held-out runs by',
+      'must not be empty: rank and improvement rewards have no scale for comparing held-out runs',
     );
   for (const term of termsOf(reward))
     if (term.kind === 'return' && !(term.low < term.high)) refuse(['reward', 'low'], 'must be below high');
@@ -81,11 +81,11 @@ const schema = proposerSettings.superRefine((written, context) => {
 
 type Written = z.output<typeof schema>;
 
-/** Keys of an experiment that can't be set for the training's runs, with the reason or the key to use instead. */
+/** Keys of an experiment that can't be set for training runs, with the reason or the key to use instead. */
 const reserved: Reserved = {
-  seed: 'each run has its own, derived from the seed of the training',
+  seed: 'each run has its own, derived from the training seed',
   repeats: 'raise updates',
-  model: 'set the key model at the top level',
+  model: 'set model at the top level',
   candidates: 'set groupSize',
   screening: 'every candidate is evaluated',
   proposal: 'answers are parameters',
@@ -93,7 +93,7 @@ const reserved: Reserved = {
   target: 'a run ends after its iterations',
   limits: 'set limits at the top level',
   confirmation: 'nothing is confirmed: evaluations are held out',
-  render: 'nothing is drawn',
+  render: 'nothing is rendered',
   record: 'nothing is recorded',
 };
 
@@ -155,29 +155,29 @@ function unplayable({ demonstrations, evaluation, prompts, warmup }: Config): re
   const problems: (Problem | false)[] = [
     prompts.conversation !== 'fresh' && {
       field: 'prompts.conversation',
-      message: 'must be fresh: every prompt shows all that it depends on',
+      message: 'must be fresh: every prompt has to be self-contained',
     },
     evaluation.seeds !== 'common' && {
       field: 'evaluation.seeds',
-      message: 'must be common: candidates and the best before them play the same episodes',
+      message: 'must be common: candidates and the best policy so far need the same episodes',
     },
     evaluation.racing !== undefined && {
       field: 'evaluation.racing',
-      message: 'must be left out: returns of evaluations that were cut short can’t be compared',
+      message: 'must be omitted: returns of evaluations that were cut short can’t be compared',
     },
     demonstrations !== undefined && {
       field: 'demonstrations',
-      message: 'must be left out: training keeps no copy of them to resume with',
+      message: 'must be omitted: training doesn’t store them, so it couldn’t resume',
     },
     warmup.from !== undefined && {
       field: 'warmup.from',
-      message: 'must be left out: a run begins with random policies',
+      message: 'must be omitted: runs start with random policies',
     },
   ];
   return problems.filter((problem) => problem !== false);
 }
 
-/** User modules that the training depends on: environments, policies, rewards, prompt helpers. */
+/** User modules that training depends on: environments, policies, rewards, prompt helpers. */
 export function modulePaths(config: ProposerConfig): readonly string[] {
   const { training, heldOut } = runPlans(config);
   const ofRuns = [training, heldOut].flatMap((plan) =>
@@ -203,7 +203,7 @@ interface RunPlans {
   readonly heldOut: Collection;
 }
 
-/** First spawn keys below the seed. */
+/** First spawn keys of the random streams. */
 const streams = { training: 20, heldOut: 21 } as const;
 
 /** @param locate adds the location in the file to problems with a run's config */

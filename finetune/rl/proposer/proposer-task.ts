@@ -19,7 +19,7 @@ import {
 
 interface Slot {
   readonly number: number;
-  /** Number of iterations after which the next run takes its place. */
+  /** Number of iterations after which the next run replaces this one. */
   readonly until: number;
   readonly run: RunInFlight;
 }
@@ -68,12 +68,12 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
     },
     async measure(sampler, _, seed) {
       const outcomes = await playHeldOut(sampler, heldOut, seed);
-      const beside = isAbsolute(config.reward) ? [] : await baselinesOf();
+      const rivals = isAbsolute(config.reward) ? [] : await baselinesOf();
       const proposed = outcomes.flatMap(({ scores }) => scores);
       const bests = outcomes.flatMap(({ best }) => best ?? []);
       return {
         values: outcomes.map(({ best, reward }, i) =>
-          beside.length === 0 ? reward : mean(beside.map(({ returns }) => wonBy(best, returns[i]!))),
+          rivals.length === 0 ? reward : mean(rivals.map(({ returns }) => wonBy(best, returns[i]!))),
         ),
         ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
         ...(bests.length > 0 && { bestReturn: mean(bests) }),
@@ -120,7 +120,7 @@ class RunsInFlight {
     return this.#slots.slice(0, count);
   }
 
-  /** The first runs are shortened by different amounts, so that runs are later at different iterations. */
+  /** Shortens the first runs by different amounts, so later the runs in flight are at different iterations. */
   async #begin(place: number, first: boolean): Promise<Slot> {
     const number = this.#next++;
     const config = configOf(this.#plan, number);
@@ -182,16 +182,16 @@ async function playHeldOut(
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
     for (let iteration = 0; iteration < longest; iteration++) {
-      const going = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
+      const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
       const replies = await sampler.answer(
-        going.map((i) => ({
+        active.map((i) => ({
           messages: runs[i]!.prompt(),
           seed: seeds[i]!,
           grammar: constrained ? runs[i]!.grammar : undefined,
         })),
       );
-      for (const [k, i] of going.entries()) {
+      for (const [k, i] of active.entries()) {
         const group = await runs[i]!.judge([replies[k]!], constrained);
         const [candidate] = group.candidates;
         played[i]!.rewards.push(rewardsOf(group, terms)[0]!);

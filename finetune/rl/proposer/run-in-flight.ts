@@ -29,7 +29,7 @@ export interface RunInFlight {
   readonly state: RunState;
   prompt(): readonly ChatMessage[];
   readonly grammar: AnswerGrammar;
-  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't played again. */
+  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't re-evaluated. */
   judge(
     replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
     constrained: boolean,
@@ -46,7 +46,7 @@ export interface RunInFlight {
 /** Stands in for a run's model, because the sampler supplies the answers. */
 const noModel: LanguageModel = {
   id: 'learning',
-  generate: () => Promise.reject(new Error('the sampler answers')),
+  generate: () => Promise.reject(new Error('the sampler supplies the answers')),
 };
 
 /** @throws UserError for an unknown environment, or policies or prompts that don't fit it */
@@ -136,7 +136,7 @@ export interface PlayedBaseline {
   readonly episodes: number;
 }
 
-/** Gives each search as many evaluations as the model, on the same episodes, from the same random policies. */
+/** Gives each search as many evaluations as the model, on the same episodes, starting from the same random policies. */
 export function playBaselines(
   names: readonly BaselineName[],
   configs: readonly Config[],

@@ -6,7 +6,7 @@ import type { Objective } from '../../engine/objective.js';
 /** One number per token of a completion; entries of untrained tokens are ignored. */
 export type PerToken = ArrayLike<number>;
 
-/** A completion as sampled token ids. Untrained tokens count in no sum and no divisor. */
+/** A completion as sampled token ids. Untrained tokens are excluded from sums and divisors. */
 export interface Sampled extends TokenSequence {
   /** Advantage: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
@@ -23,7 +23,7 @@ export interface Sampled extends TokenSequence {
 
 export interface PolicyObjective {
   readonly objective: Objective;
-  /** The pass before the updates, without inputs: log-probabilities, `entropy`, `values` of a value head. */
+  /** Forward pass before the updates, without inputs: log-probabilities, `entropy`, and a value head's `values`. */
   readonly reading: Objective;
   /**
    * Every normalizer covers the whole update, so losses and gradients of its parts add up however it is split.
@@ -37,7 +37,7 @@ export interface PolicyContext {
   /** Sampling temperature; divides the logits. */
   readonly temperature: number;
   readonly constrained?: boolean;
-  /** True if completions serve several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
+  /** True if completions are used for several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
   readonly reused: boolean;
   /** Longest completion that can be sampled; the constant divisor of `dr_grpo`. */
   readonly maxCompletionTokens: number;
@@ -81,6 +81,6 @@ export function required(
   name: Exclude<keyof Sampled, keyof TokenSequence>,
 ): number | PerToken {
   const numbers = example[name];
-  if (numbers === undefined) throw new Error(`a completion of the update has no ${name}`);
+  if (numbers === undefined) throw new Error(`a completion in the update has no ${name}`);
   return numbers;
 }

@@ -120,7 +120,7 @@ describe('the page', () => {
     // The reason is kept as the parser reads it, without marks of form.
     expect(text).toContain(`A step from the best. ${hostile.slice('</pre>'.length)}`);
     expect(text).toContain('You are an expert in reinforcement learning');
-    expect(text).toContain('There are none.');
+    expect(text).toContain('None.');
   });
 
   it('shows both sides of a pair, and the alarms', async () => {
@@ -128,7 +128,7 @@ describe('the page', () => {
     await command({ recipe: 'preference', context: 50 });
     const text = visibleText(readFileSync(join(cwd, 'dataset/index.html'), 'utf8'));
     expect(text).toMatch(/chosen params\[0\]: .* rejected params\[0\]:/);
-    expect(text).toContain('need more than the 50 tokens of the context');
-    expect(text).toContain('there is no validation example');
+    expect(text).toContain('exceed the context of 50 tokens');
+    expect(text).toContain('no validation examples');
   });
 });

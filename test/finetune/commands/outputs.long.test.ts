@@ -170,13 +170,13 @@ describe('finetune merge', () => {
     expect(await refusal(merge('llama/adapter', 'x', { model: 'qwen/adapter' }))).toMatch(
       /an adapter, not a model/,
     );
-    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already has a model/);
+    expect(await refusal(merge('llama/adapter', 'models/llama'))).toMatch(/already contains a model/);
     expect(await refusal(merge('llama/adapter', '.'))).toMatch(/is not empty/);
     cpSync(at('llama'), at('lost'), { recursive: true });
     const file = at('lost', 'adapter', 'adapter_config.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('models/llama', 'org/elsewhere'));
     expect(await refusal(merge('lost/adapter', 'x'))).toMatch(
-      /base_model_name_or_path: there is no such model here[\s\S]*org\/elsewhere[\s\S]*--model/,
+      /base_model_name_or_path: model not found[\s\S]*org\/elsewhere[\s\S]*--model/,
     );
     expect(existsSync(at('x'))).toBe(false);
     expect(await refusal(toGguf('lost/adapter', 'x.gguf'))).toMatch(
@@ -222,7 +222,7 @@ describe('finetune gguf', () => {
     expect(await refusal(toGguf('models/qwen', 'x.gguf', { model: 'models/llama' }))).toMatch(
       /--model: .*already a model/,
     );
-    expect(await refusal(toGguf(undefined, 'x.gguf'))).toMatch(/give a model or an adapter/);
+    expect(await refusal(toGguf(undefined, 'x.gguf'))).toMatch(/no model or adapter given/);
   });
 
   it('reads configs without the keys that are ignored', async () => {

@@ -123,7 +123,7 @@ describe('the result of finetune rl, named by its directory or that of its train
   it.each([
     ['tuned/lora', /is an agent, trained in bandit/],
     ['tuned/whole/model', /is an agent, trained in bandit/],
-    ['tuned/numbers', /is a policy of numbers, trained in CartPole-v1/],
+    ['tuned/numbers', /is a numeric policy trained in CartPole-v1/],
     ['tuned/cut', /is an agent/],
   ])('is no proposer: finetune evaluate says so of %s', async (tuned, message) => {
     const args = { tuned, base: undefined, configs: ['quickstart'], overrides: [], control: [], repeats: 1 };
@@ -218,7 +218,7 @@ describe('the record of a training', () => {
     const file = at('tuned', 'whole', 'training.json');
     const before = readFileSync(file, 'utf8');
     await expect(learn('rl.yaml', ['output=tuned/whole', 'learningRate=0.5'])).rejects.toThrow(
-      /other settings/,
+      /different settings/,
     );
     expect(readFileSync(file, 'utf8')).toBe(before);
   });

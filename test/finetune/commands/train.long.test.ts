@@ -135,7 +135,7 @@ describe('from runs to a tuned model that plays', () => {
     expect(text).toContain('completed after all steps');
     expect(text).toContain(`model.adapter=${join('tuned', 'adapter')}`);
     expect(text).toMatch(/recipe weighted/);
-    expect(text).toContain('Made of 3 runs');
+    expect(text).toContain('Built from 3 runs');
     expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
   });
 
@@ -160,7 +160,9 @@ describe('from runs to a tuned model that plays', () => {
     const finish = new AbortController();
     finish.abort();
     const config = writeConfig('halfway', 'learningRate: 0.01\nwarmupSteps: 1\n');
-    await expect(train(config, {}, true)).rejects.toThrow(/--finish: this training has no checkpoint yet/);
+    await expect(train(config, {}, true)).rejects.toThrow(
+      /--finish: this training run has no checkpoint yet/,
+    );
     await train(config, { stop: { finish: finish.signal, abort: new AbortController().signal } });
     const { code, result } = await train(config, {}, true);
     expect(code).toBe(0);
@@ -280,7 +282,7 @@ describe('alarms before a training starts', () => {
     const template = join(changed, 'chat_template.jinja');
     writeFileSync(template, `Think. ${readFileSync(template, 'utf8')}`);
     const other = await told('otherwise', changed);
-    expect(other).toMatch(/alarm .*prompts that local\/qwen3-fp32 was served/);
+    expect(other).toMatch(/alarm .*prompts served to local\/qwen3-fp32/);
     expect(other).toMatch(/remedy: .*`template`/);
     expect(readFileSync(path('otherwise', 'metrics.jsonl'), 'utf8')).toMatch(/"alarm":"other-prompts"/);
   });
@@ -336,7 +338,7 @@ describe('what is wrong with a training', () => {
 
   it('is told that Muon is not for adapters', async () => {
     expect(await refusal(writeConfig('thin', 'optimizer: { kind: muon }\n'))).toMatch(
-      /thin\.yaml:7:12: optimizer: muon trains whole matrices: it needs method full or scratch/,
+      /thin\.yaml:7:12: optimizer: muon trains whole matrices, so it requires method full or scratch/,
     );
   });
 
@@ -369,6 +371,6 @@ describe('what is wrong with a training', () => {
       '{"prompt":[{"role":"user","content":"a"}],"chosen":"b","rejected":"c"}\n',
     );
     writeFileSync(file, `model: ${model}\ndataset: pairs\noutput: none\n`);
-    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row isn't an answer to learn/);
+    expect(await refusal(file)).toMatch(/train\.jsonl:1: completion: this row isn't a single answer/);
   });
 });

@@ -165,7 +165,7 @@ describe('gradients', () => {
     const g = new GraphBuilder();
     const a = g.input('a', 'float64', [3]);
     const loss = g.op('ReduceSum', [g.op('Cos', [a])], { keepdims: 0 });
-    expect(() => gradients(g, loss, [a], 'float64')).toThrow(/Cos .* has no rule for its gradient/);
+    expect(() => gradients(g, loss, [a], 'float64')).toThrow(/Cos .* no gradient rule/);
   });
 
   it('lets no gradient through constants', () => {

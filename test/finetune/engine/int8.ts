@@ -6,6 +6,4 @@ export const hasInt8 = await requireInt8('cpu').then(
   () => false,
 );
 if (!hasInt8)
-  process.stderr.write(
-    'Trainings in int8 are not tested: this CPU has no exact products of 8-bit numbers.\n',
-  );
+  process.stderr.write("Skipping int8 training tests: this CPU can't multiply 8-bit numbers exactly.\n");

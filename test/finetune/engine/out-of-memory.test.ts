@@ -56,7 +56,7 @@ const failure = async (running: Promise<unknown>) => {
 it('loading: says what ran out and what to lower', async () => {
   vi.spyOn(ort.InferenceSession, 'create').mockRejectedValue(new Error('std::bad_alloc'));
   const message = await failure(fineTune(job('loading', 64)));
-  expect(message).toMatch(/memory ran out while loading the model/);
+  expect(message).toMatch(/out of memory while loading the model/);
   expect(message).toMatch(/batchTokens.*method\.quantization int4/s);
 });
 
@@ -73,7 +73,7 @@ it('a step: the checkpoint stays, and training goes on from it with a smaller ba
     return session;
   });
   const message = await failure(fineTune(job('step', 1000)));
-  expect(message).toMatch(/memory ran out while reading 132 tokens at once/);
+  expect(message).toMatch(/out of memory while reading 132 tokens at once/);
   expect(existsSync(path.join(folder, 'step', 'checkpoint.safetensors'))).toBe(true);
   vi.restoreAllMocks();
   const steps: number[] = [];
@@ -88,7 +88,7 @@ it('outside of the runtime: says so too', async () => {
   const stop = () => {
     throw new RangeError('Array buffer allocation failed');
   };
-  expect(await failure(fineTune(job('outside', 64), { stop }))).toMatch(/memory ran out while training/);
+  expect(await failure(fineTune(job('outside', 64), { stop }))).toMatch(/out of memory while training/);
 });
 
 it('any other failure stays as it is', async () => {

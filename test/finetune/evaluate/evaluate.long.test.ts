@@ -244,7 +244,7 @@ describe('finetune evaluate', () => {
       ['base', 'completed'],
       ['tuned', undefined],
     ]);
-    expect(result.conclusions[0]!.text).toMatch(/nothing to compare/);
+    expect(result.conclusions[0]!.text).toMatch(/Nothing to compare/);
   });
 
   it('tells of budgets that were not used up, and of runs that found nothing', async () => {
@@ -267,7 +267,7 @@ describe('finetune evaluate', () => {
       failures: [{ arm: 'base', message: expect.stringMatching(/^0 proposals accepted; first reason: /) }],
     });
     expect(silent.result.cautions).toEqual([
-      'base: 1 of its 1 run found no policy to confirm; their pairs are left out',
+      'base: 1 of its 1 run found no policy to confirm; their pairs are excluded',
     ]);
     expect(visibleText(readFileSync(path('silent', 'index.html'), 'utf8'))).toContain('no policy to confirm');
     const unreachable = await run({
@@ -402,7 +402,7 @@ describe('an adapter of a training', () => {
         repeats: 1,
         out: 'local',
       }),
-    ).rejects.toThrow(/--out: .*evaluation of other models/);
+    ).rejects.toThrow(/--out: .*evaluation with different models/);
   });
 
   it('tells no transfer where the rows were changed since they were made', () => {
@@ -442,7 +442,7 @@ describe('controls', () => {
   it.each([
     [['hill-climb:2'], /--control: .*setting/],
     [['climber:sigma=2'], /--control: there is no such baseline/],
-    [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
+    [['hill-climb', 'hill-climb:sigma=2'], /--control: is listed twice/],
   ])('%j is refused', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
@@ -463,7 +463,7 @@ describe('what is wrong is said before anything is played', () => {
     );
     expect(await refusal({ tuned: 'interrupted' })).toMatch(/isn't complete[\s\S]*policyloop show/);
     expect(await refusal({ base: reference, tuned: reference })).toMatch(/--tuned: .*same weights/);
-    expect(await refusal({ base: undefined, tuned: reference })).toMatch(/--base: is needed/);
+    expect(await refusal({ base: undefined, tuned: reference })).toMatch(/--base: is required/);
     mkdirSync(path('elsewhere'));
     writeFileSync(path('elsewhere', 'adapter_config.json'), '{"base_model_name_or_path": "org/model"}');
     expect(await refusal({ base: undefined, tuned: 'elsewhere' })).toMatch(/org\/model[\s\S]*--base models/);
@@ -498,7 +498,7 @@ describe('the page', () => {
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
     const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
     expect(lines).toHaveLength(4);
-    expect(visibleText(page)).toContain('Trained on: CartPole-v1 (as stated by --trained-on)');
+    expect(visibleText(page)).toContain('Trained on: CartPole-v1 (from --trained-on)');
 
     const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
     const evaluation = stored('transfer');

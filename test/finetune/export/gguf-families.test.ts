@@ -54,13 +54,17 @@ describe('what llama.cpp would compute otherwise', () => {
   const [window, none] = [8, undefined];
   const layersOf = (name: string) => readDecoderConfig(familyDirectory(name)).layers;
   it.each([
-    ['qwen3-yarn', {}, /qwen3 has no yarn with truncate: false/],
-    ['gemma2', {}, /gemma2 has no query_pre_attn_scalar other than 16/],
-    ['gemma3', { scoreScale: 0.25 }, /gemma3 has no layer_types other than five windows, then none/],
+    ['qwen3-yarn', {}, /qwen3 doesn’t support yarn with truncate: false/],
+    ['gemma2', {}, /gemma2 doesn’t support query_pre_attn_scalar other than 16/],
+    [
+      'gemma3',
+      { scoreScale: 0.25 },
+      /gemma3 doesn’t support layer_types other than five windowed layers, then a full one/,
+    ],
     [
       'olmo3',
       { layers: layersOf('olmo3').map((layer) => ({ ...layer, window })) },
-      /olmo2 has no layer_types/,
+      /olmo2 doesn’t support layer_types/,
     ],
     [
       'smollm3',
@@ -70,12 +74,12 @@ describe('what llama.cpp would compute otherwise', () => {
           window: none,
         })),
       },
-      /smollm3 has no rotation in other layers/,
+      /smollm3 doesn’t support rotary embeddings in layers/,
     ],
-    ['qwen35', {}, /qwen35 has no heads of values of another width than those of keys/],
-    ['lfm2-untied', {}, /lfm2 has no conv_bias/],
-    ['granite4', {}, /granitemoehybrid[\s\S]*not exported|not exported to GGUF/],
-    ['ministral', {}, /not exported to GGUF/],
+    ['qwen35', {}, /qwen35 doesn’t support value heads of another width than key heads/],
+    ['lfm2-untied', {}, /lfm2 doesn’t support conv_bias/],
+    ['granite4', {}, /can’t be exported to GGUF/],
+    ['ministral', {}, /can’t be exported to GGUF/],
   ])('%s %j is refused', (name, change, message) => {
     expect(() => written(name, change as Partial<DecoderConfig>)).toThrow(message);
   });

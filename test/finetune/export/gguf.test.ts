@@ -245,7 +245,7 @@ describe('tokenizers', () => {
     const model = withTokenizer((json) => {
       json.pre_tokenizer = split('\\p{L}+|\\p{N}+');
     });
-    await expect(write(model)).rejects.toThrow(/pre_tokenizer[\s\S]*one of: as GPT-2[\s\S]*Qwen3/);
+    await expect(write(model)).rejects.toThrow(/pre_tokenizer[\s\S]*one of: like GPT-2[\s\S]*Qwen3/);
   });
 
   it('a text that begins with BOS says so', async () => {
@@ -305,7 +305,7 @@ describe('tokenizers', () => {
     it('are refused where scores can’t tell the order, but for tokenizer.model, which has them', async () => {
       // Nothing merges h and e, but SentencePiece would: the piece is there.
       setMerges(['he', 'in'], [['i', 'n']]);
-      await expect(write(model)).rejects.toThrow(/h and e make he[\s\S]*tokenizer\.model/);
+      await expect(write(model)).rejects.toThrow(/h and e form he[\s\S]*tokenizer\.model/);
       const piece = (text: string, score: number) => {
         const number = Buffer.alloc(4);
         number.writeFloatLE(score);

@@ -148,7 +148,7 @@ method: { kind: lora, rank: 4, alpha: 6, rsLora: true, dropout: 0.1, modules: [q
     expect(readdirSync(join(cwd, 'folder', 'data'))).toEqual(['train.jsonl']);
     expect(result().warnings).toEqual([
       expect.stringContaining('weights'),
-      expect.stringContaining('2 examples with a weight of 0 or less are left out'),
+      expect.stringContaining('2 examples with a weight of 0 or less are excluded'),
     ]);
     expect(text('README.md')).toContain('weights');
     expect(text('sft.yaml')).toContain('eval_strategy: "no"');
@@ -287,9 +287,9 @@ describe('what is refused', () => {
     const { cwd, refusal } = workplace({ config: 'batchExamples: 8\n' });
     expect(await refusal({ gpus: 3 })).toMatch(/UserError: batchExamples: [\s\S]*multiple of 3/);
     expect(await refusal({ gpus: 2, accelerate: 'single_gpu' })).toMatch(
-      /--accelerate: single_gpu is one device, not 2/,
+      /--accelerate: single_gpu means one device, not 2/,
     );
-    expect(await refusal({ time: 'soon' })).toMatch(/--time: not a time limit of Slurm/);
+    expect(await refusal({ time: 'soon' })).toMatch(/--time: not a Slurm time limit/);
     expect(await refusal({ partition: 'gpu\n#SBATCH --nodes=9' })).toMatch(/--partition: /);
     expect(await refusal({ account: '$(touch pwned)' })).toMatch(/--account: /);
     expect(await refusal({ gpus: 0 })).toMatch(/--gpus: /);

@@ -175,7 +175,7 @@ describe('finetune import', () => {
       };
       writeFileSync(join(folder, 'lineage.json'), JSON.stringify(lineage));
       const message = await refusal('came-back', { out: undefined });
-      expect(message).toMatch(/--out: lineage\.json names a path outside[\s\S]*--out /);
+      expect(message).toMatch(/--out: lineage\.json points outside the working directory[\s\S]*--out /);
       expect(existsSync(join(cwd, '..', 'outside'))).toBe(false);
     },
   );
@@ -186,7 +186,7 @@ describe('finetune import', () => {
     expect(await command('came-back', { model: base, out: 'mine' })).toBe(0);
     expect(result().warnings).toEqual([
       expect.stringContaining('no lineage.json'),
-      expect.stringContaining('whether its training finished is unknown'),
+      expect.stringContaining('unknown whether its training finished'),
     ]);
     expect(readLineage(join(cwd, 'mine'))).toMatchObject({
       dataset: { sources: null },
@@ -220,7 +220,9 @@ describe('finetune import', () => {
     const message = await refusal('run');
     expect(message).toMatch(/only checkpoints[\s\S]*checkpoint-1/);
     expect(await command('run/checkpoint-1', { model: base, out: 'mine' })).toBe(0);
-    expect(result().warnings.join()).toMatch(/wasn't finished by train\.py: the state is that of step 1/);
+    expect(result().warnings.join()).toMatch(
+      /train\.py didn't finish its training: this is the state after step 1/,
+    );
   });
 
   it('Ctrl-C leaves nothing behind', async () => {
@@ -243,7 +245,7 @@ describe('what is refused', () => {
     ['weights that are cut short', /not a complete safetensors file/],
     ['a directory in use', /this directory is not empty/],
     ['nothing to import', /no adapter_config\.json and no config\.json/],
-    ['a base that is not here', /--model: the base model of this adapter wasn't found/],
+    ['a base that is not here', /--model: this adapter's base model wasn't found/],
     ['no place for the result', /--out: .*lineage\.json/],
   ])('%s', async (what, expected) => {
     const { cwd, refusal } = workplace();

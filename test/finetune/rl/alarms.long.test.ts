@@ -114,7 +114,7 @@ describe('alarms', () => {
       earning(({ tokens }) => -tokens),
     );
     expect(short.find(({ alarm }) => alarm === 'length-drift')).toMatchObject({
-      message: expect.stringMatching(/tokens .*\d+\.\d/),
+      message: expect.stringMatching(/tokens.*\d+\.\d/),
       remedy: expect.stringMatching(/dr_grpo/),
     });
     const same = await alarmsOf(

@@ -64,7 +64,7 @@ describe('a learning that was cut off', () => {
     const folder = temporaryDirectory();
     await learnt(tinyConfig({ ...written, updates: 1 }, folder));
     await expect(learnt(tinyConfig({ ...written, updates: 1, learningRate: 1e-3 }, folder))).rejects.toThrow(
-      /other settings/,
+      /different settings/,
     );
   });
 });

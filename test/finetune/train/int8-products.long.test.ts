@@ -73,6 +73,8 @@ describe.skipIf(!hasInt8)('training with products in int8', () => {
     expect(distance).toBeGreaterThan(0);
     expect(distance).toBeLessThan(0.3);
     await fineTune(job(folder, 'mixed', 'int8'), stopAfter(1));
-    await expect(fineTune(job(folder, 'mixed', 'float32'))).rejects.toThrow(/a training with other settings/);
+    await expect(fineTune(job(folder, 'mixed', 'float32'))).rejects.toThrow(
+      /a training run with different settings/,
+    );
   });
 });

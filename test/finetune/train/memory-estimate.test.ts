@@ -88,7 +88,7 @@ it('training all weights needs their gradients and moments too', () => {
 });
 
 it('the remedy names what takes most', () => {
-  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(it reads 4096 tokens/);
+  expect(estimate(adapter(), 8, 512, 64).remedy).toMatch(/^lower batchTokens \(4096 tokens are read/);
   expect(estimate(adapter(), 1, 2048, 64).remedy).toMatch(/^shorten the examples/);
   expect(estimate(adapter(), 1, 32, 4).remedy).toMatch(/^set method\.quantization to int4/);
   expect(estimate({ kind: 'all' }, 1, 64, 4).remedy).toMatch(/^train with method lora/);
@@ -98,7 +98,7 @@ it('the remedy names what takes most', () => {
 it('only what can never fit is refused', () => {
   const needed = estimate(adapter(), 1, 1024, 64);
   expect(() => refuseImpossible(needed, { total: 1.5 * 2 ** 30, free: 0 })).toThrow(
-    /needs about \d\.\d+ GB, and this machine has 1\.61 GB.*remedy: shorten/s,
+    /needs about \d\.\d+ GB, but this machine has only 1\.61 GB.*remedy: shorten/s,
   );
   // The weights are mapped from their file: the system can drop them.
   expect(() => refuseImpossible(needed, { total: 5 * 2 ** 30, free: 0 })).not.toThrow();

@@ -39,7 +39,7 @@ describe("a training's config", () => {
     const weighed = (packing: string) =>
       load(`{model: base, dataset: a, output: b, packing: ${packing}, observationWeight: 0.3}`).read;
     expect(weighed('conversations')().observationWeight).toBe(0.3);
-    expect(weighed('rows')).toThrow(/observationWeight[\s\S]*needs packing conversations/);
+    expect(weighed('rows')).toThrow(/observationWeight[\s\S]*requires packing=conversations/);
   });
 
   it('takes key=value, and tells of what is wrong in one', () => {
@@ -54,7 +54,7 @@ describe("a training's config", () => {
     });
     expect(() => loadTrainConfig(file, ['epochs=none'])).toThrow(/override epochs=none.*epochs/);
     expect(() => loadTrainConfig(file, ['epoch=2'])).toThrow(/did you mean `epochs`/);
-    expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/key=value.*method\.rank=16/s);
+    expect(() => loadTrainConfig(file, ['epochs'])).toThrow(/the form key=value.*method\.rank=16/s);
   });
 
   it('tells of an unknown key by its place, with what is meant', () => {

@@ -135,7 +135,7 @@ describe('training an adapter', () => {
     await fineTune(begun, { stop: () => true });
     const [shard] = [...openWeights(own).values()].filter(({ name }) => name.includes('up_proj'));
     const bytes = readFileSync(shard!.file);
-    const refused = /a training with other settings, data or weights/;
+    const refused = /a training run with different settings, data or weights/;
     for (const change of [
       { settings: { ...settings, learningRate: 0.02 } },
       { training: conversations.slice(1) },
@@ -211,7 +211,7 @@ describe('training an adapter', () => {
     await expect(fineTune(job('idle', { training: idle }))).rejects.toThrow(/no example has an answer/);
     const silent = copiedModel('silent');
     writeFileSync(path.join(silent, 'chat_template.jinja'), '');
-    await expect(fineTune(job('silent', { model: silent }))).rejects.toThrow(/without any token/);
+    await expect(fineTune(job('silent', { model: silent }))).rejects.toThrow(/renders an empty prompt/);
   });
 });
 
@@ -227,13 +227,13 @@ describe('training all weights', () => {
     expect(weights().equals(first)).toBe(true);
     // Stored and random weights are trained alike, but one does not go on from the other.
     await expect(fineTune({ ...all, method: { kind: 'scratch' } })).rejects.toThrow(
-      /other settings, data or weights/,
+      /different settings, data or weights/,
     );
     await expect(fineTune({ ...all, model: path.join(all.output, 'model') })).rejects.toThrow(
-      /already has a model/,
+      /already contains a model/,
     );
     rmSync(path.join(all.output, 'checkpoint.safetensors'));
-    await expect(fineTune(all)).rejects.toThrow(/already has a model/);
+    await expect(fineTune(all)).rejects.toThrow(/already contains a model/);
     expect(weights().equals(first)).toBe(true);
   });
 

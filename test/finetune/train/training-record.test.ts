@@ -173,7 +173,7 @@ describe('the page of a training', () => {
     );
     expect(text).toContain('policyloop run CONFIG model.provider=local');
     expect(text).toContain('model.adapter=tuned/adapter');
-    expect(text).toContain('longer ones are cut to 1: 100 % of the steps');
+    expect(text).toContain('clipped to 1 in 100 % of the steps');
     expect(text).toContain('learningRate: 0.0002');
   });
 

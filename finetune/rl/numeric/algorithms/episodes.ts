@@ -14,7 +14,7 @@ import type { NumericPolicy } from '../network/policy.js';
 export interface NumericEpisode {
   /** Observation before each step, as returned by the environment. */
   readonly raw: readonly Row[];
-  /** The same, normalized. */
+  /** The same observations, normalized. */
   readonly observations: readonly Row[];
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
@@ -159,8 +159,8 @@ export function rowWidth({ id, observationSpace: space }: EnvironmentSpec): numb
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'its observations are text',
-      remedy: 'train a language model (model)',
+      message: 'the observations of this environment are text',
+      remedy: 'train a language model instead (set model)',
     });
   return space.kind === 'discrete' ? space.n : dimensionsOf(space);
 }

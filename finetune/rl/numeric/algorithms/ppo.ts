@@ -11,7 +11,7 @@ import { valueLoss } from './values.js';
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** Most that a value may move from its value before the update; undefined means no limit. */
+  /** Maximum change of a value estimate in an update; undefined means no limit. */
   readonly valueClip?: number | undefined;
   readonly epochs: number;
   readonly minibatchSteps: number;
@@ -72,7 +72,7 @@ export async function ppoLoss(
     policyLoss -= Math.min(ratio * advantage, bounded * advantage) / count;
     kl += (ratio - 1 - Math.log(ratio)) / count;
     if (bounded !== ratio) clipped += 1 / count;
-    // Where the clipped term is the smaller one, it is constant.
+    // If the clipped term is smaller, it is constant and has no gradient.
     return bounded * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
   });
   const entropy = head.entropy(now);

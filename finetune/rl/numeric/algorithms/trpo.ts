@@ -12,7 +12,7 @@ export interface TrpoSettings {
   /** Multiple of the identity added to the Fisher matrix. */
   readonly damping: number;
   readonly conjugateGradientSteps: number;
-  /** Most halvings of the step in the line search. */
+  /** Maximum number of step halvings in the line search. */
   readonly backtracks: number;
 }
 
@@ -111,7 +111,7 @@ export async function trpoUpdate(
   };
   if (!(curvature > 0)) return kept;
   const fullStep = Math.sqrt(maxKl / curvature);
-  const promised = dot(gradient, direction) * fullStep;
+  const expectedGain = dot(gradient, direction) * fullStep;
   for (let backtracks = 0; backtracks <= settings.backtracks; backtracks++) {
     const share = 0.5 ** backtracks;
     const tried = plus(theta, share * fullStep, direction);
@@ -119,7 +119,7 @@ export async function trpoUpdate(
     const surrogate = surrogateOf(batch, policy, logs, after);
     const gain = surrogate - start;
     const kl = head.divergence(before, after);
-    if (gain > 0 && gain > acceptedGain * share * promised && kl <= klTolerance * maxKl)
+    if (gain > 0 && gain > acceptedGain * share * expectedGain && kl <= klTolerance * maxKl)
       return { ...kept, theta: tried, surrogate, gain, kl, entropy: head.entropy(after), backtracks };
   }
   return kept;

@@ -41,7 +41,7 @@ export async function makeBatch(
   let from = 0;
   for (const [i, { rewards, terminated }] of episodes.entries()) {
     const own = [...values.subarray(from, from + rewards.length)];
-    // Truncation by a limit doesn't end the rewards that would have followed.
+    // A time limit isn't a terminal state: bootstrap from the last value.
     const lastValue = terminated ? 0 : lastValues[i]!;
     advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts).advantages, from);
     from += rewards.length;
@@ -106,7 +106,7 @@ interface ValueTargets {
 
 /**
  * Computes ½·mean squared error and its gradient. With a clip, each step counts the larger of its squared
- * error and that of the value clipped to ± clip around the previous one (as in OpenAI Baselines).
+ * error and the squared error of the value clipped to ± clip around the previous one (as in OpenAI Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,

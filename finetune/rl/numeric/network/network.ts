@@ -119,7 +119,7 @@ async function openSession(
 
 /**
  * Builds the graph for y, Jᵀ·u or J·v. Jᵀ·u is the gradient of Σ u·y. It is linear in u, so the gradient of
- * v·(Jᵀ·u) by u is J·v (the “double backward trick” of J. Townsend, 2017).
+ * v·(Jᵀ·u) with respect to u is J·v (the “double backward trick” of J. Townsend, 2017).
  */
 function buildNetwork(definition: NetworkDefinition, purpose: Purpose) {
   const { parameters, outputs, precision } = definition;

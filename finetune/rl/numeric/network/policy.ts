@@ -56,7 +56,7 @@ export function createHead({ id, actionSpace }: EnvironmentSpec, logDeviation: n
       throw new UserError({
         field: 'environment',
         value: id,
-        message: `its actions are ${actionSpace.kind === 'text' ? 'texts' : 'several choices at once'}, which numeric policies don't support`,
+        message: `numeric policies don't support ${actionSpace.kind === 'text' ? 'text actions' : 'several choices at once'}`,
         remedy: 'choose an environment with discrete or continuous actions',
       });
   }

@@ -92,7 +92,7 @@ export function frozenDefinition(decoder: Decoder, precision: Precision): Networ
   };
 }
 
-/** Vectors for numbers, with the scale of GPT-2's token embeddings; empty if observations are read as text. */
+/** Initial vectors for numbers, with the scale of GPT-2's token embeddings; empty if observations are read as text. */
 export function initialNumbers(decoder: Decoder, random: RandomGenerator): Float64Array {
   const count = numberShapes(decoder).reduce((sum, { shape }) => sum + elementCount(shape), 0);
   return Float64Array.from({ length: count }, () => 0.02 * random.normal());

@@ -152,7 +152,7 @@ describe('a proposer', () => {
     give('({ candidates }) => candidates.map(({ score }) => score ?? 0)');
     await learnt(folder, { changes, hooks: { stop: () => true } });
     give('({ candidates }) => candidates.map(({ score }) => -(score ?? 0))');
-    await expect(learnt(folder, { changes })).rejects.toThrow(/other settings/);
+    await expect(learnt(folder, { changes })).rejects.toThrow(/different settings/);
   });
 });
 
@@ -189,7 +189,7 @@ describe('the config of a proposer', () => {
     [
       'demonstrations are kept by runs alone',
       withRun({ demonstrations: { from: 'good' }, prompts: { set: 'numeric' } }),
-      /demonstrations must be left out/,
+      /demonstrations must be omitted/,
     ],
     ['an unknown environment key', { tasks: [{ environmnt: 'x' }] }, /tasks/],
     ['one candidate has nobody to be compared with', { groupSize: 1 }, /groupSize/],
