@@ -19,8 +19,8 @@ import {
 } from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
-import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
 import { encodingOf } from '../prompting/notation/encoding.js';
+import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, ReplayBuffer } from '../rollout/replay-buffer.js';
@@ -142,7 +142,7 @@ export class Prompter {
     return parentsOf(proposal, remembered(knownEntries(this.#buffer.entries, known), memory));
   }
 
-  /** Renders the message that says what was wrong with the model's last reply. */
+  /** Renders the message that explains what was wrong with the model's last reply. */
   formatCorrection(failure: ParseFailure): string {
     this.#context ??= this.#contextOf(1);
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
@@ -229,7 +229,7 @@ export class Prompter {
   }
 }
 
-/** The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it. */
+/** The last iteration whose evaluations the prompt of `iteration` may show; later ones are still in flight. */
 export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 

@@ -170,7 +170,7 @@ describe('a run that is not what it was', () => {
     const folder = join(cwd, 'buffers', 'linked', 'animations');
     rmSync(folder, { recursive: true, force: true });
     symlinkSync(elsewhere, folder);
-    await expect(render({ run: name })).rejects.toThrow(/no folder but a link/);
+    await expect(render({ run: name })).rejects.toThrow(/a link, not a folder/);
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 });

@@ -191,7 +191,7 @@ describe('a run that is played', () => {
       event.kind === 'warning' ? [event.message] : [],
     );
     expect(warnings.filter((text) => text.includes('process before'))).toEqual([
-      'the process before this one ended before it could pause',
+      'the previous process ended before it could pause',
     ]);
   });
 });
@@ -201,10 +201,7 @@ describe('what is refused', () => {
     [['model.name=other'], /model\.name: can't change within a run/],
     [['warmup.policies=9'], /warmup\.policies: can't change within a run/],
     [['pipeline=2'], /pipeline: can't change within a run: it was not set/],
-    [
-      ['evaluation.workers=2'],
-      /evaluation\.workers: can't change while a run is played[\s\S]*policyloop stop/,
-    ],
+    [['evaluation.workers=2'], /evaluation\.workers: can't be changed during a run[\s\S]*policyloop stop/],
     [['limits.total.calls=9'], /limits\.total/],
     [['iterations=none'], /iterations/],
     [['limits.calls=500'], /is so already/],
