@@ -104,7 +104,7 @@ describe('a run that is played', () => {
     expect(readManifest(path).activeMs).toBeGreaterThan(activeMs);
     const { context } = recordingContext(cwd);
     await expect(resume({ ...options, run: 'r', overrides: [], quiet: true }, context)).rejects.toThrow(
-      /a process is playing this run[\s\S]*policyloop stop/,
+      /this run is already running[\s\S]*policyloop stop/,
     );
     expect(await asked((own) => stop({ ...options, runs }, own))).toMatchObject([
       { action: 'stop', outcome: 'done' },
@@ -224,9 +224,9 @@ describe('what is refused', () => {
     const { context } = recordingContext(cwd);
     const runs = ['r'];
     await expect(pause({ ...options, runs }, context)).rejects.toThrow(
-      /no process plays this run: it is completed/,
+      /this run isn't running: it is completed/,
     );
-    await expect(stop({ ...options, runs: ['*'] }, context)).rejects.toThrow(/no process plays/);
+    await expect(stop({ ...options, runs: ['*'] }, context)).rejects.toThrow(/none of these runs is running/);
     await expect(set({ ...options, run: 'r', overrides: ['iterations=3'] }, context)).rejects.toThrow(
       /policyloop resume .*r iterations=3/,
     );

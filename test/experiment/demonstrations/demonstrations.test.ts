@@ -101,7 +101,7 @@ describe('demonstrations of a folder', () => {
 
     rmSync(join(path, runFiles.demonstrations));
     await expect(resumeExperiment(path, { model: seededModel() })).rejects.toThrow(
-      /demonstrations\.json: this run has lost the demonstrations[\s\S]*restore/,
+      /demonstrations\.json: the demonstrations that this run's prompts show are missing[\s\S]*restore/,
     );
     writeFileSync(join(path, runFiles.demonstrations), '[{"length":1,"steps":[{"observation":0}]}]');
     await expect(resumeExperiment(path, { model: seededModel() })).rejects.toThrow(
@@ -226,14 +226,14 @@ describe('demonstrations of a run', () => {
     );
     const repeats = join(temporaryDirectory(), 'repeats');
     createGroupDirectory(repeats, '', { version: 1, seeds: [0], runs: ['repeat-00'] });
-    expect(await refusal(shown(repeats))).toMatch(/demonstrations\.from: this directory holds repeats/);
+    expect(await refusal(shown(repeats))).toMatch(/demonstrations\.from: this directory contains repeats/);
     const games = temporaryDirectory();
     cpSync(few.path, games, { recursive: true });
     writeFileSync(
       join(games, runFiles.manifest),
       JSON.stringify({ ...readManifest(few.path), play: { player: 'x' } }),
     );
-    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: these are games of an agent/);
+    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: this is an agent's play/);
     const line = readRunFile(few.path, 'episodes').replace('"rewards":[', '"rewards":["x",');
     writeFileSync(join(few.path, runFiles.episodes), line);
     expect(await refusal(shown(few.path))).toMatch(/iteration 0, candidate 0, episode 0 is damaged/);
