@@ -173,7 +173,9 @@ export function whatCompletes(
   const same = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
   const limit = 'limit' in reason ? reason.limit : undefined;
   if (limit !== undefined) {
-    return same('limits') ? `to continue, run policyloop resume ${path} limits.${limit}=… with a higher limit${report}` : undefined;
+    return same('limits')
+      ? `to continue, run policyloop resume ${path} limits.${limit}=… with a higher limit${report}`
+      : undefined;
   }
   switch (reason.kind) {
     case 'no-proposals':

@@ -175,7 +175,8 @@ export async function steerRuns(
   { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
   check: (path: string) => void = () => undefined,
 ): Promise<number> {
-  if (!(wait >= 0)) throw new UserError({ field: '--wait', value: wait, message: 'must be a number of seconds, 0 or more' });
+  if (!(wait >= 0))
+    throw new UserError({ field: '--wait', value: wait, message: 'must be a number of seconds, 0 or more' });
   // Commands for single runs go to the runs of a plan, not to the process that runs the plan.
   const found = findPlayed(runs, { cwd, runsDir }, isOfPlans(request) ? isPlayedPlan : () => false);
   if (request.action === 'set') requirePlans(request.overrides, found);

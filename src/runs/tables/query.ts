@@ -105,9 +105,7 @@ function replyOf(child: ChildProcess, request: QueryRequest): Promise<QueryReply
 
 export const beyond = (sql: string, message: string): QueryReply => ({
   ...{ isReady: false, kind: 'problems' },
-  problems: [
-    { field: 'sql', value: sql, message, remedy: 'query fewer runs, aggregate, or add LIMIT' },
-  ],
+  problems: [{ field: 'sql', value: sql, message, remedy: 'query fewer runs, aggregate, or add LIMIT' }],
 });
 
 /**

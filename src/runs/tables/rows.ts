@@ -81,7 +81,11 @@ export const tables = {
     ...place,
     column('attempt', 'INTEGER', '0 for the first request, then 1, 2, … for corrections'),
     column('time', 'TIMESTAMP', 'time of the call, in UTC'),
-    column('purpose', 'VARCHAR', 'purpose of the call: proposal, correction (of a proposal), critic or feedback'),
+    column(
+      'purpose',
+      'VARCHAR',
+      'purpose of the call: proposal, correction (of a proposal), critic or feedback',
+    ),
     column('member', 'VARCHAR', 'portfolio member that answered'),
     column(
       'behind',

@@ -130,5 +130,4 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   ];
 }
 
-const goOnAsBefore =
-  'run the command that started it, with the same config and output';
+const goOnAsBefore = 'run the command that started it, with the same config and output';

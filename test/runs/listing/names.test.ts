@@ -135,7 +135,9 @@ describe('names that are no paths', () => {
       alternatives: ['cart-2', 'cart-3'],
     });
     expect(problemOf(() => findRuns(['cart'], here)).alternatives).toEqual(['cart-2', 'cart-3']);
-    expect(problemOf(() => findRun('cart-*', here)).message).toBe('this pattern matches 2 of them; choose one');
+    expect(problemOf(() => findRun('cart-*', here)).message).toBe(
+      'this pattern matches 2 of them; choose one',
+    );
     expect(problemOf(() => findRun('4', here))).toMatchObject({
       message: 'this name matches 2 of them; choose one',
       alternatives: ['study-1/pole/cma-es-01', 'study-1/pole/random-01'],
