@@ -113,8 +113,8 @@ export function makeAnimationsFolder(run: string): string {
   if (lstatSync(folder).isDirectory()) return folder;
   throw new UserError({
     file: folder,
-    message: 'this is no folder but a link, and pictures of a run stay in its directory',
-    remedy: 'remove it, or name a file with --out',
+    message: 'this is a link, not a folder; a run keeps its pictures in its own directory',
+    remedy: 'remove the link, or choose a file with --out',
   });
 }
 

@@ -37,7 +37,7 @@ export type Proposal =
     }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
-/** The proposals of all candidates. `limit`: a cap refused a call, so some may be missing. */
+/** The proposals of all candidates. `limit`: the limit that refused a call; some proposals may then be missing. */
 export interface ProposalGroup {
   readonly proposals: readonly Proposal[];
   readonly limit?: LimitName;
@@ -50,7 +50,7 @@ export interface Prompt {
 
 export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isBaseline'>;
 
-/** What is asked of whom, and how answers are read. */
+/** A question: its prompt, who answers, and how answers are read. */
 export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
@@ -63,7 +63,7 @@ export interface Question
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,
   ) => CallRecord['outcome'];
-  /** Stops correcting once this many are accepted; if omitted, every candidate is corrected. */
+  /** Corrections stop once this many are accepted; if omitted, every candidate is corrected. */
   readonly enough?: number | undefined;
   /** If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if omitted. */
   readonly mostRejected?: number | undefined;
@@ -82,10 +82,10 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
 }
 
 /**
- * Asks a question of one iteration. If a wall-time limit ends the calls in flight, the group is empty.
+ * Asks one iteration's question. If a wall-time limit aborts the calls in flight, the group is empty.
  * @param isPaid whether requests are recorded before they are sent, so that none is paid for twice
  * @param emitCall receives each call, in order
- * @throws ModelError if retrying can't help, or if aborted; RunStopped if the user stopped the run before all answers came
+ * @throws ModelError if retrying can't help, or if aborted; RunStopped if the user stopped the run before all answers arrived
  */
 export async function ask(
   experiment: Experiment,
@@ -150,7 +150,7 @@ function earlierCalls(
   for (const answer of answers) {
     const { messages } = promptOf(answer.candidate);
     if (areSame(answer.messages.slice(0, messages.length), messages)) continue;
-    const message = 'the prompt was changed before anything was made of this answer';
+    const message = 'the prompt changed before this answer was used';
     onCall({ ...answer, outcome: { kind: 'error', error: 'aborted', message, retries: 0, latencyMs: 0 } });
   }
   const isFollowed = ({ candidate, attempt }: CallRecord) =>
@@ -280,7 +280,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
-/** Abandons a round with missing replies. Those that came are kept unread, because a missing one may precede them. */
+/** Abandons an incomplete round. Its replies are stored without being read, because a missing one may come first. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
   if (request.isPerson) throw stopped;

@@ -54,7 +54,7 @@ export interface OwnParts {
   readonly critic?: LanguageModel | undefined;
   readonly feedback?: LanguageModel | undefined;
   readonly environment?: Environment | undefined;
-  /** If true, doesn't import the module of `evaluation.reward` because nothing will be played. */
+  /** If true, the module of `evaluation.reward` isn't imported, because no episode will be played. */
   readonly withoutReward?: boolean;
   /**
    * Aborts the query for the server's context length, which sizes the history; absent if the server must not
@@ -121,7 +121,7 @@ export async function assemble(
   const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
-  // A run of an earlier version keeps the settings that it started with.
+  // Runs of earlier versions keep the settings they started with.
   const settings =
     taken === undefined
       ? {
@@ -212,7 +212,7 @@ function importedParameters(
       field: 'warmup.from',
       message,
       value: path,
-      remedy: 'name the directory of a run of the same environment and policy',
+      remedy: 'choose the directory of a run with the same environment and policy',
     });
   let manifest: Manifest;
   try {
@@ -221,11 +221,11 @@ function importedParameters(
     throw error instanceof UserError ? problem(error.problems[0]!.message) : error;
   }
   if (manifest.environment !== environment) {
-    throw problem(`that run is of ${manifest.environment}, this one of ${environment}`);
+    throw problem(`that run's environment is ${manifest.environment}, but this one's is ${environment}`);
   }
   if (meaningOf(loadConfig({ file: join(path, runFiles.config) }).config.policy) !== meaningOf(policy)) {
     throw problem(
-      'its parameters mean other weights: policy.projection or policy.order is not the same, or the network',
+      'its parameters have a different meaning: policy.projection, policy.order or the network differs',
     );
   }
   const { count, low, high } = family.parameters;
@@ -236,7 +236,7 @@ function importedParameters(
       throw problem(`that run's policies have ${parameters.length} parameters; this one's have ${count}`);
     }
     if (parameters.some((value) => value < low || value > high)) {
-      throw problem(`a policy of that run has values beyond ${low} to ${high}`);
+      throw problem(`a policy of that run has values outside ${low} to ${high}`);
     }
   }
   return [...distinct.values()];
@@ -252,7 +252,7 @@ function checkProposal(
     throw new UserError({
       field: 'proposal.form',
       value: 'delta',
-      message: 'changes numbers, but the parameters of this policy are choices',
+      message: "requires numeric parameters, but this policy's are choices",
       alternatives: ['absolute'],
       remedy: 'set proposal.form to absolute',
     });
@@ -262,7 +262,7 @@ function checkProposal(
   throw new UserError({
     field: 'warmup.from',
     value: warmup.from,
-    message: 'holds no evaluation, and proposal needs a parent to begin with',
+    message: 'provides no evaluations, but the first proposal needs a parent',
     remedy: 'set warmup.policies to 1 or more',
   });
 }

@@ -66,7 +66,7 @@ export async function revise(
   } as const;
   if (proposal?.kind !== 'accepted') {
     const last = proposal?.calls.at(-1)?.outcome;
-    if (last?.kind === 'error') experiment.warn(`the critic gave no answer: ${last.message}`);
+    if (last?.kind === 'error') experiment.warn(`the critic didn't answer: ${last.message}`);
     return { ...evaluated, revision: { ...revision, result: 'rejected' }, ...reached };
   }
   const { parameters } = proposal;
@@ -109,7 +109,7 @@ function refusals(
   };
 }
 
-/** The model that answers. A baseline searches over the same evaluations that the critic's model could know. */
+/** The answering model. A baseline searches over the evaluations that the critic's model would see. */
 function answererOf(
   { buffer, config, setting }: Experiment,
   { proposer }: Critic,

@@ -25,10 +25,10 @@ import { isMapping } from '../settings/schema.js';
 import { parseJson } from '../storage/json-depth.js';
 import { readRegularFile } from '../storage/regular-file.js';
 
-/** In bytes; a thousand steps of a humanoid take about a third of it. */
+/** In bytes; a thousand steps of a humanoid need about a third of this. */
 const largestFile = 2 ** 24;
 
-const form = 'a JSON list of {"state": …, "action": …}, one for each step';
+const form = 'a JSON list of {"state": …, "action": …}, one per step';
 
 /**
  * Reads a file that holds either one episode or the demonstrations recorded in a run.
@@ -45,7 +45,7 @@ const readEpisode = (file: string, environment: EnvironmentSpec): Demonstration 
 
 function episodeOf(content: unknown, file: string, environment: EnvironmentSpec): Demonstration {
   if (!Array.isArray(content) || content.length === 0) {
-    const message = Array.isArray(content) ? 'holds no step' : 'holds no list of steps';
+    const message = Array.isArray(content) ? 'contains no steps' : "isn't a list of steps";
     throw new UserError({ file, message, alternatives: [form] });
   }
   const steps = content.map((step: unknown, t) => {
@@ -83,7 +83,7 @@ function contentOf(file: string): unknown {
       file,
       message: `is not valid JSON: ${messageOf(error)}`,
       alternatives: [form],
-      remedy: 'write numbers out (JSON has no NaN and no Infinity); of a run, name its directory',
+      remedy: 'use finite numbers only (JSON has no NaN or Infinity); for a run, set its directory',
     });
   }
 }
@@ -99,12 +99,12 @@ const known = ['state', 'observation', 'action'];
 function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof DemonstratedStep, unknown> {
   const wrong = (more: Pick<Problem, 'message' | 'value'>) =>
     new UserError({ file, ...more, alternatives: ['{"state": …, "action": …}'] });
-  if (!isMapping(step)) throw wrong({ message: `${name} is no object`, value: step });
+  if (!isMapping(step)) throw wrong({ message: `${name} isn't an object`, value: step });
   const unknown = Object.keys(step).find((key) => !known.includes(key));
   if (unknown !== undefined) throw wrong({ message: `${name} has an unknown key`, value: unknown });
   const { action, observation, state } = step;
   if (observation !== undefined && state !== undefined)
-    throw wrong({ message: `${name} has both state and observation, which are two names of one thing` });
+    throw wrong({ message: `${name} has both state and observation, which mean the same` });
   return { observation: observation ?? state, action };
 }
 
@@ -120,10 +120,10 @@ function fittingStep(
     if (member !== undefined) return member;
     throw new UserError({
       file,
-      message: `${step}: this is no ${name} of ${id}`,
+      message: `${step}: invalid ${name} for ${id}`,
       ...(value !== undefined && { value }),
       alternatives: [membersOf(space)],
-      remedy: 'name demonstrations of this environment',
+      remedy: 'use demonstrations from this environment',
     });
   };
   return {
@@ -162,7 +162,7 @@ function membersOf(space: NumericSpace): string {
 }
 
 const expected =
-  'name a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or the directory of a run';
+  'use a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or a run directory';
 
 /** @throws UserError if there are too few episodes, or one doesn't belong to this environment */
 export function openDemonstrations(
@@ -192,15 +192,16 @@ const tooFew = ({ episodes }: DemonstrationsConfig, there: number): UserError =>
   new UserError({
     field: 'demonstrations.episodes',
     value: episodes,
-    message: `demonstrations.from holds ${plural(there, 'episode')} only`,
-    remedy: `demonstrations.episodes=${there}`,
+    message: `demonstrations.from has only ${plural(there, 'episode')}`,
+    remedy: `set demonstrations.episodes=${there}`,
   });
 
 /** Reads `episode_1.json`, `episode_2.json`, … from a folder. */
 function numbered(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
   const files = Array.from({ length: config.episodes }, (_, i) => join(config.from, `episode_${i + 1}.json`));
   const missing = files.findIndex((file) => !existsSync(file));
-  if (missing === 0) throw problem(config, { message: 'this folder holds neither episode_1.json nor a run' });
+  if (missing === 0)
+    throw problem(config, { message: 'this folder contains neither episode_1.json nor a run' });
   if (missing > 0) throw tooFew(config, missing);
   return files.map((file) => readEpisode(file, environment));
 }
@@ -214,13 +215,13 @@ interface Ranked {
 function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
   const { episodes: wanted, from } = config;
   const manifest = runAt(config);
-  const another = 'name a run of the same environment, or a JSON file';
+  const another = 'choose a run with the same environment, or a JSON file';
   if (manifest.play !== undefined) {
-    const message = 'these are games of an agent, whose observations are texts';
+    const message = "this is an agent's play, whose observations are text";
     throw problem(config, { message, remedy: another });
   }
   if (manifest.environment !== environment.id) {
-    const message = `that run is of ${manifest.environment}, this one of ${environment.id}`;
+    const message = `that run's environment is ${manifest.environment}, but this one's is ${environment.id}`;
     throw problem(config, { message, remedy: another });
   }
   let best: readonly Ranked[] = [];
@@ -230,8 +231,8 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
       best = [...best, { episode, total }].toSorted((a, b) => b.total - a.total).slice(0, wanted);
   }
   if (best.length === 0) {
-    const remedy = 'play it with record: first or all, or name another';
-    throw problem(config, { message: 'that run has recorded no episode', remedy });
+    const remedy = 'run it with record: first or all, or choose another run';
+    throw problem(config, { message: 'that run recorded no episodes', remedy });
   }
   if (best.length < wanted) throw tooFew(config, best.length);
   return best.map(({ episode, total }) => {
@@ -274,6 +275,6 @@ function returnOf(episode: EpisodeRecord, run: string): number {
   throw new UserError({
     file: join(run, runFiles.episodes),
     message: `${placeOf(episode)} is damaged: its observations, actions and rewards don’t match`,
-    remedy: 'name another run, or restore this file from a copy',
+    remedy: 'choose another run, or restore this file from a copy',
   });
 }

@@ -55,7 +55,7 @@ export async function measureCandidates(
   return measured;
 }
 
-/** What an iteration has come to so far. */
+/** The state of an iteration so far. */
 export interface Iteration extends ProposalGroup {
   readonly number: number;
   readonly measured: readonly Measured[];
@@ -116,7 +116,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
   const highest = racing?.highest ?? Number.POSITIVE_INFINITY;
   if (entries.every(({ returns }) => returns.every((value) => value <= highest))) return;
   warn(
-    `an episode returned more than ${highest}, which evaluation.racing takes for the most there can be: evaluations may be cut short that would have reached the best`,
+    `an episode returned more than ${highest}, the maximum that evaluation.racing assumes, so evaluations that would have reached the best may be cut short`,
   );
 }
 

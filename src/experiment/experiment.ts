@@ -36,8 +36,8 @@ export interface Outcome {
 }
 
 /**
- * Plays a run to its end from wherever it is. Failures of the model or of a remote environment end it with a reason.
- * @throws any other error, such as one of the file system
+ * Runs or resumes an experiment until it ends. Failures of the model or a remote environment end it with a reason.
+ * @throws any other error, such as a file system error
  */
 export async function runExperiment(experiment: Experiment, stop: StopRequests): Promise<Outcome> {
   const { buffer, commit, emit, ledger } = experiment;
@@ -109,7 +109,7 @@ function lastModelError(proposals: readonly Proposal[]): StopReason {
   const error = callsOf(proposals).findLast(({ outcome }) => outcome.kind === 'error')?.outcome;
   return {
     kind: 'model-error',
-    message: error?.kind === 'error' ? error.message : 'the model gave no answer',
+    message: error?.kind === 'error' ? error.message : "the model didn't answer",
   };
 }
 

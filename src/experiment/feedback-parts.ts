@@ -35,7 +35,7 @@ export interface FeedbackParts {
   readonly questions: Questions;
   /** Whom to ask about an episode; `finish` ends the wait for a person. */
   readonly asked: (seen: SeenEpisode, finish: AbortSignal) => LanguageModel;
-  /** True for a person, whose time counts towards no limit. */
+  /** True for a person, whose time doesn't count towards any limit. */
   readonly isPerson: boolean;
   /** True for a language model, whose calls must not be made twice. */
   readonly isPaid: boolean;
@@ -113,7 +113,7 @@ function sees(
   return {
     id: model.id,
     rate: model.rate,
-    // Drawn once, for all tries.
+    // Drawn once, for all attempts.
     generate: async (messages, options) =>
       model.generate(messages, { ...options, images: pngFrames(draw(seen), moments, frameWidth) }),
   };

@@ -57,7 +57,7 @@ export async function collectFeedback(
     feedback.isReached ||= call.completion !== undefined;
     emit({ kind: 'call-finished', call });
     if (call.outcome.kind === 'error' && finalError(call, { isReached }) === undefined)
-      experiment.warn(`no feedback came: ${call.outcome.message}`);
+      experiment.warn(`no feedback received: ${call.outcome.message}`);
   });
   if (limit !== undefined) return { ...evaluated, limit };
   const [answer] = proposals;
@@ -79,11 +79,11 @@ export async function collectFeedback(
 }
 
 /** Announces the question when the model is first called, so not for answers that are already recorded. */
-const announced = (model: LanguageModel, tell: () => void): LanguageModel => ({
+const announced = (model: LanguageModel, announce: () => void): LanguageModel => ({
   id: model.id,
   rate: model.rate,
   generate(messages, options) {
-    tell();
+    announce();
     return model.generate(messages, options);
   },
 });

@@ -38,7 +38,7 @@ export interface Learner {
   /** Directory of the current adapter; undefined before the first update. */
   readonly adapter: string | undefined;
   /**
-   * Processes the next iteration, before that is recorded.
+   * Processes the next iteration before it is recorded.
    * @returns what an update did; undefined if none was due
    * @throws UserError if training diverges or memory runs out
    */
@@ -71,8 +71,8 @@ export function learningAtHand(): Promise<Learning> {
   if (loadLearning !== undefined) return loadLearning();
   throw new UserError({
     field: 'adapt',
-    message: 'nothing that trains is at hand here',
-    remedy: 'play this run by `policyloop run`, or by `run()` of the package',
+    message: "training isn't available here",
+    remedy: 'run it with `policyloop run`, or with `run()` from the package',
   });
 }
 
@@ -169,7 +169,7 @@ export function observedIteration(
   return { iteration, history, prompts: [...prompts.values()] };
 }
 
-/** Undefined for a call without an answer or whose answer was not used. */
+/** Undefined if the call has no answer, or its answer was not used. */
 function observedAnswer(
   { candidate, completion, outcome }: CallRecord,
   entries: readonly BufferEntry[],

@@ -129,7 +129,7 @@ export async function openModel(
     return opened(createPortfolio(config.model, proposers));
   }
   const model = await open(config.model);
-  // The members of a recorded portfolio took turns; the recording answers in the name of each.
+  // The members of a recorded portfolio took turns, so the recording answers as each of them.
   if (counted.provider !== 'portfolio') return opened(model);
   const replayed = createPortfolio(
     counted,
@@ -177,7 +177,7 @@ export interface Recording {
   readonly model: ModelConfig;
   /** The recorded sections that name other models, or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;
-  /** Defaults of the recorded run; one of an earlier version has no `limits.rejections`. */
+  /** Defaults of the recorded run; runs of earlier versions have no `limits.rejections`. */
   readonly defaults: RunDefaults;
 }
 
@@ -214,7 +214,7 @@ export function openRecording(
       value: model.run,
       message,
       ...(alternatives && { alternatives }),
-      remedy: remedy ?? 'name the directory of a run; policyloop list shows those there are',
+      remedy: remedy ?? 'choose a run directory; list your runs with policyloop list',
     });
   }
 }
@@ -248,10 +248,12 @@ function otherSeed(runs: readonly SeededRun[], seed: number, repeats: number): U
   return new UserError({
     message:
       runs.length === 0
-        ? 'none of these repeats has begun'
-        : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, with which no run there was played`,
+        ? 'none of these repeats has started'
+        : `${repeats === 1 ? 'this config has' : 'a repeat of this config has'} the seed ${seed}, but no recorded run has it`,
     alternatives: seeds,
     remedy:
-      runs.length > 1 ? 'set seed and repeats as they were' : `set seed=${seeds[0] ?? seed} and repeats=1`,
+      runs.length > 1
+        ? 'set seed and repeats to the recorded values'
+        : `set seed=${seeds[0] ?? seed} and repeats=1`,
   });
 }

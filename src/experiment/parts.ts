@@ -54,7 +54,7 @@ export interface Experiment {
   readonly ledger: Ledger;
   /** Trains the model on the scores of its answers; undefined if the model stays fixed. */
   readonly learner: Learner | undefined;
-  /** Outcomes of the proposals in earlier processes. */
+  /** Proposal outcomes of earlier processes. */
   readonly tally: ProposalTally;
   /** The last complete iteration; 0 for a new run. */
   completed: number;
@@ -101,7 +101,7 @@ export interface StopRequests {
   readonly abort: AbortSignal;
 }
 
-/** Whether a stage that runs every few iterations runs in this one. */
+/** Whether a periodic stage runs in this iteration. */
 export const isDue = (
   stage: { readonly config: { readonly every: number } } | undefined,
   iteration: number,

@@ -108,7 +108,9 @@ class RunDisplay {
       case 'feedback-asked':
         // A progress bar would overwrite the question.
         this.#progress.close();
-        this.#progress.say(`iteration ${event.iteration} waits for feedback, here or in policyloop view`);
+        this.#progress.say(
+          `iteration ${event.iteration} is waiting for feedback, here or in policyloop view`,
+        );
         break;
       case 'feedback':
         if (event.from === 'person') this.#iterate();
@@ -178,7 +180,7 @@ class RunDisplay {
     if (best === undefined || best === before) return;
     this.#kept = best;
     const asText = apart([best.score, before?.score]);
-    const than = before === undefined ? '' : `, before ${asText(before.score)}`;
+    const than = before === undefined ? '' : `, was ${asText(before.score)}`;
     this.#progress.keep(`${placeOf(best)}  best ${asText(best.score)}${than}`);
   }
 
@@ -234,8 +236,8 @@ function feedbackText(result: FeedbackResult): string {
 
 const resultText = {
   skipped: 'skipped',
-  unanswered: 'nobody answered in time',
-  unusable: 'no answer that could be used',
+  unanswered: 'no answer in time',
+  unusable: 'no usable answer',
 } as const;
 
 export const alertText = (event: Of<'warning' | 'fault'>): string =>
@@ -244,12 +246,12 @@ export const alertText = (event: Of<'warning' | 'fault'>): string =>
 /** What the run waits for after the first Ctrl-C. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
   const most =
-    seconds === undefined ? 'for as long as it takes' : `for ${formatDuration(1000 * seconds)} at most`;
-  return `waiting for the answer of the model, ${most} (Ctrl-C again ends that, and it is asked again on resume)`;
+    seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;
+  return `waiting for the model's answer, ${most} (press Ctrl-C again to stop now; resuming repeats the request)`;
 }
 
 export const rateText = ({ seconds }: Extract<RunEvent, { kind: 'rate-limited' }>): string =>
-  `waits for the rate, ${formatDuration(1000 * seconds)}`;
+  `waiting for the rate limit: ${formatDuration(1000 * seconds)}`;
 
 interface Best {
   readonly score: number;

@@ -142,7 +142,7 @@ export class Prompter {
     return parentsOf(proposal, remembered(knownEntries(this.#buffer.entries, known), memory));
   }
 
-  /** Renders the message that says what was wrong with the model's last reply. */
+  /** Renders the message that explains what was wrong with the model's last reply. */
   formatCorrection(failure: ParseFailure): string {
     this.#context ??= this.#contextOf(1);
     return this.#prompts.formatCorrection(this.#context, failure, this.#history.scoreText);
@@ -229,7 +229,7 @@ export class Prompter {
   }
 }
 
-/** The last iteration that the prompt of `iteration` may know about; later ones are still in flight with it. */
+/** The last iteration whose evaluations the prompt of `iteration` may show; later ones are still in flight. */
 export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 

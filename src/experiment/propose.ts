@@ -36,7 +36,7 @@ import { lastKnown } from './prompter.js';
 import { answering } from './proposer.js';
 import { evaluationsLeft, RunStopped } from './stopping.js';
 
-/** How proposals are asked for, read and checked. */
+/** How proposals are requested, read and checked. */
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
   readonly parameters: ParameterSpec;
   /** How parameters are encoded for the model; unchanged if omitted. */
@@ -108,7 +108,7 @@ export const propose = (
   request: Proposals & Omit<AskRequest, 'grammar' | 'outcomeOf' | 'promptOf'>,
 ): Promise<ProposalGroup> => askUntilUsable({ ...request, ...proposalQuestion(request) });
 
-/** What the model is asked for proposals, and how its answers are read. */
+/** The question that asks for proposals, and how its answers are read. */
 export function proposalQuestion(
   proposals: Proposals,
 ): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
@@ -213,7 +213,7 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
   return (candidate) => members[chosen[candidate]!]!;
 }
 
-/** What happens to proposals that equal earlier ones or nearly do. */
+/** How proposals that equal or nearly equal earlier ones are handled. */
 export function noveltyOf(
   experiment: Pick<Experiment, 'buffer' | 'config'> & {
     readonly setting: Pick<Experiment['setting'], 'family'>;

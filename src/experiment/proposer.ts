@@ -24,7 +24,7 @@ export type Proposer = SingleProposer | Portfolio;
 
 export type SingleProposer = LanguageModel | BaselineProposer;
 
-/** Members that take turns over one buffer. */
+/** Members that take turns and share one replay buffer. */
 export interface Portfolio extends Absent<LanguageModel> {
   readonly id: string;
   readonly members: readonly { readonly name: string; readonly proposer: SingleProposer }[];
@@ -83,7 +83,7 @@ const providers = [
   provider(ollamaSchema, (config, { environment, wait }) => createOllama(config, environment, wait)),
   provider(localSchema, (config, { adaptable }) => createLocal(config, adaptable)),
   provider(replayedSchema, (config, { cassette }) => {
-    if (cassette === undefined) throw new Error('a recorded run is read before its model is made');
+    if (cassette === undefined) throw new Error('the recorded run must be read before its model is created');
     return createReplayed(config, cassette);
   }),
   provider(customModelSchema, ({ id }) => {
@@ -119,7 +119,7 @@ export function createModel(
   adaptable?: readonly string[],
 ): LanguageModel {
   const record = providers.find(({ name }) => name === config.provider);
-  if (record === undefined) throw new Error(`${config.provider} is no language model`);
+  if (record === undefined) throw new Error(`${config.provider} isn't a language model`);
   return record.create(config, { environment, wait, cassette, adaptable });
 }
 
@@ -161,10 +161,11 @@ function switchRule(config: PortfolioConfig): SwitchRule {
 function notAtHand(id: string): UserError {
   return new UserError({
     field: 'model',
-    message: 'this model was an object of the program that started the run, and is not at hand here',
+    message:
+      "this model was an object passed in by the program that started the run, so it isn't available here",
     value: id,
     remedy:
-      'call run(config, {model, directory}) with it in that program; a model in a module (model: {provider: ./my-model.js}) is at hand everywhere',
+      'call run(config, {model, directory}) in that program, or put the model in a module (model: {provider: ./my-model.js})',
   });
 }
 

@@ -1,4 +1,4 @@
-/** Executes requests of other processes to a running run: stop, pause, change settings. Logs each of them. */
+/** Executes commands that other processes send to a running run: stop, pause, change settings. Logs each one. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
@@ -39,9 +39,9 @@ export function readChanges(
   );
   if (fixed !== undefined)
     throw new UserError({
-      ...{ field: fixed.key, value: fixed.now, message: "can't change while a run is played" },
+      ...{ field: fixed.key, value: fixed.now, message: "can't be changed during a run" },
       alternatives: changeable,
-      remedy: `policyloop stop ${path}, then policyloop resume ${path} ${overrides.join(' ')}`,
+      remedy: `run policyloop stop ${path}, then policyloop resume ${path} ${overrides.join(' ')}`,
     });
   return { config, changes: all };
 }
@@ -117,7 +117,7 @@ export class RunCommands {
       if (request !== undefined)
         experiment.emit({
           kind: 'warning',
-          message: `the process before this one ended before it could ${requestText(request)}`,
+          message: `the previous process ended before it could ${requestText(request)}`,
         });
     }
     this.#requests.clear();
@@ -193,7 +193,7 @@ export class RunCommands {
       // `policyloop` commands validate requests before sending; a bad one from another source must not end
       // the run.
       if (!(error instanceof UserError)) throw error;
-      experiment.emit({ kind: 'warning', message: `not set: ${error.message}` });
+      experiment.emit({ kind: 'warning', message: `settings not changed: ${error.message}` });
       this.#log(number, { action: 'set', changes: [] });
     }
   }

@@ -21,7 +21,7 @@ export interface Display {
   close(): void;
 }
 
-/** Runs an experiment in its directory, from wherever it is to its end. The report is written separately. */
+/** Runs or resumes an experiment in its directory until it ends. The report is written separately. */
 export async function runInDirectory(
   assembly: Assembly,
   directory: RunDirectory,
@@ -42,7 +42,7 @@ export async function runInDirectory(
     ({ question, rating, remark }) =>
       answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
-  // Waiting for a person counts towards no limit.
+  // Time spent waiting for a person doesn't count towards any limit.
   let askedMs = 0;
   const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
   let animations: IterationAnimations | undefined;
@@ -86,7 +86,7 @@ export async function runInDirectory(
     display.close();
     animations?.close();
     feedback?.close();
-    // Save what must not be lost first: a user's environment or model may hang on close.
+    // Save first, because a user's environment or model may hang on close.
     await directory.close();
     await learner?.close();
     await closeEnvironment(assembly);

@@ -25,7 +25,7 @@ export class RunStopped extends Error {
   }
 }
 
-/** @throws RunStopped if the run has come to its end, or the user stopped it */
+/** @throws RunStopped if the run has reached its end, or the user stopped it */
 export function stopIfDone(experiment: Experiment, stop: StopRequests): void {
   const { buffer, completed, config, replies } = experiment;
   const { limits, target } = config;
@@ -56,7 +56,7 @@ export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readon
   ];
 }
 
-/** How many iterations in a row, up to the last one, had a candidate that reached `target` in a full evaluation. */
+/** Number of consecutive iterations, up to the last, in which a full evaluation reached `target`. */
 export function heldFor(entries: readonly BufferEntry[], target: number, lastIteration: number): number {
   const reached = new Set(
     entries

@@ -1,4 +1,4 @@
-/** Figures on a run that trained its model, and their text. */
+/** Statistics of a run that trained its model, and their description. */
 import { formatDuration, formatNumber, plural } from '../format/numbers.js';
 import { mean } from '../statistics/descriptive.js';
 import type { Adaptation, LoggedEvent } from './events.js';
@@ -12,9 +12,9 @@ export interface AdaptationTotals {
   readonly seconds: number;
   /** Mean standard deviation of the rewards in a group. */
   readonly spread: number;
-  /** Share of groups whose rewards were all equal, which teach nothing. */
+  /** Share of groups whose rewards were all equal, so nothing was learned from them. */
   readonly flat: number;
-  /** The last update that made a step. */
+  /** The last update with an optimizer step. */
   readonly last?: Adaptation;
 }
 
@@ -46,7 +46,7 @@ export function adaptationTotals(adaptations: readonly Adaptation[]): Adaptation
 }
 
 /**
- * Example: `12 updates in 43.1 s of 1.8 min; spread of rewards 0.32, 8 % of groups flat; entropy 1.7 nats`.
+ * Example: `12 updates in 43.1 s of 1.8 min; reward spread 0.32, 8 % of groups flat; entropy 1.7 nats per token`.
  */
 export function adaptationText(
   { flat, last, seconds, spread, updates }: AdaptationTotals,
@@ -54,8 +54,8 @@ export function adaptationText(
 ): string {
   const figures = [
     `${plural(updates, 'update')} in ${formatDuration(1000 * seconds)} of ${formatDuration(activeMs)}`,
-    `spread of rewards ${formatNumber(spread, 2)}, ${Math.round(100 * flat)} % of groups flat`,
-    ...(last?.entropy === undefined ? [] : [`entropy ${formatNumber(last.entropy, 3)} nats a token`]),
+    `reward spread ${formatNumber(spread, 2)}, ${Math.round(100 * flat)} % of groups flat`,
+    ...(last?.entropy === undefined ? [] : [`entropy ${formatNumber(last.entropy, 3)} nats per token`]),
     ...(last?.kl === undefined ? [] : [`KL ${formatNumber(last.kl, 2)}`]),
   ];
   return figures.join('; ');

@@ -59,7 +59,7 @@ export interface CallRecord extends CallPosition {
   readonly purpose?: CallPurpose;
   /** Name of the model in a portfolio. */
   readonly member?: string;
-  /** With `pipeline`: the number of earlier iterations that the prompt could not know yet. */
+  /** With `pipeline`: the number of earlier iterations whose results the prompt could not show yet. */
   readonly behind?: number;
   readonly outcome:
     | {
@@ -89,7 +89,7 @@ export interface CallRecord extends CallPosition {
 /** A finished call whose answer may not have been read yet. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** Faults of all tries of a call and of its reply. */
+/** Faults of a call's attempts and of its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -138,7 +138,7 @@ export type LimitName =
 
 export interface Cap {
   readonly limit: LimitName;
-  /** For `perCall` limits, of the largest call. */
+  /** For `perCall` limits, the amount that the largest call used. */
   readonly used: number;
   readonly cap: number;
 }

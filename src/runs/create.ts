@@ -76,17 +76,17 @@ export function requireEmpty(path: string): void {
   const isRun = existsSync(join(path, runFiles.manifest)) || existsSync(join(path, groupFile));
   throw new UserError({
     field: '--run-dir',
-    message: isRun ? 'there is a run in this directory already' : 'this directory is not empty',
+    message: isRun ? 'this directory already contains a run' : 'this directory is not empty',
     value: path,
     remedy: isRun
-      ? `policyloop resume ${path} continues it; name another directory for a new run`
-      : 'name a new or an empty directory',
+      ? `resume it with policyloop resume ${path}, or choose another directory for a new run`
+      : 'choose a new or empty directory',
   });
 }
 
 /**
- * Whether all files come from a process that was killed before its run existed; its lock proves that they are
- * ours.
+ * Whether all files come from a process that was killed before its run existed; its lock proves that
+ * policyloop wrote them.
  */
 function isCutOffStart(path: string, names: readonly string[]): boolean {
   const { config, demonstrations, imported, manifest } = runFiles;

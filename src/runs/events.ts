@@ -15,7 +15,7 @@ export interface GameTurn {
   readonly action?: Action;
   /** Name of the action, if it is a number that has one. */
   readonly words?: string;
-  /** False if the action isn't the reply's; absent for players without a model. */
+  /** False if the action doesn't come from the reply; absent for players without a model. */
   readonly valid?: boolean;
   readonly reward: number;
 }
@@ -36,7 +36,7 @@ export interface GameRecord {
   readonly length: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** Of a text world. */
+  /** Only in text worlds. */
   readonly objective?: string;
   readonly score?: number;
   readonly maxScore?: number | null;
@@ -98,7 +98,7 @@ export interface Adaptation {
   readonly reward: number;
   /** Mean over groups of the standard deviation of their rewards. */
   readonly spread: number;
-  /** Share of groups whose rewards are all equal, which teach nothing. */
+  /** Share of groups whose rewards are all equal, so nothing is learned from them. */
   readonly flat: number;
   /** Optimizer steps; if 0, all groups were flat and the following fields are absent. */
   readonly steps: number;
@@ -153,7 +153,7 @@ export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating
   readonly result: 'given' | 'skipped' | 'unanswered' | 'unusable';
 }
 
-/** Outcomes of the proposals of complete iterations. */
+/** Proposal outcomes over all completed iterations. */
 export interface ProposalTally {
   readonly rejected: number;
   /** Proposals that the critic revised. */
@@ -241,7 +241,7 @@ export type RunEvent =
       /** For `set`; empty if nothing changed. */
       readonly changes?: readonly SettingChange[];
     }
-  /** The user has asked to stop, but calls are in flight: for at most `seconds`, if limited. */
+  /** The user has asked to stop, but the run waits for calls in flight, for at most `seconds` if set. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
   /** A request waits for the rate limit (`model.requestsPerMinute`) or for Retry-After. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
@@ -279,7 +279,7 @@ export type LoggedEvent = {
   /** ISO 8601. */
   readonly time: string;
   /**
-   * Lines of the other logs at the end of the iteration; if a log is shorter, the iteration is incomplete.
+   * Line counts of the other logs at the end of the iteration; if a log has fewer, the iteration is incomplete.
    */
   readonly lines?: { readonly evaluations: number; readonly episodes: number; readonly calls: number };
 } & RunEvent;

@@ -5,28 +5,28 @@ import type { IndexedText } from '../prompting/answer/parse.js';
 import type { CallRecord, LoggedFailure } from './calls.js';
 
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
-  'rate-limit': 'the provider refused further requests for now',
-  quota: 'the provider takes no requests for longer than `model.maxRetryAfterSeconds`',
+  'rate-limit': 'the provider is limiting the request rate',
+  quota: 'the provider accepts no requests for longer than `model.maxRetryAfterSeconds`',
   server: 'the provider failed',
   network: 'no connection',
   cut: 'the connection broke before the answer was complete',
   timeout: 'no reply before the deadline',
-  html: 'a web page in the place of an answer',
-  malformed: 'no JSON, or JSON of another shape than the protocol says',
-  empty: 'an answer without a completion in it',
-  'content-filter': 'stopped or refused by the provider for its content',
+  html: 'a web page instead of an answer',
+  malformed: "not JSON, or JSON that doesn't match the protocol",
+  empty: 'an answer without a completion',
+  'content-filter': 'stopped or refused by the provider because of its content',
   'too-long': "the prompt is longer than the model's context",
-  authentication: 'the key was not accepted',
-  'not-found': 'no such model or address',
-  'bad-request': 'the request was not accepted',
-  'not-recorded': 'the replayed run has no such call',
-  aborted: 'stopped by the user, or by a limit of time',
+  authentication: 'the API key was rejected',
+  'not-found': 'unknown model or address',
+  'bad-request': 'the request was rejected as invalid',
+  'not-recorded': "the replayed run doesn't contain this call",
+  aborted: 'stopped by the user or by a time limit',
   'no-text': 'a reply without text',
-  loop: 'one phrase over and over, up to the limit of its length',
-  overlong: 'a reply longer than was asked for',
-  'prompt-cut': 'the server read less than was sent',
-  'usage-missing': 'no token counts: they are estimated',
-  'usage-wrong': "token counts that can't be right: what is missing is estimated",
+  loop: 'one phrase repeated until the length limit',
+  overlong: 'a reply longer than requested',
+  'prompt-cut': 'the server truncated the prompt',
+  'usage-missing': 'no token counts, so they are estimated',
+  'usage-wrong': 'implausible token counts; missing ones are estimated',
 };
 
 /** Kind of a failed call in the tables of a report. */
@@ -53,18 +53,18 @@ export function failureMeaning(kind: FailureKind): string {
 
 const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   missing: 'no parameters in the reply',
-  count: 'indices absent, or too many',
+  count: 'missing or extra indices',
   range: 'a value outside the range or not among the choices',
   decimals: 'more decimals than allowed',
   'duplicate-index': 'an index given twice with different values',
-  'not-finite': 'something that is no finite number',
-  repeated: 'parameters that were evaluated before',
-  'too-close': 'parameters too close to some that were evaluated (`novelty`)',
-  'too-far': 'a revision that changes more than it may (`critic.distance`)',
+  'not-finite': "a value that isn't a finite number",
+  repeated: 'parameters that were already evaluated',
+  'too-close': 'parameters too close to evaluated ones (`novelty`)',
+  'too-far': 'a revision that changes too much (`critic.distance`)',
   'no-feedback': 'neither a rating nor a remark in the reply (`feedback`)',
   truncated: 'the reply was cut at its token limit',
-  echo: 'only sets that the prompt shows, or the example of the format',
-  ambiguous: 'a reply that an earlier version could read in two ways',
+  echo: 'only parameters copied from the prompt, or the format example',
+  ambiguous: 'a reply that earlier versions found ambiguous',
 };
 
 /** Why a reply was rejected, and how it begins. */
@@ -79,7 +79,7 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
 export function explainFailure(failure: LoggedFailure): string {
   switch (failure.kind) {
     case 'missing':
-      return 'The reply holds no parameters.';
+      return 'The reply contains no parameters.';
     case 'count': {
       const parts = [`Found ${failure.found} of ${plural(failure.expected, 'parameter')}`];
       if (failure.absent.length > 0) parts.push(`absent: ${listIndices(failure.absent)}`);
@@ -100,7 +100,7 @@ export function explainFailure(failure: LoggedFailure): string {
       return `Not a finite number: ${listValues(failure.values)}.`;
     case 'too-close': {
       const where = failure.iteration === undefined ? '' : ` of iteration ${failure.iteration}`;
-      return `These parameters are ${formatNumber(failure.distance, 3)} from some${where}; novelty.distance asks for ${formatNumber(failure.least, 3)}.`;
+      return `The distance to parameters${where} is ${formatNumber(failure.distance, 3)}; novelty.distance requires ${formatNumber(failure.least, 3)}.`;
     }
     case 'too-far':
       return `The revision changes ${formatNumber(failure.distance, 3)} of the range, or of a table's entries; critic.distance allows ${formatNumber(failure.most, 3)}.`;
@@ -110,11 +110,11 @@ export function explainFailure(failure: LoggedFailure): string {
       return `These parameters were evaluated ${where}${score}.`;
     }
     case 'no-feedback':
-      return 'The reply holds neither a rating from 1 to 5 nor a remark.';
+      return 'The reply contains neither a rating from 1 to 5 nor a remark.';
     case 'truncated':
       return 'The reply was cut at its token limit before the answer was complete.';
     case 'echo':
-      return 'The reply holds only sets that the prompt shows, or the example of the format.';
+      return 'The reply contains only parameters copied from the prompt, or the format example.';
     case 'ambiguous':
       return `The reply can be read in two ways: ${failure.readings.join('; or ')}.`;
     default:

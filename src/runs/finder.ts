@@ -28,7 +28,7 @@ export function holderOf(name: string, root: string): string | undefined {
   return holderOf(around, root) ?? (holds ? around : undefined);
 }
 
-/** Record, lock and description of each kind of plan: a directory whose runs are played together. */
+/** Record, lock and description of each kind of plan: a directory of runs that belong together. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
@@ -40,7 +40,7 @@ export const planKinds = {
 
 export interface PlanDirectory {
   readonly directory: string;
-  /** Path of the lock held by the process that plays it. */
+  /** Path of the lock held by the process that runs it. */
   readonly lock: string;
   /** Log of the commands sent to that process. */
   readonly changes: string;
@@ -51,7 +51,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
     const file = join(directory, record);
     if (!existsSync(file)) continue;
     const written = readOwnJson(file) as { readonly kind?: unknown } | undefined;
-    // Evaluations of earlier versions name no kind.
+    // Evaluations of earlier versions don't record their kind.
     if (record === planFile && (written?.kind ?? 'evaluation') !== kind) continue;
     return { directory, lock: join(directory, lock), changes: join(directory, 'changes.jsonl') };
   }

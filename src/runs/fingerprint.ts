@@ -54,13 +54,13 @@ function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullabl
     .map((key) => ({ key, was: was[key], now: now[key] }));
 }
 
-const anew = {
-  run: "start a new run; its warmup.from can take over this one's replay buffer",
-  play: 'start another play of the changed config (policyloop play CONFIG)',
+const newStart = {
+  run: "start a new run (to import this one's replay buffer, set its warmup.from)",
+  play: 'start a new play with the changed config (policyloop play CONFIG)',
 } as const;
 
 /** @throws UserError that names each setting that must not change within a run or a play */
-export function refuseDifferences(was: object, config: object, kind: keyof typeof anew = 'run'): void {
+export function refuseDifferences(was: object, config: object, kind: keyof typeof newStart = 'run'): void {
   const changed = differences(was, config);
   if (changed.length === 0) return;
   throw new UserError(
@@ -69,7 +69,7 @@ export function refuseDifferences(was: object, config: object, kind: keyof typeo
       message: `can't change within a ${kind}: it was ${JSON.stringify(before) ?? 'not set'}`,
       value: now,
       alternatives: changeableKeys,
-      remedy: anew[kind],
+      remedy: newStart[kind],
     })),
   );
 }
@@ -110,7 +110,7 @@ function settingsAt(path: string, value: unknown): [string, unknown][] {
 
 const changeableKeys: readonly string[] = [...mayChange].filter((key) => key !== 'name');
 
-/** @throws UserError if a run or play began with another config, other templates or other modules */
+/** @throws UserError if a run or play started with a different config, templates or modules */
 export function requireSame(
   assembly: {
     readonly config: object;
@@ -128,8 +128,8 @@ export function requireSame(
     throw new UserError(
       changed.map((module) => ({
         file: module,
-        message: `this module was changed since the ${kind} began`,
-        remedy: `restore it, or ${anew[kind]}`,
+        message: `this module has changed since the ${kind} started`,
+        remedy: `restore it, or ${newStart[kind]}`,
       })),
     );
   }
@@ -139,10 +139,10 @@ export function requireSame(
       settings.map(({ key, was, now }) => ({
         file,
         field: key,
-        message: `this file was edited since the ${kind} began`,
+        message: `this file has been edited since the ${kind} started`,
         value: now,
-        alternatives: [was === undefined ? 'no such key' : JSON.stringify(was)],
-        remedy: `restore ${key}, or ${anew[kind]}`,
+        alternatives: [was === undefined ? 'not set' : JSON.stringify(was)],
+        remedy: `restore ${key}, or ${newStart[kind]}`,
       })),
     );
   }
@@ -150,14 +150,14 @@ export function requireSame(
     file,
     message:
       assembly.prompts.hash === manifest.prompts
-        ? `the config of this ${kind} was changed since it began`
-        : `the prompt templates were changed since this ${kind} began`,
-    remedy: `restore them, or ${anew[kind]}`,
+        ? `the config of this ${kind} has changed since it started`
+        : `the prompt templates have changed since this ${kind} started`,
+    remedy: `restore them, or ${newStart[kind]}`,
   });
 }
 
 /**
- * How a finished run can continue; undefined if something is left to do.
+ * How a finished run can continue; undefined if the run isn't finished.
  * @param was the config that it ran with
  */
 export function whatCompletes(
@@ -169,20 +169,22 @@ export function whatCompletes(
   const { iterations, reason, status } = manifest;
   if (reason === undefined) return undefined;
   if (status !== 'completed' && reason.kind !== 'no-proposals') return undefined;
-  const report = `; policyloop report ${path} writes its report anew`;
+  const report = `; to regenerate its report, run policyloop report ${path}`;
   const same = (key: 'target' | 'limits') => isDeepStrictEqual(was[key], now[key]);
   const limit = 'limit' in reason ? reason.limit : undefined;
   if (limit !== undefined) {
-    return same('limits') ? `policyloop resume ${path} limits.${limit}=… (a higher one)${report}` : undefined;
+    return same('limits')
+      ? `to continue, run policyloop resume ${path} limits.${limit}=… with a higher limit${report}`
+      : undefined;
   }
   switch (reason.kind) {
     case 'no-proposals':
     case 'iterations':
       if (now.iterations > iterations.done) return undefined;
-      return `policyloop resume ${path} iterations=${2 * iterations.of}${report}`;
+      return `to continue, run policyloop resume ${path} iterations=${2 * iterations.of}${report}`;
     case 'target':
       return same('target')
-        ? `policyloop resume ${path} target=… (a higher one, or target= for none)${report}`
+        ? `to continue, run policyloop resume ${path} target=… with a higher target (or target= for none)${report}`
         : undefined;
     default:
       return undefined;

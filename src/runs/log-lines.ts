@@ -100,14 +100,14 @@ function lacking(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
     for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
-    if (typeof value !== type) return `this line has no ${type} ${path.join('.')}`;
+    if (typeof value !== type) return `this line lacks the ${type} ${path.join('.')}`;
   }
   return undefined;
 }
 
 /**
  * Scans a log line by line. Lines of calls and episodes are large, so those that look complete at both ends
- * are not parsed; whoever reads them later finds damage inside.
+ * are not parsed; damage inside is found when they are read.
  * @throws UserError with line and byte for a broken line
  */
 export function extentOf<T>(
@@ -231,7 +231,7 @@ class CallDecoder {
     const messages = written.messages.map(({ role, content }, place): ChatMessage => {
       if (typeof content === 'string') return { role, content };
       const earlier = this.#last.at(place);
-      if (earlier === undefined) throw new RangeError('it takes over parts of a message that is missing');
+      if (earlier === undefined) throw new RangeError('it refers to parts of a missing message');
       return { role, content: textOf(content, earlier) };
     });
     this.#last.keep(messages, isWhole(written));

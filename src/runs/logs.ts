@@ -123,7 +123,7 @@ export function repairLogs(files: LogFiles): RecordedRun {
   return recorded;
 }
 
-/** The evaluations up to an iteration. @throws UserError for a broken line or returns that are no numbers */
+/** The evaluations up to an iteration. @throws UserError for a broken line or non-numeric returns */
 export function evaluationsUntil(files: LogFiles, iteration: number): readonly BufferEntry[] {
   const entries: BufferEntry[] = [];
   for (const entry of linesOf<BufferEntry>(files, 'evaluations', undefined)) {
@@ -136,7 +136,7 @@ export function evaluationsUntil(files: LogFiles, iteration: number): readonly B
 
 function noteFault(faults: string[], error: UserError): void {
   const [first = ''] = error.message.split('\n');
-  const fault = `${first}; it is left out`;
+  const fault = `${first}; skipped`;
   // A log is read more than once.
   if (!faults.includes(fault)) faults.push(fault);
 }
@@ -157,7 +157,7 @@ function usable(complete: readonly BufferEntry[], files: LogFiles) {
   );
   const count = complete.length - entries.length;
   if (count === 0) return { entries: complete, lost: [] };
-  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have returns that are no numbers (they overflowed)`;
+  const fault = `${files.evaluations}: ${count} of ${complete.length} evaluations have non-numeric returns (overflow)`;
   return { entries, lost: [fault] };
 }
 
@@ -166,7 +166,7 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash loses at most two iterations: those after the last commit and in the interrupted one. More
+ * A crash loses at most two iterations: the one after the last commit and the interrupted one. More
  * evaluations beyond the last complete iteration mean that other logs have lost lines; cutting would lose
  * more.
  */
@@ -177,10 +177,10 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
     file,
     line: lines.evaluations + 1,
     message:
-      `evaluations of ${last - iteration} iterations stand here (from byte ${endOfLine(file, lines.evaluations)} on) ` +
-      `of which the logs beside it don't say that they were complete: lines of ` +
+      `this file has evaluations of ${last - iteration} iterations (from byte ${endOfLine(file, lines.evaluations)} on) ` +
+      `that the other logs don't record as complete: lines of ` +
       `${basename(files.events)}, ${basename(files.episodes)} or ${basename(files.calls)} are missing`,
-    remedy: `restore those files from a copy; or remove the lines from this one on to go on after iteration ${iteration}`,
+    remedy: `restore those files from a copy, or remove the lines from this one on to resume after iteration ${iteration}`,
   });
 }
 

@@ -18,7 +18,7 @@ export interface Manifest {
   readonly run: string;
   /** `running` without a process that holds the lock means that the run crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
-  /** A running run that waits for `policyloop resume`. */
+  /** True if the run is paused, until `policyloop resume`. */
   readonly paused?: true;
   /** Why it ended; absent while running. */
   readonly reason?: StopReason;
@@ -67,7 +67,7 @@ interface PlaySummary {
   readonly player: string;
   readonly meanReturn?: number;
   readonly ci95?: readonly [number, number] | null;
-  /** Of the games of a text world. */
+  /** Only for text worlds. */
   readonly meanScore?: number;
   readonly scoreCi95?: readonly [number, number] | null;
 }

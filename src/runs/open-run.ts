@@ -36,7 +36,7 @@ export function requireConfig(file: string): string {
   }
   throw new UserError({
     file,
-    message: 'this run has lost its config',
+    message: "this run's config is missing",
     remedy: 'restore it from a copy, or write the config that it ran with',
   });
 }
@@ -68,7 +68,7 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   };
 }
 
-/** Like `readShownRun`, without the logs; `unknown` says what the run doesn't record about its policies. */
+/** Like `readShownRun`, without the logs; `unknown` states what the run doesn't record about its policies. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -85,10 +85,10 @@ async function frameOf(
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
-      message: 'these are games of an agent: there is no policy of numbers in them',
+      message: "this is an agent's play, which has no numeric policy",
       value: path,
       remedy:
-        'policyloop show, report, resume and compare take them; policyloop play with another seed plays more',
+        'use policyloop show, report, resume or compare; for more games, run policyloop play with another seed',
     });
   const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
   const { policy } = config;
@@ -96,7 +96,7 @@ async function frameOf(
     throw new UserError({
       file: join(path, runFiles.config),
       field: 'policy',
-      message: 'the config of a run names its policy',
+      message: "a run's config must specify its policy",
     });
   }
   const within = withinReturns(manifest, config);
@@ -143,7 +143,7 @@ async function shownParts({
     ? {
         environment,
         family,
-        unknown: 'this run does not record what its policies are: they are shown as bare numbers',
+        unknown: "this run doesn't record what its policies are, so they are shown as plain numbers",
       }
     : { environment, family };
 }
@@ -184,16 +184,16 @@ export function choosePolicy(
     throw new UserError({
       message: 'this run has no evaluated policy yet',
       value: path,
-      remedy: `policyloop resume ${path}`,
+      remedy: `resume it with policyloop resume ${path}`,
     });
   }
   if (typeof wanted === 'string') {
     if (candidate === undefined) return notable[wanted];
     throw new UserError({
       field: '--candidate',
-      message: `--iteration ${wanted} names one policy already`,
+      message: `--iteration ${wanted} already identifies a single policy`,
       value: candidate,
-      remedy: 'give the number of an iteration beside it',
+      remedy: 'omit --candidate, or pass an iteration number to --iteration',
     });
   }
   const entries = recorded.entries.filter(({ iteration }) => iteration === wanted);
@@ -211,7 +211,7 @@ export function choosePolicy(
   if (found !== undefined) return found;
   throw new UserError({
     field: '--candidate',
-    message: `iteration ${wanted} has no evaluated candidate of this number`,
+    message: `iteration ${wanted} has no evaluated candidate with this number`,
     value: candidate,
     alternatives: entries.map((entry) => String(entry.candidate + 1)),
   });

@@ -106,7 +106,7 @@ export function readDemonstrations(
   if (existsSync(file)) return readShaped(file, recordedDemonstrations);
   throw new UserError({
     file,
-    message: 'this run has lost the demonstrations that its prompts show',
+    message: "the demonstrations that this run's prompts show are missing",
     remedy: 'restore this file from a copy, or start a new run',
   });
 }
@@ -127,7 +127,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     new UserError({
       file,
       message,
-      remedy: 'restore this file from a copy; the logs beside it are not concerned',
+      remedy: 'restore this file from a copy; the logs are not affected',
     });
   let content: unknown;
   try {
@@ -146,32 +146,32 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-/** The error for a path without a run, which says what is there instead. */
+/** The error for a path without a run, which says what it contains instead. */
 export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({
-      message: 'this directory holds repeats; name one of them',
+      message: 'this directory contains repeats; choose one of them',
       value: path,
       alternatives: readGroup(path).runs.map((name) => join(path, name)),
     });
   }
   if (isTraining(path)) {
     return new UserError({
-      message: 'this directory is that of a training, not of a run',
+      message: 'this directory contains a training run, not an experiment',
       value: path,
-      remedy: `policyloop show ${path} tells how far it came and what its result is for`,
+      remedy: `for its progress and how to use its result, run policyloop show ${path}`,
     });
   }
   return new UserError({
-    message: existsSync(path) ? 'this directory holds no run' : 'there is no such run',
+    message: existsSync(path) ? 'this directory contains no run' : 'there is no such run',
     value: path,
-    remedy: 'policyloop list shows the runs there are',
+    remedy: 'list your runs with policyloop list',
   });
 }
 
 export type RunStatus = Manifest['status'] | 'crashed' | 'paused';
 
-/** A run that says `running` but is held by no process has crashed. */
+/** A run with status `running` that no process holds has crashed. */
 export function statusOf(path: string, { paused, status }: Pick<Manifest, 'paused' | 'status'>): RunStatus {
   if (status !== 'running') return status;
   if (!isLocked(join(path, runFiles.lock))) return 'crashed';

@@ -1,6 +1,6 @@
 /**
- * Commands to the process that plays a run (`control.jsonl`, which exists only while it runs), and the
- * question that it asks a person.
+ * Commands to the process of a run (`control.jsonl`, which exists only while it runs), and the question that
+ * it asks a person.
  */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -37,7 +37,7 @@ export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
 
 const fileOf = (path: string) => join(path, 'control.jsonl');
 
-/** Sends a command to the process that plays the run at `path`. @returns the number of the request */
+/** Sends a command to the process that runs `path`. @returns the number of the request */
 export function askOf(path: string, request: ControlRequest): number {
   const file = fileOf(path);
   try {
@@ -108,9 +108,9 @@ export function controlledText({ action, changes = [], iteration, ...event }: Co
     case 'pause':
       return `paused ${when}`;
     case 'resume':
-      return `went on ${when}`;
+      return `resumed ${when}`;
     case 'stop':
-      return `told to stop ${when}`;
+      return `stop requested ${when}`;
     case 'set': {
       const shown = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
       const each = changes.map(({ key, now, was }) => `${key} ${shown(was)} → ${shown(now)}`);
@@ -121,7 +121,7 @@ export function controlledText({ action, changes = [], iteration, ...event }: Co
 
 export const notPlayed = (path: string, status: string, remedy: string): UserError =>
   new UserError({
-    ...{ field: 'run', value: path, message: `no process plays this run: it is ${status}` },
+    ...{ field: 'run', value: path, message: `this run isn't running: it is ${status}` },
     remedy,
   });
 
@@ -150,7 +150,7 @@ export const openQuestion = (run: string, question: OpenQuestion): void =>
 
 export const closeQuestion = (run: string): void => rmSync(questionFile(run), { force: true });
 
-/** The question that the run waits for; undefined if there is none or no process plays the run. */
+/** The question that the run waits for; undefined if there is none or the run isn't running. */
 export function readQuestion(run: string): OpenQuestion | undefined {
   if (!isLocked(join(run, runFiles.lock))) return undefined;
   try {

@@ -35,7 +35,7 @@ export interface RunSummary {
   readonly stoppedEarly: boolean;
   /** The figure by which a run is judged. */
   readonly confirmed: Confirmation | null;
-  /** Highest observed mean return, which is selected on noise. */
+  /** Highest observed mean return, biased upwards because it was selected on noise. */
   readonly observed: number | null;
   /** Prompt and completion tokens of all calls. */
   readonly tokens: number;
@@ -69,7 +69,7 @@ export interface RunResult {
   readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return, which is selected on noise; see `confirmed`. */
+  /** The highest observed mean return, biased upwards because it was selected on noise; see `confirmed`. */
   readonly best: NonNullable<Manifest['best']> | null;
   /** The best candidate measured on fresh seeds. */
   readonly confirmed: Confirmation | null;
@@ -238,7 +238,7 @@ export function formatUsage(usage: UsageTotals): string {
     parts.push(`${formatCompact(usage.completionTokens)} out${reasoning}`);
   }
   if (usage.unreported !== undefined) {
-    parts.push(`about ${formatCompact(usage.unreported)} tokens that were not reported`);
+    parts.push(`about ${formatCompact(usage.unreported)} unreported tokens`);
   }
   if (usage.cost !== undefined) parts.push(`cost ${formatCost(usage.cost)}`);
   return parts.join(', ');

@@ -1,4 +1,4 @@
-/** Directories of trainings (`finetune train` and `finetune rl`). */
+/** Directories of training runs (`finetune train` and `finetune rl`). */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, relative } from 'node:path';
@@ -14,13 +14,13 @@ export const trainingFiles = {
   lock: 'training.lock',
 } as const;
 
-/** Default folder of trainings. */
+/** Default folder of training runs. */
 export const trainingsFolder = 'tuned';
 
-/** Notes on trainings with output elsewhere, one file each so that concurrent trainings don't lose any. */
+/** Notes on training runs with output elsewhere, one file each so that concurrent ones don't lose any. */
 const notesIn = (cwd: string) => join(cwd, trainingsFolder, '.elsewhere');
 
-/** Makes a training visible to `list` and the view of `cwd`, wherever its output is. */
+/** Makes a training run visible to `list` and the view of `cwd`, wherever its output is. */
 export function noteTraining(cwd: string, output: string): void {
   const inside = relative(join(cwd, trainingsFolder), output);
   if (!inside.startsWith('..') && !isAbsolute(inside)) return;
@@ -29,11 +29,11 @@ export function noteTraining(cwd: string, output: string): void {
     mkdirSync(notesIn(cwd), { recursive: true });
     replaceFile(join(notesIn(cwd), name), `${output}\n`);
   } catch {
-    // Without write access, the training itself still works.
+    // Without write access, the training run itself still works.
   }
 }
 
-/** Existing trainings started in `cwd` with output elsewhere. */
+/** Existing training runs started in `cwd` whose output is in another directory. */
 export function trainingsElsewhere(cwd: string): readonly string[] {
   const folder = notesIn(cwd);
   if (!existsSync(folder)) return [];
@@ -43,7 +43,7 @@ export function trainingsElsewhere(cwd: string): readonly string[] {
   return outputs.filter((output) => isAbsolute(output) && isTraining(output)).toSorted();
 }
 
-/** Files of a training's result, as opposed to its directory. */
+/** Files that mark the result of a training run, as opposed to its directory. */
 const resultFiles = ['adapter_config.json', 'config.json', 'policy.json'];
 
 export function isTraining(path: string): boolean {

@@ -19,7 +19,7 @@ export interface AskedRequest {
 }
 
 export interface SentRequest {
-  /** A try failed and is repeated; its answer may have been billed. */
+  /** An attempt failed and is retried; its answer may have been billed. */
   lost(error: ModelErrorKind): void;
   answered(calls: readonly EndedCall[]): void;
 }
@@ -40,7 +40,7 @@ type Line =
       readonly calls: readonly Omit<EndedCall, 'messages'>[];
     };
 
-/** What a process left if it ended before its calls were logged. */
+/** What remains of a process that ended before its calls were logged. */
 interface CallsLeft {
   /** Failed calls, and requests without an answer as aborted calls: they may have been billed. */
   readonly failed: readonly CallRecord[];
@@ -101,7 +101,7 @@ function withoutAnswer(
   };
 }
 
-/** The one writer of a run's calls in flight. */
+/** The only writer of a run's calls in flight. */
 export class CallsUnderway {
   readonly #path: string;
   #file: JsonLinesFile<Line>;

@@ -23,7 +23,7 @@ type ManifestChanges = { readonly [K in keyof Manifest]?: Manifest[K] | undefine
  */
 export type Durability = 'iteration' | 'run';
 
-/** The one writer of a run directory. */
+/** The only writer of a run directory. */
 export interface RunDirectory {
   readonly path: string;
   readonly manifest: Manifest;
@@ -52,7 +52,7 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   const release = lockRun(join(path, runFiles.lock));
   try {
     removeDrafts(path);
-    // Read again under the lock: another process may have written before.
+    // Read again under the lock: another process may have written in the meantime.
     const manifest = readManifest(path);
     const recorded = repairLogs(logsIn(path));
     const { arrived, failed } = readCallsLeft(path, recorded.calls, { repair: true });

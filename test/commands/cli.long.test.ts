@@ -79,8 +79,8 @@ describe('policyloop', () => {
 
     const again = await cli(cwd, ['run', 'config.yaml', '--run-dir', 'buffers/a']);
     expect(again).toMatchObject({ code: 2, stdout: '' });
-    expect(again.stderr).toContain('there is a run in this directory already');
-    expect(again.stderr).toMatch(/remedy: policyloop resume /);
+    expect(again.stderr).toContain('this directory already contains a run');
+    expect(again.stderr).toMatch(/remedy: resume it with policyloop resume /);
     expect(readFileSync(join(cwd, 'buffers/a/evaluations.jsonl'), 'utf8').trimEnd().split('\n')).toEqual(
       evaluations,
     );
@@ -181,7 +181,7 @@ describe('policyloop', () => {
     expect(readFileSync(join(cwd, 'g/config.yaml'), 'utf8')).toBe(before);
     const shown = await cli(cwd, ['show', 'g']);
     expect(shown.code).toBe(2);
-    expect(shown.stderr).toMatch(/holds repeats; name one of them[\s\S]*repeat-2/);
+    expect(shown.stderr).toMatch(/contains repeats; choose one of them[\s\S]*repeat-2/);
   });
 
   it('closes a run in order when its reader goes away', async () => {

@@ -110,7 +110,7 @@ describe('policyloop render', () => {
       { iteration: '2', candidate: 3 },
       /--candidate: iteration 2 has no evaluated candidate[\s\S]*one of: 1, 2/,
     ],
-    [{ candidate: 1 }, /--candidate: --iteration best names one policy already/],
+    [{ candidate: 1 }, /--candidate: --iteration best already identifies a single policy/],
     [{ episode: 4 }, /--episode: cartpole evaluates a policy on 3 episodes/],
     [{ episode: 0 }, /--episode: give a whole number of at least 1/],
     [{ seed: -1 }, /--seed/],
@@ -170,7 +170,7 @@ describe('a run that is not what it was', () => {
     const folder = join(cwd, 'buffers', 'linked', 'animations');
     rmSync(folder, { recursive: true, force: true });
     symlinkSync(elsewhere, folder);
-    await expect(render({ run: name })).rejects.toThrow(/no folder but a link/);
+    await expect(render({ run: name })).rejects.toThrow(/a link, not a folder/);
     expect(readdirSync(elsewhere)).toEqual([]);
   });
 });

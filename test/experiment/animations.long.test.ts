@@ -253,7 +253,7 @@ describe('the folder of a run’s pictures', () => {
   it('is not a way out of the run', () => {
     const [run, elsewhere] = [temporaryDirectory(), temporaryDirectory()];
     symlinkSync(elsewhere, join(run, 'animations'));
-    expect(() => makeAnimationsFolder(run)).toThrow(/no folder but a link/);
+    expect(() => makeAnimationsFolder(run)).toThrow(/a link, not a folder/);
     const plain = temporaryDirectory();
     mkdirSync(join(plain, 'animations'));
     expect(makeAnimationsFolder(plain)).toBe(join(plain, 'animations'));

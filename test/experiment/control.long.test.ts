@@ -104,7 +104,7 @@ describe('a run that is played', () => {
     expect(readManifest(path).activeMs).toBeGreaterThan(activeMs);
     const { context } = recordingContext(cwd);
     await expect(resume({ ...options, run: 'r', overrides: [], quiet: true }, context)).rejects.toThrow(
-      /a process is playing this run[\s\S]*policyloop stop/,
+      /this run is already running[\s\S]*policyloop stop/,
     );
     expect(await asked((own) => stop({ ...options, runs }, own))).toMatchObject([
       { action: 'stop', outcome: 'done' },
@@ -191,7 +191,7 @@ describe('a run that is played', () => {
       event.kind === 'warning' ? [event.message] : [],
     );
     expect(warnings.filter((text) => text.includes('process before'))).toEqual([
-      'the process before this one ended before it could pause',
+      'the previous process ended before it could pause',
     ]);
   });
 });
@@ -201,10 +201,7 @@ describe('what is refused', () => {
     [['model.name=other'], /model\.name: can't change within a run/],
     [['warmup.policies=9'], /warmup\.policies: can't change within a run/],
     [['pipeline=2'], /pipeline: can't change within a run: it was not set/],
-    [
-      ['evaluation.workers=2'],
-      /evaluation\.workers: can't change while a run is played[\s\S]*policyloop stop/,
-    ],
+    [['evaluation.workers=2'], /evaluation\.workers: can't be changed during a run[\s\S]*policyloop stop/],
     [['limits.total.calls=9'], /limits\.total/],
     [['iterations=none'], /iterations/],
     [['limits.calls=500'], /already has this value/],
@@ -227,9 +224,9 @@ describe('what is refused', () => {
     const { context } = recordingContext(cwd);
     const runs = ['r'];
     await expect(pause({ ...options, runs }, context)).rejects.toThrow(
-      /no process plays this run: it is completed/,
+      /this run isn't running: it is completed/,
     );
-    await expect(stop({ ...options, runs: ['*'] }, context)).rejects.toThrow(/no process plays/);
+    await expect(stop({ ...options, runs: ['*'] }, context)).rejects.toThrow(/none of these runs is running/);
     await expect(set({ ...options, run: 'r', overrides: ['iterations=3'] }, context)).rejects.toThrow(
       /policyloop resume .*r iterations=3/,
     );

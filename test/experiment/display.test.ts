@@ -109,9 +109,9 @@ describe('a run on a terminal', () => {
     const left = lines();
     expect(left.filter((line) => /best \d+\./.test(line))).toEqual([
       'warm-up  best 10.00',
-      'iteration 1  best 12.00, before 10.00',
-      'iteration 2  best 20.50, before 12.00',
-      'iteration 4  best 487.3, before 20.50',
+      'iteration 1  best 12.00, was 10.00',
+      'iteration 2  best 20.50, was 12.00',
+      'iteration 4  best 487.3, was 20.50',
     ]);
     const text = left.join(' ').replaceAll(/\s+/g, ' ');
     expect(text).toContain(`${'a long warning '.repeat(12)}ends here`);
@@ -129,7 +129,7 @@ describe('a wait for the rate', () => {
     const display = createDisplay({}, { ...outside, terminal: stream });
     display.show(start);
     display.show(waits);
-    expect(lines().at(-1)).toContain('waits for the rate, 48 s');
+    expect(lines().at(-1)).toContain('waiting for the rate limit: 48 s');
     milliseconds = 48_000;
     display.show({ kind: 'iteration-finished', iteration: 1, score: 3, usage: usageOf(1) });
     expect(lines().at(-1)).not.toContain('waits');
@@ -146,7 +146,7 @@ describe('a wait for the rate', () => {
       milliseconds += 2500;
       display.show(waits);
     }
-    expect(noted.slice(1)).toEqual(Array(3).fill('waits for the rate, 48 s'));
+    expect(noted.slice(1)).toEqual(Array(3).fill('waiting for the rate limit: 48 s'));
     display.close();
   });
 });

@@ -210,7 +210,7 @@ it('all modules of a run are part of its fingerprint', async () => {
   writeFileSync(join(cwd, file), 'export default { create: () => () => 2 };');
   const args = { run: run.name, runsDir: 'buffers', quiet: true, json: true, overrides: ['iterations=3'] };
   await expect(resumeCommand(args, recordingContext(cwd).context)).rejects.toThrow(
-    `${join(cwd, file)}: this module was changed since the run began`,
+    `${join(cwd, file)}: this module has changed since the run started`,
   );
 });
 

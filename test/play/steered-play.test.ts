@@ -44,7 +44,7 @@ it('a play is paused, let go on and stopped from elsewhere; its log tells so, an
   expect(controlledText(told[0] as never)).toBe('paused after game 2');
   expect(stopped.manifest).toMatchObject({ status: 'interrupted', iterations: { done: 3 } });
   expect(stopped.manifest.paused).toBeUndefined();
-  await expect(steer(path, { action: 'pause' }, 1)).rejects.toThrow(/no process plays this run/);
+  await expect(steer(path, { action: 'pause' }, 1)).rejects.toThrow(/this run isn't running/);
   const { manifest } = await played('agents/cartpole', games, undefined, { path });
   expect(manifest.status).toBe('completed');
   const episodes = (of: string) => readFileSync(join(of, 'episodes.jsonl'), 'utf8');

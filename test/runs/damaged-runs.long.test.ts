@@ -75,7 +75,7 @@ describe('returns that overflow', () => {
     expect(await listCommand({ runsDir, json: false }, context)).toBe(0);
     expect(printed.at(-1)).toMatch(/^1 +a .*\n2 +b .*/m);
     expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
-    expect(noted.at(-1)).toContain('1 of 9 evaluations have returns that are no numbers');
+    expect(noted.at(-1)).toContain('1 of 9 evaluations have non-numeric returns');
     expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
     expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('1 of 9 evaluations have returns');
     expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(

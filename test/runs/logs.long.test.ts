@@ -63,7 +63,7 @@ describe('the logs of a long run', () => {
     expect([...openLogs(path).calls]).toEqual(whole.slice(256));
     writeFileSync(join(path, 'calls.jsonl'), `${lines.slice(255).join('\n')}\n`);
     expect(() => [...openLogs(path).calls]).toThrow(
-      "calls.jsonl:1: this line can't be read: it takes over parts of a message that is missing (byte 0)",
+      "calls.jsonl:1: this line can't be read: it refers to parts of a missing message (byte 0)",
     );
   });
 });

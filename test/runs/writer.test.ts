@@ -70,7 +70,7 @@ describe('a directory for a new run', () => {
     const path = join(temporaryDirectory(), 'repeats');
     createGroupDirectory(path, 'environment: CartPole-v1\n', { version: 1 });
     expect(filesOf(path)).toEqual(['config.yaml', 'group.json']);
-    expect(() => createGroupDirectory(path, '', {})).toThrow('there is a run in this directory already');
+    expect(() => createGroupDirectory(path, '', {})).toThrow('this directory already contains a run');
   });
 });
 
@@ -88,18 +88,18 @@ describe('a run whose logs lack lines is not cut to what is left', () => {
     const evaluations = readRunFile(path, 'evaluations');
     const from = evaluations.split('\n').slice(0, 3).join('\n').length + 1;
     await expect(resumeExperiment(path)).rejects.toThrow(
-      `${join(path, 'evaluations.jsonl')}:4: evaluations of 6 iterations stand here (from byte ${from} on)`,
+      `${join(path, 'evaluations.jsonl')}:4: this file has evaluations of 6 iterations (from byte ${from} on)`,
     );
     expect(readRunFile(path, 'evaluations')).toBe(evaluations);
     expect(existsSync(join(path, 'run.lock'))).toBe(false);
   });
 
   it.each([
-    ['evaluations', '{}', 'this line has no number iteration'],
-    ['evaluations', 'null', 'this line has no number iteration'],
-    ['evaluations', '{"iteration":1,"candidate":0}', 'this line has no number parameters.0'],
-    ['calls', '{"iteration":1,"candidate":0,"attempt":0}', 'this line has no string outcome.kind'],
-    ['events', '[]', 'this line has no string kind'],
+    ['evaluations', '{}', 'this line lacks the number iteration'],
+    ['evaluations', 'null', 'this line lacks the number iteration'],
+    ['evaluations', '{"iteration":1,"candidate":0}', 'this line lacks the number parameters.0'],
+    ['calls', '{"iteration":1,"candidate":0,"attempt":0}', 'this line lacks the string outcome.kind'],
+    ['events', '[]', 'this line lacks the string kind'],
     ['episodes', '\ud800', 'this line is not valid JSON'],
     ['events', Buffer.from([0x22, 0xff, 0x22]), 'this line is not valid UTF-8'],
   ] as const)('a line of %s that is %s', async (file, line, message) => {

@@ -69,7 +69,7 @@ describe('a run by a model of one’s own', async () => {
     const before = readFileSync(join(directory, 'evaluations.jsonl'), 'utf8');
     const args = { ...named('own-model'), overrides: ['iterations=3'] };
     await expect(resumeCommand(args, context().context)).rejects.toThrow(
-      /this model was an object of the program that started the run[\s\S]*call run\(config, \{model, directory\}\)/,
+      /this model was an object passed in by the program that started the run[\s\S]*call run\(config, \{model, directory\}\)/,
     );
     expect(readFileSync(join(directory, 'evaluations.jsonl'), 'utf8')).toBe(before);
   });

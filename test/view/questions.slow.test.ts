@@ -49,7 +49,7 @@ confirmation: { candidates: 1, episodes: 4 }
   const refused = await run('run', 'asks.yaml').ended;
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringMatching(/asks\.yaml:3:\d+.*nobody to ask/),
+    expect.stringMatching(/asks\.yaml:3:\d+.*nobody can be asked/),
   ]);
   mkdirSync(join(place, 'buffers'));
   const view = run('view', '--port', '0', '--json');
@@ -58,7 +58,7 @@ confirmation: { candidates: 1, episodes: 4 }
   );
   const { url } = JSON.parse(line) as { url: string };
   const first = run('run', 'asks.yaml', '--run-dir', 'buffers/asks');
-  const early = await Promise.race([first.ended, first.wrote(/waits for feedback/).then(() => undefined)]);
+  const early = await Promise.race([first.ended, first.wrote(/waiting for feedback/).then(() => undefined)]);
   return { place, url, view, run, first, early };
 }
 

@@ -221,7 +221,7 @@ describe('a run is steered', () => {
     expect((await steer({ of: 'tuned', action: 'stop' }, own())).status).toBe(422);
     expect((await steer({ of: '../a run', action: 'stop' }, own())).status).toBe(404);
     const { body, status } = await steer({ of: 'a run', action: 'pause' }, own());
-    expect([status, body]).toEqual([422, expect.stringContaining('no process plays this run')]);
+    expect([status, body]).toEqual([422, expect.stringContaining("this run isn't running")]);
     const fixed = await steer({ of: 'a run', action: 'set', overrides: ['seed=3'] }, own());
     expect(fixed.status).toBe(422);
     expect(existsSync(join(place, 'a run', 'control.jsonl'))).toBe(false);

@@ -58,9 +58,9 @@ export interface AskingRequest {
   readonly now: () => Date;
   /** Whether the model's server has ever been reached; true if omitted. */
   readonly isReached?: () => boolean;
-  /** Called when a request has to wait for its turn, with the approximate time. */
+  /** Called with the approximate wait when a request must wait for its turn. */
   readonly onWait?: (milliseconds: number) => void;
-  /** Called with each fault of a try, a call or a reply. */
+  /** Called for each fault of an attempt, call or reply. */
   readonly onFault?: GenerateOptions['onFault'];
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
@@ -81,7 +81,7 @@ type Reply =
   | { readonly kind: 'recorded'; readonly call: CallRecord }
   | { readonly kind: 'ended'; readonly call: EndedCall };
 
-/** The error of a call after which retrying is pointless. */
+/** The error of a call, if it makes retrying pointless. */
 export function finalError(
   { outcome }: EndedCall,
   { isReached }: Pick<AskingRequest, 'isReached'>,

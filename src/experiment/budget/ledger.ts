@@ -64,7 +64,7 @@ export class Headroom {
     return this.#scopes().some(([, given]) => isAnyLimit(given));
   }
 
-  /** The limit that could be exceeded by one call for each prompt, with completions of `length` tokens. */
+  /** The limit that one call per prompt, with completions of `length` tokens, could exceed. */
   refusal(
     { worst }: Pick<CountedModel, 'worst'>,
     prompts: readonly number[],
@@ -91,7 +91,7 @@ export class Headroom {
     return low;
   }
 
-  /** Whether the run, and all runs that share its budget, can use this much more. */
+  /** Whether the run, and the runs that share its budget, can use this much more. */
   holds(amounts: Amounts): boolean {
     const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
@@ -124,7 +124,7 @@ type Reservation =
       /** Longest completion that was reserved for one call; undefined if there are no limits or no known length. */
       readonly maxTokens: number | undefined;
       /**
-       * Reserves the same amount again to retry `calls` of the calls if the failed one may have been billed.
+       * Reserves the same amount again to retry `calls` calls, if the failed request may have been billed.
        * Returns false if there is no room.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
@@ -134,7 +134,7 @@ type Reservation =
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
-/** What a run's calls count towards its limits. */
+/** What counts towards a run's limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
   { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
@@ -159,7 +159,7 @@ export class Ledger {
   constructor(
     options: CountedOptions & {
       readonly limits: LimitsConfig;
-      /** Separate models that answer calls for other purposes than proposals. */
+      /** Separate models for calls other than proposals. */
       readonly beside?: Readonly<Partial<Record<CallPurpose, CountedOptions>>>;
       /** Omit if the run shares its limits with no other. */
       readonly sharedBudget?: SharedBudget | undefined;
@@ -192,9 +192,9 @@ export class Ledger {
   }
 
   /**
-   * Reserves what one call for each prompt could use at worst, until `release`. Refuses, naming the limit, if
-   * that could exceed one. If processes share limits, call it under `exclusively`.
-   * @param isFree true if a baseline answers next to a language model
+   * Reserves the worst-case use of one call per prompt, until `release`. Refuses, naming the limit, if that
+   * could exceed one. If processes share limits, call this within `exclusively`.
+   * @param isFree true if the answer comes from a baseline that runs alongside a language model
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
     return this.#reserve(messages, isFree, this.#for(purpose));
@@ -205,7 +205,7 @@ export class Ledger {
   }
 
   /**
-   * Whether this many calls with this prompt fit next to all reservations, each about as long as the longest so far.
+   * Whether this many more calls with this prompt fit within the limits, each about as long as the longest so far.
    */
   hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
     const model = this.#model;
@@ -242,7 +242,7 @@ export class Ledger {
     this.#headroom.limits = limits;
   }
 
-  /** @param earlier made by another process and already counted in the shared budget */
+  /** @param earlier true if another process made the call and the shared budget already counts it */
   record(call: EndedCall, earlier = false): void {
     const model = this.#for(call.purpose);
     const usage = call.completion?.usage ?? {};
@@ -260,7 +260,7 @@ export class Ledger {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
   }
 
-  /** What a call used, without and with the tries whose answers were lost. */
+  /** What a call used, without and with attempts whose answers were lost. */
   #usedBy(call: EndedCall): readonly [used: Amounts, all: Amounts] {
     const { price } = this.#for(call.purpose);
     const used = { ...amountsOf(call.completion?.usage ?? {}, price), calls: 1 };
@@ -315,7 +315,7 @@ export class Ledger {
     };
   }
 
-  /** Upper bounds on what the call's lost tries may have used. */
+  /** Upper bounds on what the call's lost attempts may have used. */
   #lostTries(call: EndedCall): readonly Amounts[] {
     const model = this.#for(call.purpose);
     if (!model.usesTokens || isByBaseline(call)) return [];

@@ -103,8 +103,8 @@ export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | 
 
 /**
  * The most that a call of this size can use: the whole prompt cached, the whole answer reasoning.
- * @param thoughtsApart if true, the thoughts may be as long as the answer and are part of the prompt of a
- * second request
+ * @param thoughtsApart if true, the thoughts may be as long as the answer, and a second request's prompt
+ * contains them
  */
 function worstOf(
   asked: number,
@@ -218,7 +218,7 @@ export function countedBy(config: ModelConfig) {
   };
 }
 
-/** The same for models that answer other calls than proposals and are counted separately. */
+/** The same for separate models that answer calls other than proposals. */
 export function countedOthers(
   config: Pick<Config, 'critic' | 'feedback' | 'model'>,
 ): Partial<Record<CallPurpose, CountedOptions>> {

@@ -40,7 +40,8 @@ const width = 480; // pixels
 /** Maximum number of frames shown in the terminal, space permitting. */
 const mostMoments = 6;
 
-const howTo = 'Rate it from 1 (bad) to 5 (good), remark on it, or both as “4: too jerky”; Enter skips.';
+const howTo =
+  'Rate it from 1 (bad) to 5 (good), add a remark, or both (“4: too jerky”); press Enter to skip.';
 
 type Outcome =
   | { readonly kind: 'answered'; readonly text: string }
@@ -63,7 +64,7 @@ export function personFor(
       const began = access.milliseconds();
       const latencyMs = () => access.milliseconds() - began;
       const ended = () =>
-        new ModelError('aborted', 'nothing was answered: the run was told to stop', {
+        new ModelError('aborted', 'no answer: the run was stopped', {
           ...{ retries: 0, latencyMs: latencyMs() },
         });
       if (finish.aborted || signal?.aborted) throw ended();
@@ -119,7 +120,7 @@ function show(access: PersonAccess, text: string, seen: SeenEpisode): string | u
     // Written unstyled: the picture has its own colours.
     terminal.write(`${lines.join('\n')}\n`);
   }
-  note(`the whole episode: ${shown}`);
+  note(`full episode: ${shown}`);
   return name;
 }
 
@@ -147,7 +148,7 @@ const late = (minutes: number | undefined, withdrawn: AbortSignal): Promise<Outc
         onAbort(withdrawn, () => clearTimeout(timer));
       });
 
-/** Resolves when the run is told to stop: by another process or by a time limit. */
+/** Resolves when another process or a time limit stops the run. */
 const stopped = (signals: readonly (AbortSignal | undefined)[], withdrawn: AbortSignal): Promise<Outcome> =>
   new Promise((resolve) => {
     for (const signal of signals) {

@@ -123,7 +123,7 @@ export interface FeedbackAssembly {
 }
 
 /**
- * @param place directory of the run, or the one that will contain it
+ * @param place directory of the run, or of the future run's parent
  * @param ask asks in the terminal; undefined if there is none
  * @throws UserError if feedback must come from a person and nobody can be reached
  */
@@ -137,9 +137,10 @@ export function requirePerson(
   throw new UserError({
     field: 'feedback.from',
     value: 'person',
-    message: 'there is nobody to ask: this is no terminal, and no live view is open',
+    message: "nobody can be asked: this isn't a terminal, and no live view is open",
     alternatives: ['vision'],
-    remedy: `run it in a terminal, or start policyloop view first, which then asks; feedback= leaves it out`,
+    remedy:
+      'run it in a terminal, or start policyloop view first to be asked there; to disable feedback, set feedback=',
   });
 }
 
@@ -160,8 +161,8 @@ export function requirePictures(
   if (model === undefined || model.seesImages === true) return;
   throw new UserError({
     field: 'feedback.model',
-    message: `${model.id} does not say that it sees pictures (seesImages: true)`,
+    message: `${model.id} doesn't declare that it can see images (seesImages: true)`,
     alternatives: ['openai', 'ollama', 'a module whose model has seesImages: true'],
-    remedy: 'add feedback.model, a model that reads pictures',
+    remedy: 'set feedback.model to a model that can see images',
   });
 }

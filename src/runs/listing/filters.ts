@@ -1,5 +1,5 @@
 /**
- * Selects and sorts the runs and trainings of `policyloop list`, e.g. by `environment=CartPole-v1
+ * Selects and sorts the runs and training runs of `policyloop list`, e.g. by `environment=CartPole-v1
  * best=400..`.
  */
 
@@ -19,18 +19,18 @@ import {
   trainingLines,
 } from './listing.js';
 
-/** The fields to filter and sort by, for runs and trainings; null if there is no value. */
+/** The fields to filter and sort by, for runs and training runs; null if there is no value. */
 export interface Listed {
   readonly name: string;
   readonly status: string;
-  /** For a training, its dataset or environment. */
+  /** For a training run, its dataset or environment. */
   readonly environment: string | null;
   readonly model: string | null;
   readonly tag: readonly string[];
   readonly note: string | null;
   readonly seed: number | null;
   readonly iterations: number;
-  /** The highest observed mean return, or the best held-out one of a training. */
+  /** The highest observed mean return, or the best held-out one of a training run. */
   readonly best: number | null;
   readonly confirmed: number | null;
   readonly calls: number | null;
@@ -87,7 +87,7 @@ function parsed(text: string): (listed: Listed) => boolean {
   const at = text.indexOf('=');
   if (at < 1)
     throw new UserError({
-      ...{ field: 'filters', value: text, message: 'this is no key=value' },
+      ...{ field: 'filters', value: text, message: 'must have the form key=value' },
       remedy: `e.g. environment=CartPole-v1, status=failed, best=400.., tag=baseline`,
     });
   const key = keyOf(text.slice(0, at), 'filters');
@@ -111,7 +111,7 @@ function inRange<V extends number | string>(
   const [first = '', last = first, ...more] = text.split('..');
   if (more.length > 0 || (first === '' && last === ''))
     throw new UserError({
-      ...{ field: 'filters', value: text, message: 'this is no value and no range' },
+      ...{ field: 'filters', value: text, message: 'neither a value nor a range' },
       alternatives: ['400', '400..', '..400', '100..400'],
     });
   const low = first === '' ? undefined : read(first, 'low');
@@ -125,17 +125,17 @@ function inRange<V extends number | string>(
 function numberOf(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value)) return value;
-  throw new UserError({ field: 'filters', value: text, message: 'this is no number' });
+  throw new UserError({ field: 'filters', value: text, message: 'not a number' });
 }
 
 /**
- * A date, or the beginning of an ISO 8601 time in UTC; as an upper end it includes everything that begins
- * with it.
+ * A date, or the beginning of an ISO 8601 time in UTC; an upper bound includes every time that begins with
+ * it.
  */
 function timeOf(text: string, end: 'low' | 'high'): string {
   if (/^\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?$/.test(text)) return end === 'low' ? text : `${text}\uffff`;
   throw new UserError({
-    ...{ field: 'filters', value: text, message: 'this is no time' },
+    ...{ field: 'filters', value: text, message: 'not a date or time' },
     alternatives: ['2026-01', '2026-01-31', '2026-01-31T12:00'],
   });
 }
@@ -164,9 +164,9 @@ function keyOf(text: string, field: string): Key {
   if (key !== undefined) return key;
   const near = nearest(text, keys);
   throw new UserError({
-    ...{ field, value: text, message: 'runs are not listed by this key' },
+    ...{ field, value: text, message: 'unknown key' },
     alternatives: keys,
-    ...(near && { remedy: `perhaps ${near}` }),
+    ...(near && { remedy: `did you mean ${near}?` }),
   });
 }
 
@@ -175,7 +175,7 @@ export interface Selection {
   readonly filters: readonly string[];
   /** A key; undefined: oldest first. */
   readonly sort: string | undefined;
-  /** Maximum number of runs and of trainings: the first with `sort`, the newest without. */
+  /** Maximum number of runs and of training runs: the first with `sort`, the newest without. */
   readonly limit: number | undefined;
 }
 
@@ -200,7 +200,7 @@ export function listed(selection: Selection, places: RunPlaces) {
     damagedTrainings,
     /** True if nothing was found. */
     isEmpty: runs.length + trainings.length + damaged.length + damagedTrainings.length === 0,
-    /** The number by which commands know a run. */
+    /** The number of a run, as commands accept it. */
     numberOfRun: ({ path }: Pick<ListedRun, 'path'>) => numbers.get(path),
     numberOfTraining: ({ path }: Pick<RecordedTraining, 'path'>) => numbers.get(path),
   };

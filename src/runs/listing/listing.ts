@@ -1,4 +1,4 @@
-/** Lists the runs and trainings below a directory, with their labels. */
+/** Lists the runs and training runs below a directory, with their labels. */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -54,13 +54,13 @@ export function listRuns(root: string): {
   };
 }
 
-/** Folders searched for trainings; if the runs directory was named, only that. */
+/** Folders searched for training runs: only the runs directory if one was given. */
 export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
   const root = resolve(cwd, runsDir);
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the trainings there and, by default, of those started here with output elsewhere. */
+/** Paths of the training runs in these folders and, by default, of those started here with output elsewhere. */
 export function trainingPaths(places: RunPlaces): readonly string[] {
   const isHere = places.runsDir === common.runsDir.default;
   return [
@@ -92,7 +92,7 @@ export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 
-/** @param numberOf the number by which commands know a line */
+/** @param numberOf the number of a line, as commands accept it */
 export function listTable(
   lines: readonly Line[],
   numberOf: (line: Line) => number | undefined,
@@ -141,7 +141,7 @@ export interface Labels {
 
 export const labelsFile = 'labels.json';
 
-const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag has no space, comma or equals sign');
+const tag = z.string().regex(/^[^\s,=]+$/u, 'a tag must not contain spaces, commas or equals signs');
 
 const labelsShape = z.strictObject({
   tags: z.array(tag).default([]),
@@ -150,7 +150,7 @@ const labelsShape = z.strictObject({
 
 const none: Labels = { tags: [] };
 
-/** The labels of a run or training; empty if the file is damaged. */
+/** The labels of a run or training run; empty if the file is damaged. */
 export const readLabels = (path: string): Labels => unlessRefused(() => soundLabels(path)) ?? none;
 
 /** @throws UserError if the file is damaged */
@@ -160,7 +160,7 @@ function soundLabels(path: string): Labels {
 }
 
 /**
- * Changes the labels of a run or training under a lease.
+ * Changes the labels of a run or training run under a lease.
  * @returns the new labels
  * @throws UserError for an invalid tag or a damaged file
  */

@@ -1,5 +1,5 @@
 /**
- * Resolves names given on a command line: a path, `latest`, a number of `policyloop list`, the beginning of a
+ * Resolves names given on a command line: a path, `latest`, a number from `policyloop list`, the beginning of a
  * name, a directory of runs, or a pattern. Every command uses this.
  */
 import { existsSync, realpathSync } from 'node:fs';
@@ -29,12 +29,12 @@ export interface Named {
 
 /**
  * Path of the one run or group of repeats with this name.
- * @throws UserError with the candidates if there is none, or several
+ * @throws UserError that lists the candidates if none matches, or several do
  */
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
 
-/** Path of the training with this name; undefined if there is none or it is a run. */
+/** Path of the training run with this name; undefined if there is none or it is a run. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
   const found = matches(name, places, isOneOf(['run', 'repeats', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
@@ -42,7 +42,7 @@ export function findTraining(name: string, places: RunPlaces): string | undefine
 
 /**
  * The one item of these kinds with this name.
- * @throws UserError with the candidates if there is none, or several
+ * @throws UserError that lists the candidates if none matches, or several do
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
   const found = matches(name, places, isOneOf(kinds));
@@ -64,14 +64,14 @@ const isOneOf =
 
 /**
  * Paths of the runs with these names, without duplicates, in the given order.
- * @throws UserError if a name matches no run or begins several names
+ * @throws UserError if a name matches no run or is the beginning of several names
  */
 export const findRuns = (names: readonly string[], places: RunPlaces): readonly string[] =>
   findEach(names, places, ['run', 'repeats', 'folder']);
 
 /**
- * The same, including trainings.
- * @param isWhole whether a directory of runs stands for itself rather than for its runs
+ * The same, including training runs.
+ * @param isWhole whether a directory of runs is returned itself instead of its runs
  */
 export const findPlayed = (
   names: readonly string[],
@@ -105,14 +105,14 @@ function runsMatching(
   const isThere = pathsOf(name, places).some((path) => existsSync(path));
   throw nothing(
     name,
-    isThere ? 'this directory holds no run' : 'there is no such run or directory of runs',
+    isThere ? 'this directory contains no runs' : 'there is no such run or directory of runs',
     places,
   );
 }
 
 /**
- * Paths of the runs, directories of runs and trainings that match a name or pattern.
- * @throws UserError with the candidates if there is none, or a name begins several
+ * Paths of the runs, directories of runs and training runs that match a name or pattern.
+ * @throws UserError that lists the candidates if none matches, or a name is ambiguous
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
@@ -140,7 +140,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   }
   const exact = paths.map(namedAt).find(isWanted);
   if (exact !== undefined) return [exact];
-  // An existing path is meant even if it holds something else.
+  // An existing path takes precedence, even if it isn't a run.
   if (name.includes('/') && paths.some((path) => existsSync(path))) return [];
   if (existsSync(paths.at(-1)!)) return [];
   if (name === 'latest') return newestRun(places).filter(isWanted);
@@ -148,17 +148,17 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
 
-/** @throws UserError for a link that leads out of a folder of runs */
+/** @throws UserError for a link to a path outside a folder of runs */
 function requireInside(path: string, places: RunPlaces): void {
   const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
     isBelow(path, one),
   );
   if (folder === undefined || isBelow(realpathSync(path), realpathSync(folder))) return;
-  throw leadsOut(path, folder, `name where it leads: ${realpathSync(path)}`);
+  throw leadsOut(path, folder, `use its target: ${realpathSync(path)}`);
 }
 
 /**
- * For names given by a client: they must lie below the working directory or a folder of runs.
+ * For names given by a client, which must be inside the working directory or a folder of runs.
  * @throws UserError for a link out of these
  */
 export function requireWithin(name: string, places: RunPlaces): void {
@@ -171,19 +171,19 @@ export function requireWithin(name: string, places: RunPlaces): void {
   for (const path of paths.filter((one) => existsSync(one))) {
     const real = realpathSync(path);
     if (!roots.some((root) => isBelow(real, root) || real === root))
-      throw leadsOut(name, 'the working directory', 'name something that lies below it');
+      throw leadsOut(name, 'the working directory', 'choose a path inside it');
   }
 }
 
 const isBelow = (path: string, folder: string) => path.startsWith(`${folder.replace(/[/\\]$/, '')}${sep}`);
 
 const leadsOut = (value: string, folder: string, remedy: string) =>
-  new UserError({ value, message: `is a link that leads out of ${folder}`, remedy });
+  new UserError({ value, message: `is a link to a path outside ${folder}`, remedy });
 
 const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Candidate paths for a name; a training's is also looked for below `tuned`. */
+/** Candidate paths for a name; training runs are also searched for below `tuned`. */
 function pathsOf(name: string, places: RunPlaces): readonly string[] {
   if (isAbsolute(name)) return [name];
   const root = resolve(places.cwd, places.runsDir);
@@ -218,7 +218,7 @@ function numbered(line: number, places: RunPlaces): readonly Named[] {
   return training === undefined ? [] : [{ kind: 'training', path: training.path }];
 }
 
-/** Everything with a name: runs, their directories, and trainings. */
+/** Everything with a name: runs, their directories, and training runs. */
 function allNamed(places: RunPlaces): readonly Named[] {
   const root = resolve(places.cwd, places.runsDir);
   const runs = runsBelow(root);
@@ -238,7 +238,7 @@ export const runNames = (places: RunPlaces): readonly string[] => [
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
 
-/** Items whose name, or its last part, begins like this; a directory stands for its contents. */
+/** Items whose name, or its last part, has this prefix; a directory stands for its contents. */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];
   const begun = all.filter(
@@ -257,7 +257,7 @@ function outermost(found: readonly Named[]): readonly Named[] {
   return found.filter(({ path }) => !isHeld(path));
 }
 
-/** Path below the runs directory or the folder of trainings; otherwise relative to the working directory. */
+/** Path below the runs directory or the folder of training runs; otherwise relative to the working directory. */
 function nameOf(path: string, places: RunPlaces): string {
   const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
   const around = folders.find((folder) => path.startsWith(`${folder}/`));
@@ -272,7 +272,7 @@ function ambiguous(name: string, found: readonly Named[], places: RunPlaces): Us
   const more = names.length > mostCandidates ? [`and ${names.length - mostCandidates} more`] : [];
   return new UserError({
     field: 'run',
-    message: `${isPattern(name) ? 'this pattern fits' : 'this could be'} ${found.length} of them; name one`,
+    message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} of them; choose one`,
     value: name,
     alternatives: [...names.slice(0, mostCandidates), ...more],
   });
@@ -289,6 +289,6 @@ function nothing(name: string, message: string, places: RunPlaces, field = 'runs
     message,
     value: name,
     ...(shown.length > 0 && { alternatives: shown.slice(0, mostCandidates) }),
-    remedy: 'policyloop list shows the runs there are',
+    remedy: 'list your runs with policyloop list',
   });
 }

@@ -1,4 +1,4 @@
-/** Sends commands to processes that play runs (pause, resume, stop, set) and reports the results. */
+/** Sends commands to running runs (pause, resume, stop, set) and reports the results. */
 import { closeSync, existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,7 +36,7 @@ export interface Steered {
 
 const isLive = (status: RunStatus) => status === 'running' || status === 'paused';
 
-/** What a process may hold: a run, a play, a training, or a plan. */
+/** Something that a process may run: an experiment, a play, a training run, or a plan. */
 interface Played {
   readonly kind: 'run' | 'play' | 'training' | 'plan';
   readonly status: RunStatus;
@@ -67,20 +67,20 @@ export const secondsToAnswer = 10;
 /** Whether it is an experiment, which `set` can change. */
 const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
 
-/** Whether a process plays the plan in a directory. */
+/** Whether a process is running the plan in a directory. */
 function isPlayedPlan(path: string): boolean {
   const plan = planAt(path);
   return plan !== undefined && isLocked(plan.lock);
 }
 
-/** @throws UserError if a process plays it without being paused */
+/** @throws UserError if it is running and not paused */
 export function requirePaused(path: string): void {
   const { kind, status } = playedAt(path);
   if (status === 'paused') return;
-  const change = kind === 'run' ? `; policyloop set ${path} key=value changes it while it goes` : '';
+  const change = kind === 'run' ? `; to change its settings, run policyloop set ${path} key=value` : '';
   throw new UserError({
-    ...{ field: 'run', value: path, message: `a process is playing this ${kind}` },
-    remedy: `policyloop stop ${path} ends that${change}`,
+    ...{ field: 'run', value: path, message: `this ${kind} is already running` },
+    remedy: `to cancel it, run policyloop stop ${path}${change}`,
   });
 }
 
@@ -88,16 +88,16 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**
- * Sends a command to the process that plays the run at `path` and waits up to `seconds` until it is executed.
- * @throws UserError if no process plays it
+ * Sends a command to the process that runs `path` and waits up to `seconds` until it is executed.
+ * @throws UserError if it isn't running
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
   if (!isLive(status)) throw notPlayed(path, status, remedyFor(path, request, status));
   if (request.action === 'set' && kind !== 'run' && kind !== 'plan')
     throw new UserError({
-      ...{ field: 'run', value: path, message: `nothing of a ${kind} can change while it goes on` },
-      remedy: 'policyloop stop ends it, so that it can go on with other settings, where these may change',
+      ...{ field: 'run', value: path, message: `the settings of a ${kind} can't change while it is running` },
+      remedy: 'stop it with policyloop stop, change the settings that may change, and resume it',
     });
   const from = lstatSync(events, { throwIfNoEntry: false })?.size ?? 0;
   const number = askOf(path, request);
@@ -119,11 +119,11 @@ const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
 
 function remedyFor(path: string, request: SteeringRequest, status: RunStatus): string {
   if (request.action === 'set')
-    return `policyloop resume ${path} ${request.overrides.join(' ')} goes on with it`;
-  return status === 'completed' ? 'it has come to its end' : `policyloop resume ${path} goes on with it`;
+    return `resume it with policyloop resume ${path} ${request.overrides.join(' ')}`;
+  return status === 'completed' ? 'it is finished' : `resume it with policyloop resume ${path}`;
 }
 
-/** Commands logged after a byte of the events. */
+/** Commands logged after byte `from` of the events. */
 function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
   if (!existsSync(file)) return [];
   const { descriptor, size } = openRegularFile(file, 'refuse');
@@ -136,24 +136,24 @@ function controlledIn(file: string, from: number, unit: Played['unit']): readonl
   const lines = bytes.toString('utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes('"kind":"controlled"')) return [];
-    // Trainings count in steps.
+    // Training runs count in steps.
     const { step, ...event } = JSON.parse(line) as LoggedControl & { readonly step?: number };
     return [step === undefined ? event : { ...event, iteration: step, unit: unit ?? 'step' }];
   });
 }
 
 const expected = {
-  pause: 'pauses when its iteration is done',
-  resume: 'goes on in a moment',
-  stop: 'ends when the calls under way are answered',
-  set: 'changes when its iteration is done',
+  pause: 'will pause after this iteration',
+  resume: 'will resume shortly',
+  stop: 'will stop once the calls in flight are answered',
+  set: 'will change after this iteration',
 } as const;
 
 /** Example: `buffers/cartpole  paused after iteration 12`. */
 export function steeredText({ action, event, outcome, run, status }: Steered, cwd: string): string {
   const name = shownPath(run, cwd);
-  if (outcome === 'ended') return `${name}  came to its end before (${status})`;
-  if (event === undefined) return `${name}  asked: it ${expected[action]}`;
+  if (outcome === 'ended') return `${name}  ended first (${status})`;
+  if (event === undefined) return `${name}  requested: it ${expected[action]}`;
   const isRefused = event.changes?.length === 0;
   return `${name}  ${isRefused ? 'nothing changed' : controlledText(event)}`;
 }
@@ -167,7 +167,7 @@ interface SteerArguments {
 
 /**
  * @param check throws if a run can't execute the command
- * @throws UserError if no process plays any of the runs
+ * @throws UserError if none of the runs is running
  */
 export async function steerRuns(
   { json, runs, runsDir, wait }: SteerArguments,
@@ -175,8 +175,9 @@ export async function steerRuns(
   { cwd, print }: Pick<CommandContext, 'cwd' | 'print'>,
   check: (path: string) => void = () => undefined,
 ): Promise<number> {
-  if (!(wait >= 0)) throw new UserError({ field: '--wait', value: wait, message: 'give seconds, 0 or more' });
-  // Commands for single runs go to the runs of a plan, not to the process that plays the plan.
+  if (!(wait >= 0))
+    throw new UserError({ field: '--wait', value: wait, message: 'must be a number of seconds, 0 or more' });
+  // Commands for single runs go to the runs of a plan, not to the process that runs the plan.
   const found = findPlayed(runs, { cwd, runsDir }, isOfPlans(request) ? isPlayedPlan : () => false);
   if (request.action === 'set') requirePlans(request.overrides, found);
   const live = playedOf(found);
@@ -184,8 +185,8 @@ export async function steerRuns(
   const asked = found.length === 1 ? found : live;
   if (asked.length === 0)
     throw new UserError({
-      ...{ field: 'run', value: runs.join(' '), message: 'no process plays any of these runs' },
-      remedy: 'policyloop list status=running shows those that are played',
+      ...{ field: 'run', value: runs.join(' '), message: 'none of these runs is running' },
+      remedy: 'list running runs with policyloop list status=running',
     });
   for (const path of live) if (isPlainRun(path)) check(path);
   const steered = await Promise.all(asked.map((path) => steer(path, request, wait)));
@@ -194,7 +195,7 @@ export async function steerRuns(
   return 0;
 }
 
-/** Whether the command is for processes that play plans. */
+/** Whether the command is for processes that run plans. */
 const isOfPlans = (request: SteeringRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
@@ -209,16 +210,16 @@ function requirePlans(overrides: readonly string[], found: readonly string[]): v
   if (jobs === 'wrong')
     throw new UserError({
       ...field,
-      message: 'is asked for alone, as a count from 1 to 9999',
-      remedy: 'jobs=4; what else changes is a setting of runs, by a command of its own',
+      message: 'must be the only setting, and a count from 1 to 9999',
+      remedy: 'use jobs=4, and change other settings with a separate command',
     });
   const other = found.find((path) => !isPlayedPlan(path));
   if (other === undefined) return;
   throw new UserError({
     ...field,
-    message: `nobody plays several runs in ${other}`,
+    message: `no command is running several runs in ${other}`,
     remedy:
-      'name the directory of repeats, controls, a sweep, an evaluation or a collection that is being played',
+      'choose the directory of repeats, baselines, a sweep, an evaluation or a collection that is running',
   });
 }
 
@@ -236,7 +237,7 @@ export async function goOn(
 }
 
 /**
- * Resumes a paused training.
+ * Resumes a paused training run.
  * @returns the exit code
  * @throws UserError if no process holds it: only its own command can resume it
  */
@@ -248,8 +249,8 @@ export async function goOnTraining(
   const { command, status } = readTraining(path);
   if (status !== 'running' && status !== 'paused')
     throw new UserError({
-      ...{ field: 'run', value: path, message: `no process holds this training: it is ${status}` },
-      remedy: `${command ?? 'the command that began it'} goes on with it`,
+      ...{ field: 'run', value: path, message: `this training run isn't running: it is ${status}` },
+      remedy: `resume it with ${command ?? 'the command that started it'}`,
     });
   refuseChanges(overrides);
   return goOn(path, json, context);
@@ -260,7 +261,7 @@ export function refuseChanges(overrides: readonly string[]): void {
   if (overrides.length === 0) return;
   throw new UserError({
     ...{ field: 'overrides', value: overrides.join(' ') },
-    message: 'nothing of it can change while a process holds it',
-    remedy: 'leave them out, or stop it first',
+    message: "settings can't change while it is running",
+    remedy: 'omit them, or stop it first',
   });
 }

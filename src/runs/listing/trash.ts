@@ -9,14 +9,14 @@ import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';
 
-/** The trash folder for a run: in its runs directory or folder of trainings, otherwise next to the run. */
+/** The trash folder for a run: in its runs directory or folder of training runs, otherwise next to the run. */
 function trashOf(path: string, places: RunPlaces): string {
   const holder = trainingFolders(places).find((folder) => path.startsWith(`${folder}/`));
   return join(holder ?? dirname(path), trashFolder);
 }
 
 /**
- * Moves a run, a directory of runs, or a training to the trash.
+ * Moves a run, a directory of runs, or a training run to the trash.
  * @returns its new path
  * @throws UserError while a process writes there
  */
@@ -40,7 +40,7 @@ export function requireIdle(path: string): void {
   if (locked === undefined) return;
   throw new UserError({
     ...{ field: 'run', value: dirname(locked), message: 'a process is writing here' },
-    remedy: `policyloop stop ${dirname(locked)} ends it`,
+    remedy: `stop it with policyloop stop ${dirname(locked)}`,
   });
 }
 

@@ -146,7 +146,7 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
       }
       events.close();
       const [made] = readdirSync(draft.path);
-      // TensorBoard would read files of an earlier export as the beginning.
+      // TensorBoard would read the files of an earlier export as the start of the curves.
       const earlier = readdirSync(file).filter(
         (old) => old.startsWith('events.out.tfevents.') && old !== made,
       );

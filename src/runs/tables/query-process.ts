@@ -1,4 +1,4 @@
-/** The process that answers SQL queries, one at a time, and ends itself if one takes too much memory. */
+/** The process that answers SQL queries, one at a time, and exits if one uses too much memory. */
 
 import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { type TableName, tables } from './rows.js';
 
 /**
  * Answers one SELECT.
- * @param mostRows more are refused
+ * @param mostRows maximum number of rows; larger results are refused
  * @param mostBytes DuckDB's memory limit, which doesn't cover values made by functions
  * @throws UserError without DuckDB, for anything but a SELECT on these tables, and for errors of DuckDB
  */
@@ -47,7 +47,7 @@ export async function answerOf(
     const read = await connection.streamAndReadUntil(sql, mostRows + 1);
     if (read.currentRowCount > mostRows)
       throw new UserError({
-        ...{ field: 'sql', value: sql, message: `gives more than ${mostRows} rows` },
+        ...{ field: 'sql', value: sql, message: `returns more than ${mostRows} rows` },
         remedy: 'aggregate them, or add LIMIT; policyloop export writes whole tables',
       });
     const isWhole = read.columnTypes().map((type) => wholeTypes.has(String(type)));
@@ -81,8 +81,8 @@ async function loadDuckDB() {
     return await import('@duckdb/node-api');
   } catch {
     throw new UserError({
-      message: 'queries are answered by the package @duckdb/node-api, which is not installed',
-      remedy: 'npm install @duckdb/node-api, or policyloop export RUNS, which needs none',
+      message: 'queries need the package @duckdb/node-api, which is not installed',
+      remedy: 'run npm install @duckdb/node-api, or use policyloop export RUNS, which works without it',
     });
   }
 }
@@ -96,7 +96,7 @@ const plain = (value: Value): Value =>
 const refused = (sql: string, message: string) =>
   new UserError({
     ...{ field: 'sql', value: sql, message: message.split('\n\nLINE')[0]! },
-    remedy: 'docs/runs.md lists the tables and their columns, with worked questions',
+    remedy: 'docs/runs.md lists the tables and their columns, with example queries',
   });
 
 /** Table functions that read nothing. */
@@ -115,8 +115,8 @@ async function tablesIn(sql: string, connection: DuckDBConnection): Promise<Read
     readonly error_message?: string;
     readonly statements?: readonly unknown[];
   };
-  if (tree.error) throw refused(sql, tree.error_message ?? 'this is no SELECT');
-  if (tree.statements?.length !== 1) throw refused(sql, 'give one SELECT');
+  if (tree.error) throw refused(sql, tree.error_message ?? 'not a SELECT statement');
+  if (tree.statements?.length !== 1) throw refused(sql, 'must be exactly one SELECT');
   const nodes = [...nodesIn(tree.statements)];
   const known = Object.keys(tables) as TableName[];
   // Names defined by WITH belong to the query.
@@ -143,9 +143,9 @@ const cteNames = (map: unknown): readonly string[] =>
 function noTable(name: string, known: readonly TableName[]): UserError {
   const near = nearest(name, known);
   return new UserError({
-    ...{ field: 'sql', value: name, message: 'there is no such table' },
+    ...{ field: 'sql', value: name, message: 'unknown table' },
     alternatives: known,
-    ...(near && { remedy: `perhaps ${near}` }),
+    ...(near && { remedy: `did you mean ${near}?` }),
   });
 }
 
@@ -288,7 +288,7 @@ const reply = (said: QueryReply) => process.send?.(said);
 
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 process.on('message', async ({ limits, runs, sql }: QueryRequest) => {
-  const tooLarge = beyond(sql, `takes more than ${limits.memory / 2 ** 20} MiB of memory`);
+  const tooLarge = beyond(sql, `uses more than ${limits.memory / 2 ** 20} MiB of memory`);
   const look = setInterval(() => {
     if (process.memoryUsage.rss() > limits.memory)
       process.send?.(tooLarge, () => process.kill(process.pid, 'SIGKILL'));
@@ -296,7 +296,7 @@ process.on('message', async ({ limits, runs, sql }: QueryRequest) => {
   try {
     const within = { mostRows: limits.rows, mostBytes: 0.6 * limits.memory };
     const text = JSON.stringify(await answerOf(sql, runs, within));
-    if (text.length > limits.bytes) reply(beyond(sql, `gives more than ${limits.bytes / 2 ** 20} MiB`));
+    if (text.length > limits.bytes) reply(beyond(sql, `returns more than ${limits.bytes / 2 ** 20} MiB`));
     else reply({ kind: 'answer', text, isReady: isReady(limits) });
   } catch (error) {
     const problems = problemsOf(error);

@@ -60,8 +60,8 @@ let spare: ChildProcess | undefined;
 
 /**
  * @param sql one SELECT
- * @throws UserError without DuckDB, for anything but a SELECT on these tables, for errors of DuckDB, and
- * beyond a limit
+ * @throws UserError without DuckDB, for anything but a SELECT on these tables, for errors of DuckDB, and if
+ * a limit is exceeded
  */
 export async function query(sql: string, runs: readonly ListedRun[]): Promise<Answer> {
   const child =
@@ -95,7 +95,7 @@ function replyOf(child: ChildProcess, request: QueryRequest): Promise<QueryReply
       child.off('message', end).off('exit', onExit).off('error', onExit);
       resolve(reply);
     };
-    const onExit = () => end(beyond(request.sql, 'ended the process that answers queries'));
+    const onExit = () => end(beyond(request.sql, 'made the query process exit'));
     const late = () => end(beyond(request.sql, `takes longer than ${queryLimits.seconds} s`));
     const timer = setTimeout(late, 1000 * queryLimits.seconds);
     child.on('message', end).on('exit', onExit).on('error', onExit);
@@ -105,9 +105,7 @@ function replyOf(child: ChildProcess, request: QueryRequest): Promise<QueryReply
 
 export const beyond = (sql: string, message: string): QueryReply => ({
   ...{ isReady: false, kind: 'problems' },
-  problems: [
-    { field: 'sql', value: sql, message, remedy: 'ask for less: fewer runs, an aggregate, a LIMIT' },
-  ],
+  problems: [{ field: 'sql', value: sql, message, remedy: 'query fewer runs, aggregate, or add LIMIT' }],
 });
 
 /**
@@ -119,7 +117,7 @@ export function selectRuns(names: readonly string[], places: RunPlaces): readonl
   if (names.length === 0) return listRuns(root).runs;
   const paths = new Set(findRuns(names, places));
   const below = listRuns(root).runs.filter(({ path }) => paths.delete(path));
-  // Names may lead out of the runs directory.
+  // Names may refer to paths outside the runs directory.
   return [...below, ...[...paths].flatMap((path) => listRuns(path).runs)];
 }
 

@@ -1,4 +1,4 @@
-/** Text about trainings: their table, and a description of one. */
+/** Text about training runs: their table, and a description of one. */
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
@@ -57,7 +57,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
   const lines: (readonly [string, string] | undefined)[] = [
     ['trained', trainedText(training, cwd)],
     ['best', bestText(training)],
-    learnt.length > 0 ? ['learnt from', learnt.join(', ')] : undefined,
+    learnt.length > 0 ? ['trained on', learnt.join(', ')] : undefined,
     final.length === 0
       ? undefined
       : [
@@ -80,7 +80,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
 }
 
 function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
-  if (model === null || on === null) return 'it ended before it wrote what it trains';
+  if (model === null || on === null) return 'it ended before recording what it trains';
   const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }
@@ -92,7 +92,7 @@ const valueText = ({ kind, value }: Measured) =>
   kind === 'loss' ? value.toFixed(4) : formatNumber(value, 4);
 
 function bestText({ best, first, unit }: RecordedTraining): string {
-  if (best === null) return 'nothing was evaluated yet';
+  if (best === null) return 'nothing evaluated yet';
   const what = best.kind === 'loss' ? 'validation loss' : 'held-out mean return';
   const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
   const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
@@ -107,7 +107,7 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   if (status === 'running') return [];
   if (status !== 'completed') {
     const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
-    return [['go on', command === null ? goOnAsBefore : `${there}${command}`]];
+    return [['resume', command === null ? goOnAsBefore : `${there}${command}`]];
   }
   if (result === null) return [];
   const place = shownPath(result, cwd);
@@ -130,5 +130,4 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   ];
 }
 
-const goOnAsBefore =
-  'the command that began it, with the same config and output, goes on from its checkpoint';
+const goOnAsBefore = 'run the command that started it, with the same config and output';

@@ -1,4 +1,4 @@
-/** Reads the directories of trainings to list and show them. */
+/** Reads training-run directories, to list and show them. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ export interface RecordedTraining {
   readonly model: string | null;
   /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;
-  /** Bits with which an adapter's result is served; null: those of the model. */
+  /** Quantization with which an adapter is served; null for the model's own. */
   readonly quantization: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
@@ -103,7 +103,7 @@ const metricShape = z.looseObject({
 
 type Metric = z.output<typeof metricShape>;
 
-/** The trainings at these paths, oldest first, and the paths of those with a damaged record. */
+/** The training runs at these paths, oldest first, and the paths of those with a damaged record. */
 export function listTrainings(
   paths: readonly string[],
   cwd: string,
@@ -126,7 +126,7 @@ export function listTrainings(
 
 const deepest = 3;
 
-/** Paths of the trainings in a folder and its subfolders, by name. */
+/** Paths of the training runs in a folder and its subfolders, by name. */
 export function trainingsBelow(folder: string, depth = 0): readonly string[] {
   if (isTraining(folder)) return [folder];
   if (depth > deepest || !existsSync(folder) || existsSync(join(folder, runFiles.manifest))) return [];
@@ -202,7 +202,7 @@ const objectiveOf = ({ algorithm, objective }: z.output<typeof aboutShape>['conf
 const quantizationOf = (method: { readonly quantization?: string | undefined } | undefined) =>
   method?.quantization === undefined || method.quantization === 'none' ? null : method.quantization;
 
-/** A training that says it runs but is held by no process has crashed. */
+/** A training run with status `running` that no process holds has crashed. */
 function statusOf(
   path: string,
   ended: string | undefined,
@@ -228,13 +228,13 @@ function measuredIn(metric: Metric): readonly { readonly measured: Measured; rea
   return [];
 }
 
-/** @throws UserError if an option for runs is used with a training */
+/** @throws UserError if an option for experiments is used with a training run */
 export function refuseIteration(iteration: number | undefined): void {
   if (iteration === undefined) return;
   throw new UserError({
     field: '--iteration',
     value: iteration,
-    message: 'a training has no iterations to be shown',
-    remedy: 'leave it out; index.html in the directory of the training shows its course',
+    message: 'a training run has no iterations',
+    remedy: 'omit it; for the learning curves, see index.html in the training directory',
   });
 }

@@ -101,7 +101,7 @@ describe('demonstrations of a folder', () => {
 
     rmSync(join(path, runFiles.demonstrations));
     await expect(resumeExperiment(path, { model: seededModel() })).rejects.toThrow(
-      /demonstrations\.json: this run has lost the demonstrations[\s\S]*restore/,
+      /demonstrations\.json: the demonstrations that this run's prompts show are missing[\s\S]*restore/,
     );
     writeFileSync(join(path, runFiles.demonstrations), '[{"length":1,"steps":[{"observation":0}]}]');
     await expect(resumeExperiment(path, { model: seededModel() })).rejects.toThrow(
@@ -133,7 +133,7 @@ describe('demonstrations of a folder', () => {
     expect(readRunFile(replayed.path, 'demonstrations')).toBe(readRunFile(path, 'demonstrations'));
     expect(
       await refusal({ ...copy, demonstrations: { ...copy.demonstrations, episodes: 3 }, model }),
-    ).toMatch(/demonstrations\.episodes: demonstrations\.from holds 2 episodes only/);
+    ).toMatch(/demonstrations\.episodes: demonstrations\.from has only 2 episodes/);
   });
 
   it('are in the first prompt of a dry run and in what a check expects of prompts', async () => {
@@ -216,24 +216,24 @@ describe('demonstrations of a run', () => {
   it('are refused of another environment, too few, damaged, of games, and of repeats', async () => {
     const cart = await runExperimentFrom({ ...quick, model: { provider: 'random' } });
     expect(await refusal(shown(cart.path))).toMatch(
-      /demonstrations\.from: that run is of CartPole-v1, this one of MountainCarContinuous-v0/,
+      /demonstrations\.from: that run's environment is CartPole-v1, but this one's is MountainCarContinuous-v0/,
     );
     const mute = await runExperimentFrom({ ...car, model: { provider: 'random' }, record: 'none' });
-    expect(await refusal(shown(mute.path))).toMatch(/that run has recorded no episode[\s\S]*record: first/);
+    expect(await refusal(shown(mute.path))).toMatch(/that run recorded no episodes[\s\S]*record: first/);
     const few = await runExperimentFrom({ ...car, model: { provider: 'random' }, warmup: 1, iterations: 1 });
     expect(await refusal(shown(few.path, { episodes: 3 }))).toMatch(
-      /demonstrations\.episodes: demonstrations\.from holds 2 episodes only[\s\S]*demonstrations\.episodes=2/,
+      /demonstrations\.episodes: demonstrations\.from has only 2 episodes[\s\S]*demonstrations\.episodes=2/,
     );
     const repeats = join(temporaryDirectory(), 'repeats');
     createGroupDirectory(repeats, '', { version: 1, seeds: [0], runs: ['repeat-00'] });
-    expect(await refusal(shown(repeats))).toMatch(/demonstrations\.from: this directory holds repeats/);
+    expect(await refusal(shown(repeats))).toMatch(/demonstrations\.from: this directory contains repeats/);
     const games = temporaryDirectory();
     cpSync(few.path, games, { recursive: true });
     writeFileSync(
       join(games, runFiles.manifest),
       JSON.stringify({ ...readManifest(few.path), play: { player: 'x' } }),
     );
-    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: these are games of an agent/);
+    expect(await refusal(shown(games))).toMatch(/demonstrations\.from: this is an agent's play/);
     const line = readRunFile(few.path, 'episodes').replace('"rewards":[', '"rewards":["x",');
     writeFileSync(join(few.path, runFiles.episodes), line);
     expect(await refusal(shown(few.path))).toMatch(/iteration 0, candidate 0, episode 0 is damaged/);
@@ -244,21 +244,21 @@ describe('a file of demonstrations is refused', () => {
   const step = '{"state":[-0.5,0],"action":[1]}';
   it.each([
     ['no JSON', '[{"state":[NaN,0],"action":[1]}]', /is not valid JSON[\s\S]*no NaN/],
-    ['no list', '{"state":[0,0],"action":[0]}', /holds no list of steps[\s\S]*expected: a JSON list/],
-    ['empty', '[]', /holds no step/],
-    ['a step that is no object', `[${step},[1,2]]`, /step 1 \(counted from 0\) is no object/],
+    ['no list', '{"state":[0,0],"action":[0]}', /isn't a list of steps[\s\S]*expected: a JSON list/],
+    ['empty', '[]', /contains no steps/],
+    ['a step without an object', `[${step},[1,2]]`, /step 1 (counted from 0) isn't an object/],
     [
       'a state that is too long',
       `[${step},{"state":[0,0,0],"action":[1]}]`,
-      /step 1 \(counted from 0\): this is no state of MountainCarContinuous-v0\n {2}got: \[0,0,0\]\n {2}expected: a list of 2 numbers/,
+      /step 1 \(counted from 0\): invalid state for MountainCarContinuous-v0\n {2}got: \[0,0,0\]\n {2}expected: a list of 2 numbers/,
     ],
     [
       'an action that is no list',
       '[{"state":[0,0],"action":1}]',
       /this is no action of [\s\S]*a list of 1 number/,
     ],
-    ['a text', '[{"state":[0,"0"],"action":[1]}]', /this is no state/],
-    ['a number that is infinite', '[{"state":[0,1e999],"action":[1]}]', /this is no state/],
+    ['a text', '[{"state":[0,"0"],"action":[1]}]', /invalid state/],
+    ['a number that is infinite', '[{"state":[0,1e999],"action":[1]}]', /invalid state/],
     ['no action', '[{"state":[0,0]}]', /this is no action/],
     ['another key', '[{"state":[0,0],"action":[1],"reward":1}]', /unknown key\n {2}got: "reward"/],
     ['two names', '[{"state":[0,0],"observation":[0,0],"action":[1]}]', /both state and observation/],
@@ -266,7 +266,7 @@ describe('a file of demonstrations is refused', () => {
     [
       'of a run, of another environment',
       '[{"steps":[{"observation":1,"action":2}],"length":1}]',
-      /episode 0, step 0 \(counted from 0\): this is no state/,
+      /episode 0, step 0 \(counted from 0\): invalid state/,
     ],
     ['deep', '['.repeat(5000), /is not valid JSON: it nests/],
   ])('%s', async (_name, content, says) => {
@@ -286,9 +286,9 @@ describe('a file of demonstrations is refused', () => {
     const folder = temporaryDirectory();
     expect(await refusal(shown(join(folder, 'none')))).toMatch(/demonstrations\.from: there is no such file/);
     expect(await refusal(shown(folder))).toMatch(/neither episode_1\.json nor a run/);
-    expect(await refusal(shown(bundled, { episodes: 3 }))).toMatch(/holds 2 episodes only/);
+    expect(await refusal(shown(bundled, { episodes: 3 }))).toMatch(/has only 2 episodes/);
     const file = join(bundled, 'episode_1.json');
-    expect(await refusal(shown(file, { episodes: 2 }))).toMatch(/holds 1 episode only/);
+    expect(await refusal(shown(file, { episodes: 2 }))).toMatch(/has only 1 episode/);
   });
 
   it('but not for the name observation, a vector beyond its bounds, or a single integer in a list', async () => {

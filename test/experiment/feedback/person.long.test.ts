@@ -243,7 +243,9 @@ it('is given by a function of a program', async () => {
   );
   expect(questions).toHaveLength(1);
   expect(readRun(directory).entries.at(-1)!.feedback).toMatchObject({ rating: 5, remark: 'seen' });
-  await expect(runLibrary({ ...config }, { model: seededModel() }, outside)).rejects.toThrow(/nobody to ask/);
+  await expect(runLibrary({ ...config }, { model: seededModel() }, outside)).rejects.toThrow(
+    /nobody can be asked/,
+  );
 });
 
 it('is asked by steps where nothing can be drawn', async () => {

@@ -80,14 +80,14 @@ describe('is refused', () => {
       assemble(parseConfig({ ...config, feedback: vision } as ConfigInput), {}, undefined, {
         feedback: module,
       }),
-    ).rejects.toThrow(/scripted\/model does not say that it sees pictures/);
+    ).rejects.toThrow(/scripted\/model doesn't declare that it can see images/);
   });
 
   it('where nobody can be asked, unless a view shows the run', () => {
     const place = temporaryDirectory();
     const asking = parseConfig(config);
     const run = join(place, 'new');
-    expect(() => requirePerson(asking, run, undefined)).toThrow(/feedback\.from.*nobody to ask/s);
+    expect(() => requirePerson(asking, run, undefined)).toThrow(/feedback\.from.*nobody can be asked/s);
     expect(() => requirePerson(asking, run, async () => '')).not.toThrow();
     const unmark = markViewed(place)!;
     expect(isViewed(run)).toBe(true);

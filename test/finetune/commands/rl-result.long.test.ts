@@ -158,7 +158,7 @@ describe('list and show', () => {
     const { facts, text } = await shown('cut');
     const command = 'policyloop finetune rl rl.yaml output=tuned/cut';
     expect(facts).toMatchObject({ status: 'interrupted', steps: { done: 1, of: 2 }, command, folder: place });
-    expect(text).toContain(`go on       ${command}`);
+    expect(text).toContain(`resume      ${command}`);
     cpSync(at('tuned', 'cut'), at('tuned', 'killed'), { recursive: true });
     const file = at('tuned', 'killed', 'training.json');
     const about = JSON.parse(readFileSync(file, 'utf8')) as Facts & { outcome: object };
@@ -209,7 +209,7 @@ describe('list and show', () => {
     const args = { run: 'tuned/whole', runsDir: 'buffers', overrides: [], quiet: true, json: true };
     await expect(
       resumeCommand(args as unknown as Parameters<typeof resumeCommand>[0], recordingContext(place).context),
-    ).rejects.toThrow(/no process holds this training[\s\S]*policyloop finetune rl .* goes on with it/);
+    ).rejects.toThrow(/this training run isn't running[\s\S]*resume it with policyloop finetune rl /);
   });
 });
 

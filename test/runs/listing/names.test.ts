@@ -46,7 +46,7 @@ it('says what is wrong with a name that means no run', () => {
   expect(() => find('none-*')).toThrow(UserError);
   expect(() => find('none-*')).toThrow(/no run matches this pattern/);
   expect(() => find('none')).toThrow(/no such run/);
-  expect(() => find(at('no-run'))).toThrow(/holds no run/);
+  expect(() => find(at('no-run'))).toThrow(/contains no run/);
 });
 
 it('finds the one run, or the repeats, that a command works on', () => {
@@ -118,7 +118,7 @@ describe('names that are no paths', () => {
     expect(findNamed('sm', here, kinds)).toEqual({ kind: 'training', path: training });
     expect(findNamed('7', here, kinds)).toEqual({ kind: 'training', path: training });
     expect(findNamed('ze', here, kinds)).toEqual({ kind: 'run', path: zebra });
-    expect(() => findRun('small', here)).toThrow(/that of a training, not of a run/);
+    expect(() => findRun('small', here)).toThrow(/contains a training run, not an experiment/);
     expect(findAll('*', here).toSorted()).toEqual([...carts, zebra, repeats, study].toSorted());
   });
 
@@ -131,13 +131,15 @@ describe('names that are no paths', () => {
 
   it('names the candidates where several are meant, or none', () => {
     expect(problemOf(() => findRun('cart', here))).toMatchObject({
-      message: 'this could be 2 of them; name one',
+      message: 'this name matches 2 of them; choose one',
       alternatives: ['cart-2', 'cart-3'],
     });
     expect(problemOf(() => findRuns(['cart'], here)).alternatives).toEqual(['cart-2', 'cart-3']);
-    expect(problemOf(() => findRun('cart-*', here)).message).toBe('this pattern fits 2 of them; name one');
+    expect(problemOf(() => findRun('cart-*', here)).message).toBe(
+      'this pattern matches 2 of them; choose one',
+    );
     expect(problemOf(() => findRun('4', here))).toMatchObject({
-      message: 'this could be 2 of them; name one',
+      message: 'this name matches 2 of them; choose one',
       alternatives: ['study-1/pole/cma-es-01', 'study-1/pole/random-01'],
     });
     expect(problemOf(() => findRun('zbra', here)).alternatives![0]).toBe('zebra');
