@@ -30,12 +30,12 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: 'Seed of the episodes (default: fresh ones)',
+      describe: 'Seed of the episodes (default: unused by the run)',
     })
     .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
     .option('workers', common.workers)
     .option('json', common.json)
-    .example('$0 evaluate cartpole', 'mean return of the best policy with its interval')
+    .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
     .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more precisely');
 
 type Args = Arguments<typeof options>;
@@ -109,9 +109,7 @@ export async function evaluateRun(
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
   const { returns, lengths } = await play(run, parameters, seeds, request.workers, context);
   for (const file of changedSince(manifest.modules, modulesPlayed(run.config))) {
-    context.note(
-      warningText(`${file} was changed since the run: this is not what its policies were evaluated on`),
-    );
+    context.note(warningText(`${file} has changed since the run, so its policies may score differently`));
   }
   const centre = mean(returns);
   const range = returnRange(run.config.environment, run.config.evaluation);

@@ -30,22 +30,25 @@ export const options = (y: Argv) =>
     .option('iteration', {
       ...kinds.text,
       default: 'best',
-      describe: 'best, worst or first policy, or an iteration number (0: the warm-up)',
+      describe: 'Policy to draw: best, worst, first, or an iteration number (0: the warm-up)',
     })
     .option('candidate', {
       ...kinds.number,
-      describe: 'Candidate of that iteration, from 1 (default: its best)',
+      describe: 'Candidate of that iteration, from 1 (default: the best)',
     })
     .option('episode', {
       ...kinds.number,
       describe: 'Episode of the evaluation, from 1 (default: 1)',
     })
-    .option('seed', { ...kinds.number, describe: 'Seed of another episode' })
+    .option('seed', { ...kinds.number, describe: 'Seed of an episode outside the evaluation' })
     .conflicts('episode', 'seed')
-    .option('format', { ...kinds.text, describe: 'gif or svg (default: by --out, otherwise gif)' })
+    .option('format', {
+      ...kinds.text,
+      describe: 'gif or svg (default: from the name in --out, otherwise gif)',
+    })
     .option('out', {
       ...kinds.text,
-      describe: 'File to write (default: a new one in animations/ of the run)',
+      describe: "File to write (default: in the run's animations/ directory)",
     })
     .option('fps', {
       ...kinds.number,
@@ -55,7 +58,7 @@ export const options = (y: Argv) =>
     .option('max-frames', {
       ...kinds.number,
       default: 300,
-      describe: 'Longer episodes show only every second, third, … step',
+      describe: 'Maximum number of frames; longer episodes show every second, third, … step',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
@@ -76,21 +79,21 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const iteration = readIteration(args.iteration);
   const file = args.out === undefined ? undefined : readOut(args.out, context.cwd);
 
-  const { policy, told } = await drawPicture({ ...args, format, iteration, file }, context);
+  const { policy, figures } = await drawPicture({ ...args, format, iteration, file }, context);
   if (args.json) {
-    context.print(JSON.stringify(told));
+    context.print(JSON.stringify(figures));
     return 0;
   }
-  const which = told.episode === null ? '' : `episode ${told.episode + 1}, `;
+  const which = figures.episode === null ? '' : `episode ${figures.episode + 1}, `;
   context.print(
     [
-      `${told.environment}, policy of ${policy}, ${which}seed ${told.seed}: return ${formatReturn(told.return)} in ${told.length} steps${told.asRecorded === true ? ', as recorded' : ''}`,
-      `${told.out}  ${formatBytes(told.bytes)}, ${told.frames} frames, ${told.seconds.toFixed(1)} s`,
+      `${figures.environment}, policy of ${policy}, ${which}seed ${figures.seed}: return ${formatReturn(figures.return)} in ${figures.length} steps${figures.asRecorded === true ? ', as recorded' : ''}`,
+      `${figures.out}  ${formatBytes(figures.bytes)}, ${figures.frames} frames, ${figures.seconds.toFixed(1)} s`,
     ].join('\n'),
   );
-  if (told.asRecorded === false) {
+  if (figures.asRecorded === false) {
     context.note(
-      `warning: the evaluation recorded a return of ${formatReturn(told.recorded!)} for this episode: the environment has changed since (its options, or the version of policyloop)`,
+      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; the environment has changed since (its options, or the policyloop version)`,
     );
   }
   return 0;
@@ -98,7 +101,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 function requireRange(option: string, value: number, low: number, high: number): void {
   if (requireCount(option, value, low) <= high) return;
-  throw new UserError({ field: option, message: `give a whole number of at most ${high}`, value });
+  throw new UserError({ field: option, message: `must be a whole number of at most ${high}`, value });
 }
 
 function formatOf({ format, out }: Args): PictureFormat {
@@ -116,9 +119,9 @@ function formatOf({ format, out }: Args): PictureFormat {
   if (ending !== undefined && ending !== found) {
     throw new UserError({
       field: '--out',
-      message: `this file name does not end in .${found}`,
+      message: `must end in .${found}`,
       value: out,
-      remedy: `name a .${found} file, or leave out --format`,
+      remedy: `use a .${found} file, or remove --format`,
     });
   }
   return found;
@@ -129,7 +132,7 @@ function readIteration(text: string): NotablePolicy | number {
   if (/^\d+$/.test(text)) return Number(text);
   throw new UserError({
     field: '--iteration',
-    message: 'give best, worst, first or an iteration number',
+    message: 'must be best, worst, first or an iteration number',
     value: text,
   });
 }
@@ -139,7 +142,7 @@ function readOut(out: string, cwd: string): string {
   const problem = (message: string, remedy: string) =>
     new UserError({ field: '--out', message, value: out, remedy });
   if (!existsSync(dirname(file))) throw problem('the directory does not exist', 'create it first');
-  if (existsSync(file) && !statSync(file).isFile()) throw problem('this is not a file', 'name another one');
+  if (existsSync(file) && !statSync(file).isFile()) throw problem("isn't a file", 'choose a file');
   return file;
 }
 
@@ -193,7 +196,7 @@ export interface PictureFigures {
 export async function drawPicture(
   request: PictureRequest,
   context: CommandContext,
-): Promise<{ readonly policy: string; readonly told: PictureFigures }> {
+): Promise<{ readonly policy: string; readonly figures: PictureFigures }> {
   const { format } = request;
   const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
   const entry = choosePolicy(run, request.iteration, request.candidate);
@@ -203,7 +206,7 @@ export async function drawPicture(
   replaceFile(file, picture);
   return {
     policy: placeName(entry, run.config),
-    told: {
+    figures: {
       run: request.run,
       environment: run.manifest.environment,
       iteration: entry.iteration,
@@ -259,10 +262,10 @@ function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: Pictur
   if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
   throw new UserError({
     field: '--episode',
-    message: `${run} evaluates a policy on ${episodes} episodes`,
+    message: `${run} evaluates each policy on only ${episodes} episodes`,
     value: episode,
     alternatives: [`1–${episodes}`],
-    remedy: '--seed plays any other',
+    remedy: 'use --seed for any other episode',
   });
 }
 

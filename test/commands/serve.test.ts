@@ -166,7 +166,7 @@ describe('what is wrong gets one clear screen', () => {
       { adapter: [`${name}=a`] },
       /^--adapter: an adapter can't have the model's name/,
     ],
-    ['a variable without a value', { template: ['thinking'] }, /^--template: is not name=value/],
+    ['a variable without a value', { template: ['thinking'] }, /^--template: must be name=value/],
   ];
   it.each(refused)('%s', async (_name, changes, pattern) => {
     const { context } = recordingContext(temporaryDirectory());

@@ -166,7 +166,7 @@ describe('policyloop remove', () => {
     await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(
       /no terminal for the confirmation/,
     );
-    await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/names no run/);
+    await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/no runs given/);
   });
 });
 
