@@ -52,7 +52,7 @@ export interface RunFigures extends RunResult, Labels {
   readonly environment: string;
   readonly model: string;
   readonly seed: number;
-  /** What the model has learnt; absent if it was not trained. */
+  /** How the model was trained; absent if it wasn't. */
   readonly learning?: AdaptationTotals;
   readonly top: readonly {
     readonly iteration: number;
@@ -64,7 +64,7 @@ export interface RunFigures extends RunResult, Labels {
     /** Present if the parameters span a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
-  /** What the critic contributed; absent without one. */
+  /** What the critic contributed; absent without a critic. */
   readonly revisions?: RevisionFigures;
   /** The feedback given on episodes; absent if nobody is asked. */
   readonly feedback?: FeedbackFigures;

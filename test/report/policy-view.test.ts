@@ -37,7 +37,7 @@ describe('a linear policy', () => {
     };
     const shown = visibleText(render(policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined)));
     expect(shown).toContain('action[0] observation[0] 4.24 observation[1] −5.66');
-    expect(shown).toContain('These 2 weights follow from 1 parameter');
+    expect(shown).toContain('These 2 weights are derived from 1 parameter');
   });
 
   it('has plain indices where the task is not known', () => {
@@ -103,7 +103,7 @@ describe('a network', () => {
     const projected = { ...policy, projection };
     const shown = visibleText(render(policyView([5], projected, spec, labels, undefined)));
     expect(shown).toContain('position 10 20 velocity 30 40 bias 50 −60');
-    expect(shown).toContain('These 15 weights follow from 1 parameter');
+    expect(shown).toContain('These 15 weights are derived from 1 parameter');
     expect(policyLines(projected, { ...spec, count: 1 }, [5], undefined).join('\n')).toMatch(
       /^params\[0\]: 5\.0\n\n15 weights in a random subspace of rank 1 \(seed 4\)/,
     );
