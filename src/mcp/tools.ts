@@ -11,7 +11,7 @@ export interface Tool {
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** Tools that don't only read need `--allow-runs`. */
   readonly reads: boolean;
-  /** Runs in a separate process that outlives the call. */
+  /** True if the tool starts a process that outlives the call. */
   readonly launches?: true;
 }
 

@@ -17,7 +17,7 @@ export type Parts = Pick<
 
 export type Width = 'wide' | 'narrow';
 
-/** Sample scores that print as wide or as narrow as they get. */
+/** Sample scores, as wide and as narrow as they get in a prompt. */
 export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
 /** A sample reason for a reply. */

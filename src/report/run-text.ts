@@ -59,7 +59,7 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Who proposed it: a portfolio member, or `critic`; absent if there was no choice. */
+    /** Who proposed it: a portfolio member or `critic`; absent if there is only one proposer. */
     readonly by?: string;
     /** Present if the parameters span a random subspace of the weights. */
     readonly weights?: ParameterVector;

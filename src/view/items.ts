@@ -37,7 +37,7 @@ interface Known extends Place {
 /** Maximum depth of folders. */
 const deepest = 5;
 
-/** Items in directories. Each scan reads only what has changed. */
+/** Items found under the root directories. Each scan rereads only what has changed. */
 export class Items {
   readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();

@@ -22,7 +22,7 @@ describe('a linear policy', () => {
     const shown = visibleText(
       render(policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined)),
     );
-    expect(shown).toContain('weight of left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
+    expect(shown).toContain('input left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
   });
 
   it('stands as weights also where its parameters are coordinates of them', () => {
@@ -82,10 +82,8 @@ describe('a network', () => {
 
   it('stands as a matrix a layer, each with its biases last', () => {
     const shown = visibleText(render(policyView(values, policy, spec, labels, undefined)));
-    expect(shown).toContain('Layer 1 (relu) weight of unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
-    expect(shown).toContain(
-      'Layer 2 weight of left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3',
-    );
+    expect(shown).toContain('Layer 1 (relu) input unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
+    expect(shown).toContain('Layer 2 input left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3');
   });
 
   it('stands the same on a terminal', () => {

@@ -170,7 +170,7 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
 }
 
-/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there was no choice. */
+/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there is only one proposer. */
 export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
   const members = new Map<string, string>();
   for (const { candidate, iteration, member } of calls)
