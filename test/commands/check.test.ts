@@ -149,7 +149,7 @@ describe('well-known defects are explained', () => {
       'the prompt speaks of params[15], but the policy has 10 parameters (0 to 9)',
     );
     set('Answer well.');
-    expect((await check(text, { cwd })).text).toContain('never shows how parameters are written');
+    expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');
   });
 
   it('a description of another environment', async () => {

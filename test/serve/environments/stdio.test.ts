@@ -84,7 +84,7 @@ describe('lines', () => {
       type: 'error',
       data: {
         code: 'VALIDATION_ERROR',
-        message: expect.stringMatching(/plays CartPole-v1; close it first/),
+        message: expect.stringMatching(/already uses CartPole-v1; close it first/),
       },
     });
     const more = { type: 'reset', session: 'more', environment: 'FrozenLake-v1' };
