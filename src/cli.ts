@@ -30,7 +30,7 @@ const abort = new AbortController();
 const secrets = secretsIn(process.env);
 const words = hideBin(process.argv);
 
-/** Writes until the reader goes away (`policyloop list | head`), which is no failure, or the text can't be written. */
+/** Writes text until a write fails. A reader that stops early (`policyloop list | head`) isn't an error. */
 function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: string): (text: string) => void {
   let open = true;
   const close = (error: NodeJS.ErrnoException) => {
@@ -51,7 +51,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
     if (!open) return;
     const line = `${hideSecrets(forStream(text, isStyled), secrets)}\n`;
     try {
-      // A stream reports success for a file that had room for only part of the text.
+      // For a file, a stream reports success even if the disk has space for only part of the text.
       if (isFile(stream.fd)) writeFileSync(stream.fd, line);
       else stream.write(line);
     } catch (error) {
@@ -60,7 +60,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   };
 }
 
-/** Whether writes take effect at once, unlike on a terminal or a pipe. */
+/** Whether writes are synchronous, unlike on a terminal or a pipe. */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
@@ -85,7 +85,7 @@ function createContext(): CommandContext {
 
 let typed: Interface | undefined;
 
-/** Reads a person's lines. Ctrl-C ends the input, and then the command. */
+/** Reads one line from a person; undefined after Ctrl-C, which ends the input. */
 function readLine(text: string): Promise<string | undefined> {
   typed ??= createInterface({ input: process.stdin, output: process.stdout });
   const own = typed;
@@ -99,11 +99,11 @@ function readLine(text: string): Promise<string | undefined> {
   });
 }
 
-/** Asks one question. Ctrl-C or the end of the input gives no answer. */
+/** Asks one question; undefined after Ctrl-C, the end of the input or `withdrawn`. */
 function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> {
   const own = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
-    // Give the terminal back, however it ends.
+    // Always give the terminal back.
     own.once('close', () => resolve(undefined));
     own.question(text, { signal: withdrawn }, (line) => {
       resolve(line);
@@ -115,15 +115,15 @@ function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> 
 
 const context = createContext();
 
-// yargs prints the help and the version with it.
+// yargs prints help and version with console.log.
 console.log = (...values: unknown[]) => context.print(format(...values));
 
-/** Milliseconds for an aborted command to close what it has open. */
+/** Milliseconds that an aborted command has to clean up. */
 const closingMs = 4000;
 
 /**
- * The first Ctrl-C lets a command finish, the second aborts it. So do SIGTERM (from `timeout`, systemd, Docker, Slurm)
- * and SIGHUP (from a closed terminal), because a SIGKILL may follow.
+ * The first Ctrl-C lets a command finish; the second aborts it. SIGTERM (from `timeout`, systemd, Docker, Slurm) and
+ * SIGHUP (from a closed terminal) abort it immediately, because a SIGKILL may follow.
  */
 async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Promise<void> {
   const { finishing } = command;
@@ -137,7 +137,7 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
     });
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        context.note(`\n${signal}: stopping at once`);
+        context.note(`\n${signal}: stopping immediately`);
         endNow();
       });
     }
@@ -146,12 +146,12 @@ async function execute<T>(command: Command<T>, args: Arguments<unknown, T>): Pro
   typed?.close();
 }
 
-/** Aborts pending work. Whatever doesn't end, such as a step of a user's code, is abandoned. */
+/** Aborts pending work, and abandons what doesn't stop, such as a step of user code. */
 function endNow(): void {
   finish.abort();
   abort.abort();
   setTimeout(() => {
-    context.note('something did not stop; exiting anyway');
+    context.note("pending work didn't stop in time; exiting anyway");
     process.exit(exitCodes.interrupted);
   }, closingMs).unref();
 }
@@ -163,7 +163,7 @@ function report(error: unknown): number {
     context.note(`${red('error')} ${error.message}`);
   } else if (error instanceof Error && 'syscall' in error && 'code' in error) {
     context.note(
-      `${red('error')} the system refused: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
+      `${red('error')} system error: ${error.message}\n  remedy: ${systemRemedy(String(error.code))}`,
     );
   } else {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -184,7 +184,7 @@ function systemRemedy(code: string | undefined): string {
     case 'ENAMETOOLONG':
       return 'use a shorter name';
     case 'ENOENT':
-      return 'it was removed while in use; start again';
+      return 'a file was removed while in use; run the command again';
     default:
       return 'check this file or directory, then repeat the command (for a run: policyloop resume)';
   }
@@ -193,38 +193,40 @@ function systemRemedy(code: string | undefined): string {
 /** yargs also stores the option `--many-words` as `manyWords`. */
 const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** @throws UserError for an option that is given twice but isn't a list */
+/** @throws UserError if an option that isn't a list is given twice */
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
   // The options of the given command, which the types don't know.
   const { array: lists = [] } = options as { readonly array?: readonly string[] };
   const twice = Object.keys(argv).find(
     (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),
   );
-  if (twice !== undefined) throw new UserError({ field: `--${twice}`, message: 'give this option once' });
+  if (twice !== undefined)
+    throw new UserError({ field: `--${twice}`, message: 'this option can be given only once' });
   return true;
 }
 
 /** Options that name output files or directories. */
 const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
 
-/** @throws UserError for a name that is too long for file systems */
+/** @throws UserError if a name is too long for file systems */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
   for (const option of places)
     if (typeof argv[option] === 'string') requireShortNames(argv[option], { field: `--${option}` });
   return true;
 }
 
-/** A command line that can't be understood; the remedy names the help of its command or group. */
+/** Error for an invalid command line. The remedy points to the help of the command or group. */
 function misused(message: string): UserError {
   const named = namedCommand(words);
-  if (named === undefined) return new UserError({ message, remedy: 'policyloop --help lists the commands' });
+  if (named === undefined)
+    return new UserError({ message, remedy: 'run policyloop --help to list the commands' });
   const { command, path } = named;
   if (command === undefined)
-    return new UserError({ message, remedy: `policyloop ${path} --help explains its commands` });
+    return new UserError({ message, remedy: `run policyloop ${path} --help to list its commands` });
   const usage = ['policyloop', path, ...command[0].split(' ').slice(1)].join(' ');
   return new UserError({
     message: `${message}; usage: ${usage}`,
-    remedy: `policyloop ${path} --help explains its arguments and options`,
+    remedy: `run policyloop ${path} --help for its arguments and options`,
   });
 }
 
@@ -253,21 +255,21 @@ function addCommand(y: Argv, [signature, describe, load]: ListedCommand): Argv {
 
 function addGroup(y: Argv, name: string, describe: string, group: readonly ListedCommand[]): Argv {
   return y.command(name, describe, (own) =>
-    group.reduce(addCommand, own.usage(`$0 ${name} <command>`)).demandCommand(1, `name a command of ${name}`),
+    group.reduce(addCommand, own.usage(`$0 ${name} <command>`)).demandCommand(1, `${name} needs a command`),
   );
 }
 
-/** The arguments of this process, with `key=value` moved to where no option takes it. */
+/** The arguments of this process, with `key=value` moved so that no option consumes it. */
 async function readArguments(): Promise<readonly string[]> {
   const command = namedCommand(words)?.command;
   if (command === undefined || !/\[overrides|<configs/.test(command[0])) return words;
   return overridesApart(words, await declaredOptions(command));
 }
 
-/** The script of `policyloop completion` passes it, followed by the words typed so far. */
+/** The script printed by `policyloop completion` passes this, followed by the words typed so far. */
 const completionRequest = '--get-yargs-completions';
 
-/** Falls back to file names. */
+/** The script for fish. It falls back to file names. */
 const fishCompletion = `function __policyloop_complete
     set -l current (commandline -ct)
     set -l found (policyloop ${completionRequest} (commandline -opc) "$current")
@@ -306,10 +308,7 @@ async function main(): Promise<void> {
     .scriptName('policyloop')
     .updateStrings(messages as Record<string, string>)
     .demandCommand(1, 'no command')
-    .completion(
-      'completion',
-      'Print a script that completes command lines in bash and zsh, or (completion fish) in fish',
-    )
+    .completion('completion', 'Print a completion script for bash and zsh, or for fish (completion fish)')
     .check(requireOnce)
     .check(requireNames)
     .strict()
@@ -327,7 +326,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  // yargs throws this itself for the options of a command that is already loaded.
+  // yargs throws this directly for the options of a command that is already loaded.
   const known = error instanceof Error && error.name === 'YError' ? misused(error.message) : error;
   process.exitCode = report(known);
 }

@@ -1,4 +1,4 @@
-/** The table of commands, including those of `finetune/`, the overview that `--help` prints, and shell completion. */
+/** All commands, including those of `finetune/`, the overview printed by `--help`, and shell completion. */
 import yargs from 'yargs';
 import { finetuneCommands } from '../finetune/cli.js';
 import { type Arguments, common, type ListedCommand } from './base/command.js';
@@ -9,7 +9,7 @@ import type { Loaded } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** A command with a part that another module provides. */
+/** A command with `part` as its third argument. */
 const supplied = <Options, Part>(
   {
     execute,
@@ -25,7 +25,7 @@ const supplied = <Options, Part>(
   execute: (args: Arguments<Options>, context: CommandContext) => execute(args, context, part),
 });
 
-/** Commands by heading of `policyloop --help`. A command's file is loaded when the command is named. */
+/** Commands under their headings in `policyloop --help`. A command's file is loaded only when it is used. */
 const sections: readonly (readonly [heading: string, commands: readonly (ListedCommand | Group)[]])[] = [
   [
     'Run experiments',
@@ -33,7 +33,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ['run <config> [overrides..]', 'Run an experiment', () => import('./commands/run.js')],
       [
         'check <configs..>',
-        'Find problems in configs, and estimate calls, tokens and cost, before a run',
+        'Check configs for problems, and estimate calls, tokens and cost',
         async () =>
           supplied(
             await import('./commands/check.js'),
@@ -47,7 +47,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'sweep <config> [overrides..]',
-        'Run a config with many values of some keys, and measure their effects',
+        'Vary keys of a config over many runs, and measure their effects',
         () => import('./commands/sweep.js'),
       ],
       [
@@ -57,15 +57,15 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'play <config> [overrides..]',
-        'Play games with an agent: a language model, an expert, random play, or you',
+        'Have an agent play games: a language model, an expert, a random player, or you',
         () => import('./commands/play.js'),
       ],
     ],
   ],
   [
-    'Look at results',
+    'View results',
     [
-      ['list [filters..]', 'List runs and trainings', () => import('./commands/list.js')],
+      ['list [filters..]', 'List runs and training runs', () => import('./commands/list.js')],
       [
         'show <run>',
         'Show a run: learning curve, best evaluations, best policy, usage',
@@ -73,7 +73,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'view [dir]',
-        'Open a live view of runs, trainings and games in a browser',
+        'Open a live view of runs, training runs and games in a browser',
         async () =>
           supplied(
             await import('./commands/view.js'),
@@ -118,7 +118,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         'Change limits, iterations or target of a running run',
         () => import('./commands/runs/set.js'),
       ],
-      ['tag <run> [tags..]', 'Add or remove tags', () => import('./commands/runs/tag.js')],
+      ['tag <run> [tags..]', 'Tag a run, or remove its tags', () => import('./commands/runs/tag.js')],
       ['note <run> [text]', 'Attach a note to a run', () => import('./commands/runs/note.js')],
       ['remove [runs..]', 'Move runs to the trash', () => import('./commands/runs/remove.js')],
     ],
@@ -132,17 +132,17 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         [
           [
             'check [directory]',
-            'Describe a model directory: size, memory, context, template, devices, what is missing',
+            'Describe a model: size, memory, context, template, devices and problems',
             () => import('./commands/models/check.js'),
           ],
           [
             'list',
-            'List the models of Ollama, the Hugging Face cache and LM Studio, and whether they can run',
+            'List models in Ollama, the Hugging Face cache and LM Studio, and whether they can run',
             () => import('./commands/models/list.js'),
           ],
           [
             'compare <config> [overrides..]',
-            'Let models and baselines propose from the same histories, and show which one improves most often',
+            'Compare how often models and baselines improve on the same histories',
             () => import('./commands/models/compare.js'),
           ],
           [
@@ -164,11 +164,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
     'Set up and connect',
     [
       ['doctor', 'Check your setup', () => import('./commands/doctor.js')],
-      [
-        'environments [id]',
-        'List the environments, or describe one',
-        () => import('./commands/environments.js'),
-      ],
+      ['environments [id]', 'List environments, or describe one', () => import('./commands/environments.js')],
       [
         'init <kind> <file>',
         'Write a template for your own environment, policy, model, reward or prompt helpers',
@@ -176,7 +172,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'import <config> [overrides..]',
-        'Convert a config of ProPS or LLM-RL-finetune',
+        'Convert a config from ProPS or LLM-RL-finetune',
         () => import('./commands/import.js'),
       ],
       [
@@ -221,7 +217,7 @@ export const greeting = `policyloop: a language model reads the replay buffer an
                                        use your own model, here one served by Ollama
   policyloop --help                    list all commands`;
 
-/** A command by its words, with the defaults of its arguments. */
+/** Loads a command by its words, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!.command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
@@ -236,7 +232,7 @@ export async function loadTool(words: string): Promise<Loaded> {
 
 const camelCase = (name: string) => name.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The command or group that the first words name; `path` is these words. */
+/** The command or group named by the first words; `path` contains these words. */
 export function namedCommand([first, second]: readonly string[]):
   | { readonly path: string; readonly command: ListedCommand | undefined }
   | undefined {
@@ -255,7 +251,7 @@ export async function declaredOptions([, , load]: ListedCommand): Promise<Declar
   return declared.getOptions();
 }
 
-/** Kinds of bundled configs that a command takes; all others take experiments. */
+/** Kinds of bundled configs that a command accepts; all other commands accept experiments. */
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],

@@ -1,6 +1,6 @@
 /**
  * An environment: move a cart on a rail to the middle and keep it there, with little force.
- * This file imports nothing. A config names it, and policyloop creates one environment per thread:
+ * Set it in a config, and policyloop creates one environment per thread:
  *
  *   environment: ./environment.js                                   or, with options,
  *   environment: { id: ./environment.js, options: { friction: 0.2 } }
@@ -15,13 +15,13 @@ export default {
     let velocity = 0;
 
     return {
-      /** The observation: bounds of each number. {kind: 'discrete', n: 16} would be one of 16 states. */
+      /** Bounds of each number in the observation. {kind: 'discrete', n: 16} would be one of 16 states. */
       observationSpace: { kind: 'box', low: [-2, -2], high: [2, 2] },
 
       /** The action: 0, 1 or 2. {kind: 'box', low: [-1], high: [1]} would be a force, as an array of one number. */
       actionSpace: { kind: 'discrete', n: 3 },
 
-      /** How prompts describe the environment. All three are optional. In a discrete space, each value has a name. */
+      /** How prompts describe the environment. All three are optional. In a discrete space, name each value. */
       description:
         'A cart on a rail is pushed left or right, to bring it to the middle and keep it there with little force. A step earns 1 minus half of the distance, and 0.1 less for a push. Beyond 2 the episode ends.',
       observationNames: ['position', 'velocity'],
@@ -49,7 +49,7 @@ export default {
         const force = action - 1;
         velocity = (velocity + 0.1 * force) * (1 - friction);
         position += velocity;
-        const terminated = Math.abs(position) > 2; // off the rail: the episode ends without a reward
+        const terminated = Math.abs(position) > 2; // off the rail: the episode ends without reward
         return {
           observation: [position, velocity],
           reward: terminated ? 0 : 1 - Math.abs(position) / 2 - 0.1 * Math.abs(force),
@@ -57,7 +57,7 @@ export default {
         };
       },
 
-      /** Draws the current state as flat shapes; x points right, y up. Optional: without it, there are no pictures. */
+      /** Draws the current state as flat shapes; x points right, y up. Optional; without it, there are no animations. */
       frame() {
         return {
           view: { min: [-2.2, -0.6], max: [2.2, 0.8] },
@@ -77,7 +77,7 @@ export default {
         };
       },
 
-      /** Releases what the garbage collector can't: a file, a process. Optional. */
+      /** Releases resources that the garbage collector can't, such as files or processes. Optional. */
       close() {},
     };
   },

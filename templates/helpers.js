@@ -1,9 +1,9 @@
 /**
- * Helpers: functions and values for the templates of your own prompt set. A config names this file:
+ * Helpers: functions and values for the templates of your own prompt set. Use this file in a config:
  *
  *   prompts: { set: ./my-prompts, helpers: ./helpers.js }
  *
- * A template then writes {{laboratory}} or {{upper environment.id}}. Arguments are variables, numbers or quoted strings.
+ * Templates can then use {{laboratory}} or {{upper environment.id}}. Arguments are variables, numbers or quoted strings.
  */
 export default {
   create: () => ({

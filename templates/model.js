@@ -1,6 +1,6 @@
 /**
- * A model: it answers prompts. This one changes the best parameters of the history a little, so it runs as it is.
- * Replace that with a call to your own model. A config names this file:
+ * A model answers prompts. This one slightly changes the best parameters in the history, so it works as it is.
+ * Replace that with a call to your own model. Use this file in a config:
  *
  *   model: { provider: ./model.js }                                 or, with options,
  *   model: { provider: ./model.js, options: { step: 0.5 } }

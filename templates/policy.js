@@ -1,6 +1,6 @@
 /**
- * A policy: it turns parameters into actions. This one chooses between the first and the last of the discrete actions by
- * a linear score. A config names this file:
+ * A policy turns parameters into actions. This one chooses between the first and the last discrete action by a linear
+ * score. Use this file in a config:
  *
  *   policy: { kind: ./policy.js }                                   or, with options,
  *   policy: { kind: ./policy.js, options: { range: 3 } }

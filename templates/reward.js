@@ -1,5 +1,5 @@
 /**
- * A reward for each step, which replaces the environment's own. A config names this file:
+ * A reward for each step, which replaces the environment's reward. Use this file in a config:
  *
  *   evaluation: { reward: ./reward.js }
  *
@@ -9,7 +9,7 @@ export default {
   /**
    * Creates the function. Every thread calls it for every step, so its result must depend only on its argument:
    * {before, action, observation, reward, terminated, truncated}. `before` is the observation before the step,
-   * `observation` the one after it. The result is a finite number.
+   * and `observation` the one after it. The result must be a finite number.
    */
   create: () => {
     return ({ before, observation, reward }) => {

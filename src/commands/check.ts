@@ -17,9 +17,9 @@ export const options = (y: Argv) =>
     })
     .option('offline', {
       ...kinds.flag,
-      describe: 'Contact no server, start no program and import no module; report what stays unchecked',
+      describe: "Don't contact servers, start programs or import modules; report what wasn't checked",
     })
-    .option('strict', { ...kinds.flag, describe: 'Exit with 2 on warnings, too' })
+    .option('strict', { ...kinds.flag, describe: 'Exit with code 2 on warnings, too' })
     .option('json', common.json)
     .example('$0 check configs/*.yaml --offline', 'in CI')
     .example('$0 check rl/bandit updates=20', 'memory, tokens and time of reinforcement learning')
@@ -52,7 +52,7 @@ export type OtherCheck = (
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** Returns 0 if every config can run, otherwise 2. @param other asked first */
+/** @param other tried first @returns 0, or 2 if a config has errors (with `--strict`, also warnings) */
 export async function execute(
   args: Args,
   context: CommandContext,
@@ -62,8 +62,8 @@ export async function execute(
   if (files.length === 0) {
     throw new UserError({
       field: 'configs',
-      message: 'name a config',
-      remedy: 'policyloop check quickstart',
+      message: 'no config given',
+      remedy: 'name one, e.g. policyloop check quickstart',
     });
   }
   const { checkConfig } = await import('../preflight/check-config.js');

@@ -17,7 +17,7 @@ export const options = (y: Argv) =>
     })
     .option('target', {
       ...kinds.number,
-      describe: "Return for comparing times (default: the configs' target)",
+      describe: "Target return for comparing learning speed (default: the configs' target)",
     })
     .option('unfinished', {
       ...kinds.flag,
@@ -28,7 +28,7 @@ export const options = (y: Argv) =>
       ...kinds.text,
       describe: 'Write a page with learning curves and intervals to this file',
     })
-    .option('open', { ...common.open, describe: 'Open that page in the browser' })
+    .option('open', { ...common.open, describe: 'Open the page in a browser' })
     .option('json', common.json)
     .example('$0 compare buffers/cartpole-llm buffers/cartpole-cma-es', 'two directories of repeats')
     .example(
@@ -45,12 +45,12 @@ export type Output = RunComparison | PlayComparison;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.target !== undefined && !Number.isFinite(args.target)) {
-    throw new UserError({ field: '--target', message: 'give a number', value: args.target });
+    throw new UserError({ field: '--target', message: 'must be a number', value: args.target });
   }
   if (args.open && args.html === undefined)
     throw new UserError({
       ...{ field: '--open', message: 'there is no page to open' },
-      remedy: '--html FILE writes one',
+      remedy: 'add --html FILE to write one',
     });
   const by = args.by === undefined ? undefined : keysOf(args.by);
   const { comparePlays } = await import('../play/compare-plays.js');
@@ -70,7 +70,7 @@ function keysOf(list: string): readonly string[] {
   if (keys.length > 0) return keys;
   throw new UserError({
     field: '--by',
-    message: 'name at least one key',
+    message: 'must contain at least one key',
     alternatives: ['model', 'prompts.set'],
   });
 }

@@ -13,17 +13,17 @@ export const options = (y: Argv) =>
         type: 'string',
         array: true,
         demandOption: true,
-        describe: 'Config files or names of bundled configs, and key=value for all of them',
+        describe: 'Config files or names of bundled configs; key=value overrides apply to all of them',
       })
       .option('controls', {
         ...kinds.text,
         default: 'random,hill-climb,cma-es',
-        describe: 'Baselines, separated by commas; also one-plus-one-es, mix, gp and grid',
+        describe: 'Comma-separated baselines; also one-plus-one-es, mix, gp and grid',
       })
       .option('iterations', {
         ...kinds.number,
         default: 400,
-        describe: 'Iterations of a run, after its warm-up',
+        describe: 'Iterations per run, after the warm-up',
       })
       .option('candidates', { ...kinds.number, default: 1, describe: 'Proposals per iteration' })
       .option('episodes', { ...kinds.number, default: 20, describe: 'Episodes per evaluation' })
@@ -39,7 +39,7 @@ export const options = (y: Argv) =>
       .option('csv', { ...kinds.text, describe: 'Write the table to this file, as CSV' }),
   ).example(
     '$0 controls cartpole-numeric pong-numeric nim-numeric --repeats 10',
-    'random search, hill climbing and CMA-ES; the same command continues, also with more tasks and the same --out',
+    'random search, hill climbing and CMA-ES; run it again to continue, or to add tasks with the same --out',
   );
 
 type Args = Arguments<typeof options>;
@@ -47,7 +47,8 @@ type Args = Arguments<typeof options>;
 /** A line for each run, then the table or the progress. */
 export type Output = StudyRunLine | BaselinesSummary | PlanProgress;
 
-export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
+export const finishing =
+  'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { partOf } = await import('../studies/part.js');

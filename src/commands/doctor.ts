@@ -5,17 +5,17 @@ import type { Examination } from '../preflight/doctor.js';
 
 export const options = (y: Argv) =>
   y
-    .option('offline', { ...kinds.flag, describe: 'Contact no other machine, except for Ollama' })
+    .option('offline', { ...kinds.flag, describe: "Don't contact other machines, except for Ollama" })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 doctor', 'Node, memory, devices, Ollama, Python, keys (whether set), disk, network');
+    .example('$0 doctor', 'Node, memory, devices, Ollama, Python, API keys, disk, network');
 
 type Args = Arguments<typeof options>;
 
 /** Each check with its result and remedy. */
 export type Output = Examination;
 
-/** Returns 1 if something is broken; optional parts may be missing. */
+/** @returns 1 if something is broken; optional parts may be missing */
 export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {
   const { examinationText, examine } = await import('../preflight/doctor.js');
   const { plainFetch } = await import('../models/hosted/json-fetch.js');

@@ -9,11 +9,8 @@ export const options = (y: Argv) =>
   y
     .positional('id', { type: 'string', describe: 'Environment id' })
     .option('json', common.json)
-    .example('$0 environments', 'all that need no server')
-    .example(
-      '$0 environments FrozenLake-v1',
-      'its spaces, options with defaults, observation, actions and reward',
-    );
+    .example('$0 environments', 'all that work without a server')
+    .example('$0 environments FrozenLake-v1', 'spaces, options, observation, actions and reward');
 
 type Args = Arguments<typeof options>;
 
@@ -21,10 +18,10 @@ interface DescribedEnvironment {
   readonly id: string;
   /** How it differs from the requested version. */
   readonly note?: string | undefined;
-  /** Description of the space. */
+  /** The observation space as text. */
   readonly observation: string;
   readonly action: string;
-  /** Absent without a limit. */
+  /** Absent if there is no limit. */
   readonly maxSteps?: number | undefined;
   readonly options: readonly string[];
   readonly defaults: Readonly<Record<string, unknown>>;
@@ -32,7 +29,7 @@ interface DescribedEnvironment {
   readonly description: string;
 }
 
-/** Environments: spaces, options and description. */
+/** Environments with their spaces, options and descriptions. */
 export type Output = readonly DescribedEnvironment[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

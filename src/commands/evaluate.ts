@@ -11,12 +11,12 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: 'Seed of the episodes (default: fresh ones)',
+      describe: 'Seed of the episodes (default: unused by the run)',
     })
     .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
     .option('workers', common.workers)
     .option('json', common.json)
-    .example('$0 evaluate cartpole', 'mean return of the best policy with its interval')
+    .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
     .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more precisely');
 
 type Args = Arguments<typeof options>;
@@ -47,4 +47,91 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     ].join('\n'),
   );
   return 0;
+}
+
+interface EvaluationRequest {
+  readonly run: string;
+  readonly runsDir: string;
+  readonly episodes: number;
+  /** Root seed of the episodes. Defaults to episodes of the run's seed that the run itself never used. */
+  readonly seed?: number | undefined;
+  /** Defaults to the best policy of the run. */
+  readonly iteration?: number | undefined;
+  readonly workers?: number | undefined;
+}
+
+/** Output of `evaluate --json`. */
+export interface EvaluationFigures {
+  readonly run: string;
+  /** Iteration that the policy comes from. */
+  readonly iteration: number;
+  readonly episodes: number;
+  readonly mean: number;
+  /** 95% confidence interval of the mean. */
+  readonly ci95: readonly [number, number];
+  readonly standardDeviation: number;
+  /** Interquartile mean. */
+  readonly iqm: number;
+  readonly min: number;
+  readonly max: number;
+  /** In steps. */
+  readonly meanLength: number;
+  readonly parameters: ParameterVector;
+  readonly returns: readonly number[];
+}
+
+/** Evaluates one of a run's policies and warns if its modules have changed since. */
+export async function evaluateRun(
+  request: EvaluationRequest,
+  context: CommandContext,
+): Promise<{ readonly environment: string; readonly figures: EvaluationFigures }> {
+  const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
+  const { iteration, parameters } = choosePolicy(run, request.iteration ?? 'best');
+  const { manifest } = run;
+  const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
+  const { returns, lengths } = await play(run, parameters, seeds, request.workers, context);
+  for (const file of changedSince(manifest.modules, modulesPlayed(run.config))) {
+    context.note(warningText(`${file} has changed since the run, so its policies may score differently`));
+  }
+  const centre = mean(returns);
+  const range = returnRange(run.config.environment, run.config.evaluation);
+  const figures = {
+    run: request.run,
+    iteration,
+    episodes: returns.length,
+    mean: centre,
+    ci95: clipped(meanInterval95(returns), range, centre),
+    standardDeviation: standardDeviation(returns),
+    iqm: interquartileMean(returns),
+    min: smallest(returns),
+    max: largest(returns),
+    meanLength: mean(lengths),
+    parameters,
+    returns,
+  };
+  return { environment: manifest.environment, figures };
+}
+
+async function play(
+  { config, family }: OpenedRun,
+  parameters: ParameterVector,
+  seeds: readonly number[],
+  chosen: number | undefined,
+  { env, stop }: Pick<CommandContext, 'env' | 'stop'>,
+): Promise<Evaluation> {
+  const { evaluation } = config;
+  const count = chosen ?? evaluation.workers;
+  const environment = await openTask(
+    config.environment,
+    evaluation.reward,
+    env,
+    count === 'auto' ? 1 : count,
+  );
+  const workers = workersFor({ ...config, evaluation: { ...evaluation, workers: count } });
+  const setting = { environment, family, workers, maxSteps: evaluation.maxSteps, record: 'none' } as const;
+  try {
+    return await evaluate(setting, parameters, seeds, stop.finish);
+  } finally {
+    await closeEnvironment({ environment, workers });
+  }
 }

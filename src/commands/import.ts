@@ -12,20 +12,20 @@ export const options = (y: Argv) =>
     .positional('config', {
       type: 'string',
       demandOption: true,
-      describe: 'Config of ProPS or LLM-RL-finetune',
+      describe: 'Config from ProPS or LLM-RL-finetune',
     })
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value, with a key of either program',
+      describe: 'key=value, with keys of either program',
     })
-    .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: print)' })
-    .option('force', { ...kinds.flag, describe: 'Overwrite the file' })
+    .option('output', { ...kinds.text, alias: 'o', describe: 'File to write (default: standard output)' })
+    .option('force', { ...kinds.flag, describe: 'Overwrite an existing file' })
     .option('json', { ...kinds.flag, describe: 'Print the config and the notes as JSON' })
     .example('$0 import theirs.yaml -o ours.yaml', 'write a policyloop config');
 
 type Args = Arguments<typeof options>;
 
-/** The converted config, and a note on each key. */
+/** The converted config, with notes on its keys. */
 export type Output = Pick<ImportedConfig, 'program' | 'config' | 'notes'>;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -38,7 +38,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       file,
       message: 'is already a policyloop config',
-      remedy: `policyloop run ${args.config} runs it`,
+      remedy: `run it: policyloop run ${args.config}`,
     });
   }
   const built = await buildImport(loaded, context.env);
@@ -64,7 +64,7 @@ function write(path: string, text: string, { output, force }: Args): void {
       field: '--output',
       message: 'already exists',
       value: output,
-      remedy: 'name another file, or add --force to overwrite it',
+      remedy: 'choose another file, or add --force to overwrite this one',
     });
   writeWhole(path, (draft) => writeFileSync(draft, text));
 }

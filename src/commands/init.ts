@@ -8,7 +8,7 @@ import { packageRoot } from '../base/package.js';
 import type { ModuleKind } from '../modules/host-messages.js';
 import { isTaken, writeWhole } from '../storage/draft.js';
 
-/** How to name a module of each kind in a config. */
+/** The config setting that uses a module of each kind. */
 const uses = {
   environment: (path: string) => `environment: ${path}`,
   policy: (path: string) => `policy: {kind: ${path}}`,
@@ -25,7 +25,7 @@ export const options = (y: Argv) =>
       describe: 'Kind of module',
     })
     .positional('file', { type: 'string', demandOption: true, describe: 'File to write' })
-    .example('$0 init environment my-env.mjs', 'an environment that works as it is');
+    .example('$0 init environment my-env.mjs', 'a complete, working environment');
 
 export async function execute(
   { kind, file }: Arguments<typeof options>,
@@ -47,7 +47,7 @@ export async function execute(
       field: 'file',
       message: 'already exists',
       value: file,
-      remedy: 'name another file',
+      remedy: 'choose another file',
     });
   const path = /^[./\\]|:/.test(file) ? file : `./${file}`;
   const template = readFileSync(join(packageRoot(), 'templates', `${kind}.js`), 'utf8');
@@ -58,7 +58,7 @@ export async function execute(
   return 0;
 }
 
-/** Whether Node reads the file as a CommonJS module: by its extension, or by the nearest package.json. */
+/** Whether Node treats the file as CommonJS, judging by its extension or the nearest package.json. */
 function isCommonJs(file: string): boolean {
   if (/\.[cm][jt]s$/.test(file)) return /\.c[jt]s$/.test(file);
   for (let folder = dirname(file); ; folder = dirname(folder)) {

@@ -12,26 +12,30 @@ export const options = (y: Argv) =>
     .positional('filters', {
       type: 'string',
       array: true,
-      describe: 'key=value: environment, model, status, tag, name, best, confirmed, iterations, started, …',
+      describe:
+        'Filters as key=value: environment, model, status, tag, name, best, confirmed, iterations, started, …',
     })
     .option('sort', {
       ...kinds.text,
-      describe: 'Key to sort by, highest or newest first, text alphabetically (default: oldest first)',
+      describe: 'Sort key: highest or newest first, text alphabetically (default: oldest first)',
     })
-    .option('limit', { ...kinds.number, describe: 'Maximum number, the newest unless --sort is given' })
+    .option('limit', {
+      ...kinds.number,
+      describe: 'Maximum number to list: the newest, unless --sort is given',
+    })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 list', 'runs in buffers/ and trainings in tuned/; the runs of one plan share a line')
-    .example("$0 list environment='CartPole*' status=completed best=400..", 'by their results')
+    .example('$0 list', 'runs in buffers/ and training runs in tuned/; the runs of a sweep share a line')
+    .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
-    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the runs on such a line')
-    .example('$0 list --runs-dir elsewhere', 'runs and trainings in that directory instead');
+    .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the individual runs of policyloop controls')
+    .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
 
 type Args = Arguments<typeof options>;
 
 interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
   readonly name: string;
-  /** Number by which commands know it and the other runs on its line. */
+  /** Number that commands accept for the runs on this line. */
   readonly number?: number | undefined;
   readonly status: RunStatus;
 }
@@ -39,11 +43,11 @@ interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
 interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
   readonly number?: number | undefined;
   readonly tags: Labels['tags'];
-  /** Its note, or why it ended. */
+  /** The user's note, or why the training run ended. */
   readonly note: string | null;
 }
 
-/** The manifests of runs, then the trainings. */
+/** Manifests of the runs, then the training runs. */
 export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -73,7 +77,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     return 0;
   }
   if (found.isEmpty) {
-    note(`no runs in ${args.runsDir}; policyloop run quickstart creates one`);
+    note(`no runs in ${args.runsDir}; create one with policyloop run quickstart`);
     return 0;
   }
   if (runs.length + trainings.length === 0 && damaged.length + damagedTrainings.length === 0) {
@@ -91,7 +95,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const holder = lines.find((line) => !isRun(line));
   if (holder !== undefined) {
     const shown = join(args.runsDir, holder[0]);
-    note(`a name ending in / holds many runs: policyloop list --runs-dir ${shown}`);
+    note(`names ending in / are directories of runs; list one with policyloop list --runs-dir ${shown}`);
   }
   return 0;
 }

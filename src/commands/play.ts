@@ -8,13 +8,13 @@ export const options = (y: Argv) =>
   y
     .positional('config', common.config)
     .positional('overrides', common.overrides)
-    .option('human', { ...kinds.flag, describe: 'You play in this terminal (player=human)' })
+    .option('human', { ...kinds.flag, describe: 'Play yourself, in this terminal (player=human)' })
     .option('run-dir', common.runDir)
     .option('runs-dir', common.runsDir)
     .option('open', common.open)
     .option('quiet', common.quiet)
     .option('json', common.jsonLines)
-    .example('$0 play agents/cooking', 'an Ollama model cooks, in games that no training has seen')
+    .example('$0 play agents/cooking', 'an Ollama model plays games that no training run has seen')
     .example('$0 play agents/cooking player=random episodes=100', 'the random baseline')
     .example('$0 play agents/cooking model.name=qwen3:4b policy.history=8', 'with overrides')
     .example('$0 play agents/cooking --human', 'play yourself');
@@ -25,7 +25,7 @@ type Args = Arguments<typeof options>;
 export type Output = ShownPlayEvent | PlayResult | FailedPlay;
 
 export const finishing =
-  'stopping after pending answers (Ctrl-C again stops at once; nothing recorded is lost, and policyloop resume continues)';
+  'stopping after pending answers (press Ctrl-C again to stop immediately; nothing recorded is lost; continue with policyloop resume)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { playConfig } = await import('../play/run-play.js');

@@ -8,12 +8,12 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('open', common.open)
     .option('json', common.json)
-    .example('$0 report cartpole', 'after an update of policyloop or a crash')
-    .example('$0 report latest --open', 'and open it');
+    .example('$0 report cartpole', 'after updating policyloop, or after a crash')
+    .example('$0 report latest --open', 'regenerate and open it');
 
 type Args = Arguments<typeof options>;
 
-/** The page. */
+/** The run and its page. */
 export type Output = { readonly run: string; readonly report: string };
 
 export async function execute({ json, open, run, runsDir }: Args, context: CommandContext): Promise<number> {

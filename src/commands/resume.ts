@@ -38,7 +38,7 @@ export type Output =
   | Steered;
 
 export const finishing =
-  'finishing the requested part of the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
+  'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { findPlay } = await import('../play/played.js');

@@ -17,11 +17,12 @@ export const options = (y: Argv) =>
     .option('runs-dir', common.runsDir)
     .option('dry-run', {
       ...kinds.flag,
-      describe: 'Check everything; print the resolved config and the first prompt; make no calls',
+      describe:
+        'Check everything, and print the resolved config and the first prompt without calling a model',
     })
     .option('history', {
       ...kinds.number,
-      describe: 'With --dry-run: show the prompt after this many random policies, which are evaluated',
+      describe: 'With --dry-run: evaluate this many random policies, and show the prompt that follows',
     })
     .option('history-from', {
       ...kinds.text,
@@ -49,7 +50,7 @@ export type Output =
   | NoPrompt;
 
 export const finishing =
-  'finishing the requested part of the iteration (Ctrl-C again stops at once; nothing recorded is lost)';
+  'finishing pending work (press Ctrl-C again to stop immediately; nothing recorded is lost)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (!args.dryRun && (args.history ?? args.historyFrom) !== undefined) {

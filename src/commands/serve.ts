@@ -17,26 +17,26 @@ export const options = (y: Argv) =>
       ...kinds.text,
       array: true,
       default: [],
-      describe: 'Directory of a LoRA adapter that requests can select by name, or name=directory',
+      describe: 'LoRA adapter that requests can select by name: directory or name=directory',
     })
     .option('port', { ...kinds.number, default: 8000, describe: 'Port; 0 for any free one' })
     .option('host', { ...kinds.text, default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
     .option('device', { ...kinds.text, default: 'auto', describe: 'auto, cpu, cuda, webgpu, dml or coreml' })
     .option('quantization', { ...kinds.text, default: 'none', describe: 'none, int8, int4 or int4-block128' })
-    .option('threads', { ...kinds.number, describe: 'Processor threads (default: the free cores)' })
+    .option('threads', { ...kinds.number, describe: 'CPU threads (default: the free cores)' })
     .option('batch', {
       ...kinds.number,
       describe: 'Requests per batch, on the CPU (default: one at a time)',
     })
     .option('context-tokens', {
       ...kinds.number,
-      describe: "Maximum tokens of prompt and answer (default: the model's)",
+      describe: "Maximum number of prompt and answer tokens (default: the model's)",
     })
     .option('template', {
       ...kinds.text,
       array: true,
       default: [],
-      describe: 'name=value for the chat template, e.g. enable_thinking=false',
+      describe: 'Chat template variable as name=value, e.g. enable_thinking=false',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('environments', {
@@ -48,16 +48,16 @@ export const options = (y: Argv) =>
       ...kinds.text,
       array: true,
       default: [],
-      describe: 'name=value for the environments, e.g. is_slippery=false',
+      describe: 'Environment option as name=value, e.g. is_slippery=false',
     })
     .option('stdio', { ...kinds.flag, describe: 'Serve environments over JSON lines instead of HTTP' })
     .option('sessions', { ...kinds.number, describe: 'Maximum number of sessions (default: 64)' })
     .option('idle-seconds', {
       ...kinds.number,
-      describe: 'Maximum pause between two messages of a client (default: 3600)',
+      describe: "Maximum time between a client's messages, in seconds (default: 3600)",
     })
     .option('json', { ...kinds.flag, describe: 'Print a JSON line when ready' })
-    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'with less memory')
+    .example('$0 serve --model models/Qwen2.5-0.5B-Instruct --quantization int4', 'use less memory')
     .example(
       '$0 serve --model models/Qwen2.5-0.5B-Instruct --adapter tuned=runs/tuned/adapter',
       'with and without an adapter',
@@ -70,9 +70,9 @@ type Args = Arguments<typeof options>;
 /** The address of the model or the environments. */
 export type Output = Ready | EnvironmentsReady;
 
-export const finishing = 'answering pending requests (Ctrl-C again stops at once)';
+export const finishing = 'answering pending requests (press Ctrl-C again to stop immediately)';
 
-/** Serves a model, or with `--environments` environments, until Ctrl-C. */
+/** Serves a model (with `--environments`: environments) until Ctrl-C. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.environments !== undefined) return environmentsServed(args, args.environments, context);
   refuseOthers(args, ofEnvironments, 'without --environments', 'add --environments or remove this option');
@@ -105,7 +105,7 @@ async function environmentsServed(
     args,
     ofModels,
     'with --environments',
-    'remove this option, or serve a model with another command',
+    'remove this option, or serve the model with a separate command',
   );
   if (args.stdio) refuseOthers(args, ofAddress, 'with --stdio', 'remove one of the two');
   const { parse } = await import('yaml');
@@ -151,7 +151,7 @@ const ofEnvironments: Defaults = {
 };
 const ofAddress: Defaults = { host: '127.0.0.1', port: 8000, idleSeconds: undefined, json: false };
 
-/** @throws UserError for the first of these options that was given */
+/** @throws UserError if one of these options was given */
 function refuseOthers(args: Args, defaults: Defaults, what: string, remedy: string): void {
   const given = Object.entries(defaults).find(([name, value]) => {
     const own = args[name as keyof Args];
@@ -230,7 +230,7 @@ function readVariable(text: string, option: string, example: string): readonly [
     throw new UserError({
       field: option,
       value: text,
-      message: 'is not name=value',
+      message: 'must be name=value',
       remedy: `e.g. ${option} ${example}`,
     });
   return [name, value];
@@ -248,7 +248,7 @@ function readHost(given: string): LoopbackHost {
   });
 }
 
-/** Renames `model.contextTokens` to its option. */
+/** Renames fields such as `model.contextTokens` to their options. */
 function asOption(problem: Problem): Problem {
   const [section, key] = problem.field?.split('.') ?? [];
   if (section !== 'model' || key === undefined) return problem;

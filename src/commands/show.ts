@@ -26,13 +26,13 @@ export const options = (y: Argv) =>
     .option('json', common.json)
     .example('$0 show cartpole', 'a run in buffers/, by its name')
     .example('$0 show buffers/cartpole --top 3 --json', 'for scripts')
-    .example('$0 show tuned/bandit', 'a training: progress, results, how to resume')
+    .example('$0 show tuned/bandit', 'a training run: progress, results, how to resume')
     .example('$0 show cooking --game 3', 'the transcript of a game')
     .example('$0 show cartpole --iteration 12', 'prompts and replies of an iteration');
 
 type Args = Arguments<typeof options>;
 
-/** A run, an iteration, a play, a game or a training. */
+/** A run, an iteration, a play, a game or a training run. */
 export type Output = RunFigures | IterationFigures | PlayResult | GameRecord | TrainingFigures;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {

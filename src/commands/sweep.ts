@@ -1,4 +1,4 @@
-/** `policyloop sweep`: many runs of one config, each with other values of some keys. */
+/** `policyloop sweep`: many runs of one config, each with different values of some keys. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, manyRuns } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
@@ -20,12 +20,12 @@ export const options = (y: Argv) =>
     .options(manyRuns)
     .option('dry-run', {
       ...kinds.flag,
-      describe: 'Estimate runs, calls, cost and time; call no model',
+      describe: 'Estimate runs, calls, cost and time without calling a model',
     })
     .option('open', common.open)
     .example(
       "$0 sweep cartpole-semantic model.temperature=0.2,0.7,1 seed=1..10 'memory.best=choice(4,8)'",
-      'a grid of 6 settings with 10 seeds; the same command continues',
+      'a grid of 6 settings with 10 seeds; run it again to continue',
     )
     .example(
       "$0 sweep cartpole-numeric 'model.sigma=loguniform(0.1,3)' seed=1..8 sweep.method=halving sweep.samples=16",
@@ -37,7 +37,8 @@ type Args = Arguments<typeof options>;
 /** A line for each run, then the sweep or its progress; with `--dry-run`, the estimate. */
 export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 
-export const finishing = 'finishing the iteration (the same command continues; Ctrl-C again stops at once)';
+export const finishing =
+  'finishing the iteration (run the same command to continue; press Ctrl-C again to stop immediately)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { partOf } = await import('../studies/part.js');

@@ -7,22 +7,22 @@ export const options = (y: Argv) =>
   y
     .positional('dir', {
       type: 'string',
-      describe: 'Directory of runs and trainings (default: buffers/ and tuned/)',
+      describe: 'Directory of runs and training runs (default: buffers/ and tuned/)',
     })
     .option('port', { ...kinds.number, default: 7600, describe: 'Port; 0 for any free one' })
-    .option('open', { ...kinds.flag, describe: 'Open it in the browser' })
+    .option('open', { ...kinds.flag, describe: 'Open the view in a browser' })
     .option('json', common.json)
-    .example('$0 view', 'runs in buffers/ and trainings in tuned/, live in a browser')
+    .example('$0 view', 'runs in buffers/ and training runs in tuned/, live in a browser')
     .example('$0 view elsewhere --port 0', 'another directory, on any free port');
 
 type Args = Arguments<typeof options>;
 
-/** The address. */
+/** Address of the view. */
 export type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** Serves until Ctrl-C. @param trainingPage draws the page of a training */
+/** Serves until Ctrl-C. @param trainingPage draws the page of a training run */
 export async function execute(
   args: Args,
   context: CommandContext,

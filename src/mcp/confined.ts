@@ -1,11 +1,11 @@
 /**
- * What a client of the MCP server may name. A text that the client read may have told it what to ask, so paths stay
- * below the working directory, and no argument names a program, a server or a secret; config files do.
+ * Arguments that an MCP client may pass. Text that the client has read may contain malicious instructions, so paths stay
+ * below the working directory, and programs, servers and secrets can only be set in config files.
  */
 import { z } from 'zod';
 import { isBaseline } from '../search/baselines.js';
 
-/** A leading hyphen would make it an option of the program that receives it. */
+/** With a leading hyphen, a path would be read as an option. */
 const isConfined = (path: string) =>
   !/^[-/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
 
@@ -20,16 +20,19 @@ export const confinedRun = path;
 /** A file, or the name of a bundled config. */
 export const confinedConfig = path.refine(
   (text) => !/^[A-Za-z][\w.-]*=/.test(text),
-  'is an override, not a config',
+  'must be a config, not an override',
 );
 
 /** A built-in environment or a synthetic task; starts no other program and imports no module. */
 export const confinedId = z
   .string()
   .max(200)
-  .regex(/^(?!(?:gymnasium|openenv|textworld):)[\w-]+(?::[\w-]+(?:\?[\w=&.,-]*)?)?$/, 'must be built in');
+  .regex(
+    /^(?!(?:gymnasium|openenv|textworld):)[\w-]+(?::[\w-]+(?:\?[\w=&.,-]*)?)?$/,
+    'must be a built-in environment',
+  );
 
-/** Sections, and single keys, that set budgets and searches. */
+/** Config sections that set budgets and searches, followed by single keys. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [
@@ -46,7 +49,7 @@ function isPlain(text: string): boolean {
   return keys.has(key) || sections.test(key);
 }
 
-/** `key=value`: a number or a word for a key of the budget or the search. */
+/** `key=value` that sets a budget or search key to a number or a word. */
 export const plainOverride = z
   .string()
   .max(200)

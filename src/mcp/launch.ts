@@ -21,7 +21,7 @@ import { findRun } from '../runs/listing/names.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({
-  run: z.string().describe('Its name in the other tools'),
+  run: z.string().describe('Name of the run in the other tools'),
   pid: z.int().describe('Process id'),
   ended: z.int().nullable().describe('Exit code, if the run has already ended'),
 });
@@ -59,7 +59,7 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** Milliseconds; loading a model may take long. */
+/** In milliseconds. Loading a model can be slow. */
 const longestStart = 60_000;
 
 /** @throws UserError with the output of a process that fails before the run starts */
@@ -72,7 +72,7 @@ async function launch(
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
   const log = join(folder, 'said');
   const said = openSync(log, 'w');
-  // Pipes to this server would end the run with it.
+  // With pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
     // No argument is an option: `confined.ts` refuses leading hyphens.

@@ -25,12 +25,12 @@ export interface McpRequest {
   readonly allowRuns: boolean;
 }
 
-/** In bytes; the client's model reads all of it. */
+/** In bytes. The client's model reads the whole answer. */
 const longestAnswer = 4 * 2 ** 20;
 
 /**
  * Serves until the client closes the input, or the first signal.
- * @throws UserError without the protocol's library
+ * @throws UserError if the protocol's package isn't installed
  */
 export async function serveMcp(
   request: McpRequest,
@@ -84,20 +84,20 @@ async function loadProtocol() {
   } catch {
     throw new UserError({
       message: 'the package @modelcontextprotocol/server is not installed',
-      remedy: 'npm install @modelcontextprotocol/server; or use --json, which every command supports',
+      remedy: 'run npm install @modelcontextprotocol/server, or use --json, which every command supports',
     });
   }
 }
 
 const instructions = ({ allowRuns, runsDir }: McpRequest) =>
-  `Experiments of policyloop in ${runsDir}. Judge a run by its confirmed return with its 95 % interval (show_run), compared with baselines of the same budget (compare_runs); the best observed return is optimistic.${allowRuns ? '' : ' To start and stop runs, restart the server with --allow-runs.'}`;
+  `policyloop experiments in ${runsDir}. Judge a run by its confirmed return with its 95 % interval (show_run), compared with baselines that have the same budget (compare_runs); the best observed return is optimistic.${allowRuns ? '' : ' To start and stop runs, restart the server with --allow-runs.'}`;
 
 interface Answer extends Record<string, unknown> {
   readonly result: unknown;
   readonly notes?: readonly string[];
 }
 
-/** The command's output, and its notes. The protocol requires an object. */
+/** Schema of a command's output and notes. The protocol requires an object. */
 function answerSchema(command: string): Record<string, unknown> {
   const { $schema, definitions, ...result } = JSON.parse(
     readFileSync(outputSchemaFile(command), 'utf8'),
@@ -109,7 +109,7 @@ function answerSchema(command: string): Record<string, unknown> {
   };
 }
 
-/** Never throws: failures are answers. */
+/** Runs a tool. Never throws: errors are returned as answers. */
 export async function answered(
   tool: Tool,
   given: Record<string, unknown>,
@@ -126,7 +126,7 @@ export async function answered(
     if (Buffer.byteLength(text) > longestAnswer)
       throw new UserError({
         message: 'the answer is too long',
-        remedy: 'ask for less: set a limit, or choose fewer runs or columns',
+        remedy: 'request less: set a limit, or choose fewer runs or columns',
       });
     return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Answer };
   } catch (error) {
@@ -134,7 +134,7 @@ export async function answered(
   }
 }
 
-/** @throws UserError for a link that leaves the server's directories */
+/** @throws UserError if a link leads out of the server's directories */
 function requirePathsWithin(given: Record<string, unknown>, places: RunPlaces): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())

@@ -1,4 +1,4 @@
-/** The tools of the MCP server: each runs a command with `--json`, with the arguments that a client may give. */
+/** Tools of the MCP server: each runs a command with `--json` and the arguments that a client may pass. */
 import { z } from 'zod';
 import { confinedConfig, confinedId, confinedRun, plainOverride } from './confined.js';
 
@@ -11,11 +11,11 @@ export interface Tool {
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** Tools that don't only read need `--allow-runs`. */
   readonly reads: boolean;
-  /** It runs in its own process, which outlives the call. */
+  /** True if the tool starts a process that outlives the call. */
   readonly launches?: true;
 }
 
-const run = confinedRun.describe('Name of a run or the start of it, its number in list_runs, or latest');
+const run = confinedRun.describe('Run: its name or the start of it, its number in list_runs, or latest');
 const runs = z.array(confinedRun).min(1).max(100).describe('Runs, directories of runs, or patterns');
 const count = z.int().min(1);
 const overrides = z
@@ -23,21 +23,21 @@ const overrides = z
   .max(50)
   .default([])
   .describe(
-    'key=value of budgets and search, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
+    'key=value for budgets and search, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
   );
 
 /** In the order in which clients show them. */
 export const tools: readonly Tool[] = [
   {
     ...{ name: 'list_runs', command: 'list', reads: true },
-    description: 'Lists runs and trainings: status, best observed and confirmed returns',
+    description: 'Lists runs and training runs: status, best observed and confirmed returns',
     input: z.strictObject({
       filters: z
         .array(z.string().max(200))
         .max(20)
         .optional()
         .describe('key=value: environment, model, status, tag, name, best, confirmed; best=400.. is a range'),
-      sort: z.string().max(50).optional().describe('Key to sort by, highest or newest first'),
+      sort: z.string().max(50).optional().describe('Sort key; highest or newest first'),
       limit: count.optional(),
     }),
   },
@@ -62,20 +62,20 @@ export const tools: readonly Tool[] = [
     input: z.strictObject({
       runs,
       by: z.string().max(200).optional().describe('Config keys that define the groups, e.g. model'),
-      target: z.number().optional().describe('Return for comparing times'),
+      target: z.number().optional().describe('Target return for comparing learning speed'),
       unfinished: z.boolean().optional().describe('Include unfinished runs'),
     }),
   },
   {
     ...{ name: 'query_runs', command: 'query', reads: true },
     description:
-      'Runs one SQL SELECT on the tables runs, evaluations, episodes, calls, steps, e.g. SELECT environment, model, avg(confirmed) FROM runs GROUP BY ALL. Read only.',
+      'Runs one SQL SELECT on the tables runs, evaluations, episodes, calls, steps, e.g. SELECT environment, model, avg(confirmed) FROM runs GROUP BY ALL. Read-only.',
     input: z.strictObject({ sql: z.string().min(1).max(20_000), runs: runs.optional() }),
   },
   {
     ...{ name: 'environments', command: 'environments', reads: true },
     description: 'Lists built-in environments: spaces, options, descriptions',
-    input: z.strictObject({ id: confinedId.optional().describe('Only this one') }),
+    input: z.strictObject({ id: confinedId.optional().describe('Only this environment') }),
   },
   {
     ...{ name: 'check_config', command: 'check', reads: true },
@@ -85,14 +85,14 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'doctor', command: 'doctor', reads: true },
-    description: 'Checks the setup of this machine, with remedies',
+    description: 'Checks the setup on this machine and suggests remedies',
     input: z.strictObject({}),
     fixed: { offline: true },
   },
   {
     ...{ name: 'run', command: 'run', reads: false, launches: true },
     description:
-      'Starts an experiment in its own process and returns its name at once; follow it with show_run',
+      'Starts an experiment in its own process and returns its name immediately; follow it with show_run',
     input: z.strictObject({
       config: confinedConfig.describe('A config file, or the name of a bundled config'),
       overrides,
@@ -121,7 +121,7 @@ export const tools: readonly Tool[] = [
     description: 'Evaluates the best policy of a run on fresh seeds: mean return with its 95 % interval',
     input: z.strictObject({
       run,
-      episodes: count.max(100_000).optional().describe('100 by default'),
+      episodes: count.max(100_000).optional().describe('Number of episodes (default: 100)'),
       iteration: z.int().min(0).optional().describe('Evaluate the best candidate of this iteration'),
       seed: z.int().min(0).optional(),
     }),

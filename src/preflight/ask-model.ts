@@ -24,7 +24,7 @@ import { type Finding, found, warning } from './findings.js';
 import { madeUpRun } from './made-up-run.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
-/** The context lengths of an experiment's models. @param ask whether to ask servers */
+/** Context lengths of an experiment's models. @param ask whether to ask servers */
 export async function contextsOf(
   { config, critic, feedback, model }: Pick<Assembly, 'config' | 'critic' | 'feedback' | 'model'>,
   ask: boolean,
@@ -41,7 +41,7 @@ export async function contextsOf(
   };
 }
 
-/** Tells servers the length of the longest prompt, so that they load each model once, and asks for its context. */
+/** Announces the length of the longest prompt, so that servers load each model only once, and asks for the context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];
@@ -50,7 +50,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   const bounds = [forecast.critic?.bound, forecast.feedback?.bound];
   for (const [i, other] of others.entries()) other?.expect?.(bounds[i] ?? 0);
   if (model?.expect === undefined) return;
-  // The run's own model also gets the prompts of a critic or of feedback without a model.
+  // The run's model also reads the prompts of a critic or of feedback without its own model.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
   await contextOf(assembly.config.model, model, true, signal);
@@ -67,8 +67,8 @@ const probe = {
 } as const;
 
 /**
- * Asks the model of an experiment for a first proposal, and the others for a short answer. Baselines and modules
- * without `generate` are skipped.
+ * Asks an experiment's proposing model for a first proposal, and its other models for a short answer. Skips baselines
+ * and modules without `generate`.
  */
 export async function askModel(
   assembly: Assembly,
@@ -103,14 +103,14 @@ export async function askModel(
 const longestBound = (...bounds: readonly (number | undefined)[]) =>
   largest(bounds.map((bound) => bound ?? 0));
 
-/** A model to ask, and its section of the config. */
+/** A model to ask, and its config section. */
 interface Probed {
   readonly config: ReturnType<typeof languageModelOf>;
   readonly model: SingleProposer | undefined;
   readonly field: string;
-  /** Upper bound on the tokens of its longest prompt. */
+  /** Upper bound on the tokens in the model's longest prompt. */
   readonly bound: number;
-  /** Whether to ask about a picture, which a model without vision refuses. */
+  /** Whether to send a picture, which models without vision reject. */
   readonly isShown?: boolean;
   /** The experiment whose first proposal to ask for. */
   readonly proposesFor?: Assembly;
@@ -124,7 +124,7 @@ async function askOne(
   if (config === undefined || model?.generate === undefined) return [];
   try {
     const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
-    // Loads the model as the run will.
+    // Load the model as the run will.
     asked.expect?.(bound);
     const name = (await asked.open?.()) ?? asked.id;
     if (proposesFor !== undefined) {
@@ -156,7 +156,7 @@ const noAnswer = (field: string, message: string): Finding => ({
   message: `did not answer: ${message}`,
 });
 
-/** How a run would have judged a reply. */
+/** How a run would judge a reply. */
 function proposalFindings(
   call: CallRecord,
   {
@@ -175,15 +175,15 @@ function proposalFindings(
   const isCut = completion!.finishReason === 'length' || completion!.text.trim() === '';
   const again =
     corrections === 0
-      ? 'corrections=3 asks again'
-      : `a run asks again, ${plural(corrections, 'time')} at most`;
+      ? 'set corrections=3 to ask again'
+      : `a run asks again up to ${plural(corrections, 'time')}`;
   return [
     warning({
       field,
       message: `${answers}, but a run would reject this reply: ${rejectionText(call, 200)}`,
       remedy: isCut
         ? longerAnswer
-        : `${again}; otherwise try another prompts.set, a model.format that enforces the answer, or a larger model`,
+        : `${again}; otherwise try another prompts.set, a model.format that enforces the answer, or use a larger model`,
     }),
     ...warningsOf(completion!, field),
   ];
@@ -195,22 +195,22 @@ function answerText(name: string, { format, latencyMs, usage }: Completion): str
   return `${name} answers (${formatDuration(latencyMs)}, ${tokens(promptTokens)} tokens in, ${tokens(completionTokens)} out${format === undefined ? '' : `, format ${format}`})`;
 }
 
-const longerAnswer = 'raise model.maxTokens; a reasoning model may use all of it before it answers';
+const longerAnswer = 'raise model.maxTokens; reasoning may use it up before the answer';
 
-/** An empty reply has its own finding. */
+/** No warnings for an empty reply, which has its own finding. */
 const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
   text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
 
-/** A check reports at once what a run would retry. */
+/** A check reports errors immediately, where a run would retry. */
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
 }
 
 /**
- * Asks a model for the first proposal of a run, as the run does, but once and without corrections.
- * @returns its call, judged as in a run; undefined if a limit leaves no room for it
- * @throws ModelError if asking again is pointless, or when aborted
+ * Asks a model for a run's first proposal, as the run does, but only once and without corrections.
+ * @returns the call, judged as in a run; undefined if a limit doesn't allow it
+ * @throws ModelError if retrying is pointless, or when aborted
  */
 
 async function firstProposal(
@@ -247,7 +247,7 @@ async function firstProposal(
   return asked;
 }
 
-/** The policies of the warm-up with made-up scores; nothing is played. */
+/** The policies of the warm-up with made-up scores, without playing any episode. */
 function madeUpWarmUp({ config, family, imported }: Assembly): readonly BufferEntry[] {
   const { seed } = config;
   const random = createGenerator(seed);

@@ -19,8 +19,8 @@ import { preflight } from './preflight.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
 /**
- * Everything known about a config before it runs; problems are errors among the findings.
- * @param offline contacts no server, starts no program and imports no module
+ * Checks a config before it runs. Problems become findings with level `error`.
+ * @param offline true to contact no server, start no program and import no module
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -44,7 +44,7 @@ export async function checkConfig(
       const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
-      // A model that doesn't answer comes first.
+      // List a model that doesn't answer first.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
@@ -67,7 +67,7 @@ export async function checkConfig(
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
-/** Adds places in the file. */
+/** Adds locations in the file. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
@@ -81,8 +81,8 @@ export function samplingFindings(config: ModelConfig): readonly Finding[] {
 }
 
 /**
- * The device that a local model will use, and why not the others. Loading the model reports a wanted device that is
- * missing.
+ * The device that a local model will use, and why others can't be used. A missing device is reported only when the
+ * model is loaded.
  */
 export async function deviceFindings(config: ModelConfig): Promise<readonly Finding[]> {
   const model = languageModelOf(config);
@@ -98,10 +98,10 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
 }
 
 /**
- * Builds the environment, the policy and the first prompt of an imported config before it is written. Its model is not
- * needed; demonstrations may be added later.
+ * Builds the environment, the policy and the first prompt of an imported config before it is written. Doesn't need the
+ * model; demonstrations may be added later.
  * @returns notes on what was built, and warnings
- * @throws UserError at the keys of the original config
+ * @throws UserError with the keys of the original config
  */
 
 export async function buildImport(
@@ -112,7 +112,7 @@ export async function buildImport(
   const isThere = demonstrations === undefined || existsSync(demonstrations.from);
   const config = isThere ? loaded.config : rest;
   const { id } = config.environment;
-  if (!isBuiltInId(id)) return [`not built: ${id} runs in another program; use policyloop check`];
+  if (!isBuiltInId(id)) return [`not built: ${id} runs in another program; check it with policyloop check`];
   try {
     const made = await assemble({ ...config, model: { provider: 'random' } }, env);
     const assembly = { ...made, config: { ...made.config, model: config.model } };

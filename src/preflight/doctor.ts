@@ -1,4 +1,4 @@
-/** `policyloop doctor`: what works on this machine, and what to do about the rest. */
+/** `policyloop doctor`: checks the setup of this machine, and suggests remedies. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,9 +17,9 @@ import { parseJson } from '../storage/json-depth.js';
 
 export interface Check {
   readonly name: string;
-  /** `missing`: optional, and absent. `problem`: broken, or too small. */
+  /** `missing`: optional and absent; `problem`: broken or too small. */
   readonly status: 'ok' | 'missing' | 'problem';
-  /** For a key, only whether it is set. */
+  /** For an API key, only whether it is set. */
   readonly found: string;
   readonly remedy?: string;
 }
@@ -34,18 +34,18 @@ const problem = (name: string, found: string, remedy: string): Check => ({
 
 interface Surroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   readonly runsDir: string;
-  /** Contact no other machine, except for Ollama. */
+  /** Don't contact other machines, except for Ollama. */
   readonly offline: boolean;
   readonly fetch: typeof fetch;
 }
 
 export interface Examination {
-  /** No check found a problem. */
+  /** True if no check found a problem. */
   readonly healthy: boolean;
   readonly checks: readonly Check[];
 }
 
-/** Runs every check; installs, writes and pays for nothing. */
+/** Runs all checks. They install and write nothing, and cost nothing. */
 export async function examine(surroundings: Surroundings): Promise<Examination> {
   const checks = await Promise.all([
     nodeVersion(process.versions.node),
@@ -85,24 +85,24 @@ const oldestNode = [20, 19] as const;
 export function nodeVersion(version: string): Check {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
-  const remedy = `install ${oldestNode.join('.')} or newer: https://nodejs.org`;
+  const remedy = `install version ${oldestNode.join('.')} or newer: https://nodejs.org`;
   return isNew ? ok('Node.js', version) : problem('Node.js', version, remedy);
 }
 
-/** Too little for any useful model next to a run. */
+/** With less memory, no useful model fits next to a run. */
 const leastMemory = 2 * 2 ** 30;
 
 function computer(): readonly Check[] {
   const model = cpus()[0]?.model.trim() ?? 'unknown model';
   const memory = `${formatBytes(totalmem())}, ${formatBytes(freemem())} free`;
-  const remedy = 'too little for local models: use model.provider ollama or openai on another machine';
+  const remedy = 'too little for local models; use model.provider ollama or openai with another machine';
   return [
     ok('processor', `${plural(availableParallelism(), 'thread')}, ${model}`),
     totalmem() >= leastMemory ? ok('memory', memory) : problem('memory', memory, remedy),
   ];
 }
 
-/** Runs take megabytes; downloaded models take gigabytes. */
+/** Runs need megabytes; downloaded models need gigabytes. */
 const leastDisk = 2 ** 30;
 
 function disk({ cwd, runsDir }: Surroundings): Check {
@@ -112,10 +112,14 @@ function disk({ cwd, runsDir }: Surroundings): Check {
   try {
     accessSync(folder, constants.W_OK);
   } catch {
-    return problem('disk', `${folder} isn't writable`, 'change its permissions, or set --runs-dir');
+    return problem(
+      'disk',
+      `${folder} isn't writable`,
+      'change its permissions, or choose another directory with --runs-dir',
+    );
   }
   if (bavail * bsize >= leastDisk) return ok('disk', found);
-  return problem('disk', found, 'free some space: policyloop remove --empty-trash');
+  return problem('disk', found, 'free some space, e.g. with policyloop remove --empty-trash');
 }
 
 const nearestFolder = (path: string): string => (existsSync(path) ? path : nearestFolder(dirname(path)));
@@ -153,16 +157,16 @@ async function ollama({ env, fetch }: Surroundings): Promise<Check> {
       readonly models?: readonly { readonly name: string }[];
     };
     if (models.length === 0)
-      return missing(name, `answers at ${place}, and has no models`, 'ollama pull qwen3:8b');
+      return missing(name, `running at ${place}, without models`, 'ollama pull qwen3:8b');
     const shown = models.slice(0, 6).map((model) => model.name);
     const more = models.length > shown.length ? `, and ${models.length - shown.length} more` : '';
-    return ok(name, `answers at ${place}: ${shown.join(', ')}${more}`);
+    return ok(name, `running at ${place}: ${shown.join(', ')}${more}`);
   } catch (error) {
     if (error instanceof UserError)
-      return problem(name, error.problems[0]!.message, 'correct or unset OLLAMA_HOST');
+      return problem(name, error.problems[0]!.message, 'fix or unset OLLAMA_HOST');
     const remedy =
       'install it from https://ollama.com and start it (ollama serve), or set OLLAMA_HOST to its address';
-    return missing(name, `does not answer at ${place}`, remedy);
+    return missing(name, `no answer from ${place}`, remedy);
   }
 }
 
@@ -189,9 +193,13 @@ async function python(surroundings: Surroundings): Promise<Check> {
     return ok('Python', `${(stdout || stderr).trim().replace(/^Python /, '')} (${program})`);
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const found = `${program} ${isAbsent ? 'does not exist' : 'does not run'}`;
+    const found = `${program} ${isAbsent ? 'not found' : "can't be run"}`;
     return surroundings.env.POLICYLOOP_PYTHON === undefined
-      ? missing('Python', found, 'only for gymnasium: environments; install it, or set POLICYLOOP_PYTHON')
+      ? missing(
+          'Python',
+          found,
+          'needed only for gymnasium: environments; install Python, or set POLICYLOOP_PYTHON',
+        )
       : problem('Python', found, 'set POLICYLOOP_PYTHON to a Python interpreter');
   }
 }
@@ -205,7 +213,7 @@ async function gymnasium(surroundings: Surroundings): Promise<Check> {
     ]);
     return ok(name, stdout.trim());
   } catch {
-    const remedy = 'only for gymnasium: environments: pip install "gymnasium[mujoco]"';
+    const remedy = 'needed only for gymnasium: environments; run pip install "gymnasium[mujoco]"';
     return missing(name, `${pythonOf(surroundings)} can't import it`, remedy);
   }
 }
@@ -220,23 +228,27 @@ function packages(): readonly Check[] {
   return optional.map(([name, use]): Check => {
     try {
       require.resolve(name);
-      return ok(name, `installed, for ${use}`);
+      return ok(name, `installed (for ${use})`);
     } catch {
-      return missing(name, 'not installed', `for ${use}: npm install ${name}`);
+      return missing(name, 'not installed', `needed only for ${use}; run npm install ${name}`);
     }
   });
 }
 
 const keyNames = [
   ['OPENAI_API_KEY', 'model.provider openai'],
-  ['HF_TOKEN', 'gated models of Hugging Face'],
+  ['HF_TOKEN', 'gated Hugging Face models'],
 ] as const;
 
 const keys = ({ env }: Surroundings): readonly Check[] =>
   keyNames.map(([name, use]): Check => {
     const value = env[name];
     if (value !== undefined && value.trim() !== '') return ok(name, 'set');
-    return missing(name, value === undefined ? 'not set' : 'empty', `for ${use}: export ${name}=…`);
+    return missing(
+      name,
+      value === undefined ? 'not set' : 'empty',
+      `needed only for ${use}; run export ${name}=…`,
+    );
   });
 
 async function network({ fetch, offline }: Surroundings): Promise<Check> {
@@ -244,10 +256,10 @@ async function network({ fetch, offline }: Surroundings): Promise<Check> {
   if (offline) return ok(name, 'not checked (--offline)');
   try {
     await fetch('https://huggingface.co', { method: 'HEAD', signal: AbortSignal.timeout(answerMs) });
-    return ok(name, 'huggingface.co answers');
+    return ok(name, 'huggingface.co is reachable');
   } catch {
     const remedy =
-      'needed only for models pull and hosted models; behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY (Node 24)';
-    return missing(name, 'huggingface.co does not answer', remedy);
+      'needed only for policyloop models pull and hosted models; behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY (Node 24)';
+    return missing(name, "huggingface.co can't be reached", remedy);
   }
 }

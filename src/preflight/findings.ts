@@ -3,7 +3,7 @@
 import { formatProblem, type Problem } from '../base/errors.js';
 import { largest } from '../statistics/descriptive.js';
 
-/** For `ok`, the message says what is in order. */
+/** With level `ok`, the message is information rather than a problem. */
 export interface Finding extends Problem {
   readonly level: 'ok' | 'warning' | 'error';
 }

@@ -1,4 +1,4 @@
-/** Code and programs that a config names. An offline check runs none of them, and reports what it couldn't check. */
+/** Code and programs named in a config. An offline check doesn't run them, and reports what it couldn't check. */
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -14,13 +14,13 @@ import { type Finding, warning } from './findings.js';
 export interface LeftOut {
   readonly field: string;
   readonly value: string;
-  /** What stays unchecked without it. */
+  /** What can't be checked without it. */
   readonly unknown: string;
-  /** Whether nothing else, such as the prompts, can be built without it. */
+  /** Whether other parts, such as the prompts, need it. */
   readonly needed: boolean;
 }
 
-/** The environment, if a module or another program plays it. */
+/** The environment, if it is a module or runs in another program. */
 export function environmentLeftOut({ environment: { id } }: Config): readonly LeftOut[] {
   if (!isRemoteId(id) && !isModulePath(id)) return [];
   const unknown = 'the environment, its options, the policy and the prompts';
@@ -49,7 +49,7 @@ export function modulesLeftOut({
     {
       field: 'critic.model',
       value: critic?.model?.provider === 'module' && critic.model.path,
-      unknown: 'the model of the critic',
+      unknown: "the critic's model",
       needed: false,
     },
     {
@@ -68,7 +68,7 @@ export function modulesLeftOut({
   return modules.flatMap(({ value, ...part }) => (typeof value === 'string' ? [{ ...part, value }] : []));
 }
 
-/** Placeholders for parts that nothing else needs. */
+/** Placeholders for modules that no other part needs. */
 export function standIns({ critic, feedback, model }: Config): {
   readonly model?: LanguageModel;
   readonly critic?: LanguageModel;
@@ -95,8 +95,8 @@ export function notChecked({ field, value, unknown }: LeftOut): Finding {
   return warning({
     field,
     value,
-    message: `not checked: ${what} offline, so ${unknown} can't be checked`,
-    remedy: 'if you trust it, check without --offline',
+    message: `${what} offline, so ${unknown} can't be checked`,
+    remedy: 'if you trust it, run the check without --offline',
   });
 }
 

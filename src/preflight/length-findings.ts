@@ -1,4 +1,4 @@
-/** Whether answers fit `maxTokens`, and prompts the context of each model. */
+/** Whether answers fit into `maxTokens`, and prompts into each model's context. */
 import type { Config } from '../config/config.js';
 import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
@@ -15,7 +15,7 @@ interface Read {
   readonly prompt: Pick<LongestPrompt, 'answer' | 'corrected' | 'tokens'>;
   /** Context length in tokens; undefined if unknown. */
   readonly context: number | undefined;
-  /** Number of parameters in the answer; absent for a remark, which may be cut. */
+  /** Number of parameters in the answer; absent for a remark, which may be truncated. */
   readonly parameters?: number;
   readonly what: string;
   readonly field: string;
@@ -69,8 +69,8 @@ function readsOf(
       parameters,
       prompt: forecast.critic,
       field: 'critic.show',
-      what: 'the longest prompt of the critic',
-      remedy: 'show less (critic.show, critic.rows), or give critic.model a model with a longer context',
+      what: "the critic's longest prompt",
+      remedy: 'show less (critic.show, critic.rows), or set critic.model to a model with a longer context',
     });
   }
   if (looks !== undefined && forecast.feedback !== undefined) {
@@ -80,8 +80,8 @@ function readsOf(
       context: contexts.feedback?.tokens,
       prompt: forecast.feedback,
       field: 'feedback.frames',
-      what: 'the longest question of feedback',
-      remedy: 'show fewer feedback.frames, or give feedback.model a model with a longer context',
+      what: 'the longest feedback prompt',
+      remedy: 'lower feedback.frames, or set feedback.model to a model with a longer context',
     });
   }
   return reads;
@@ -100,8 +100,8 @@ function answerFindings(reads: readonly Read[]): readonly Finding[] {
       level: never ? 'error' : 'warning',
       field: `${section}.maxTokens`,
       value: maxTokens,
-      message: `an answer of ${parameters} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokensand would be truncated`,
-      remedy: `${section}.maxTokens=${2 * most}, or fewer parameters`,
+      message: `an answer of ${parameters} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens and would be truncated`,
+      remedy: `set ${section}.maxTokens=${2 * most}, or use fewer parameters`,
     },
   ];
 }
@@ -112,7 +112,7 @@ function promptFindings(config: Config, reads: readonly Read[]): readonly Findin
   const field = section === 'model' ? 'context' : section;
   if (context === undefined) {
     return [
-      found(field, `the model's context is not known; ${what} takes about ${prompt.tokens.most} tokens`),
+      found(field, `the model's context length is unknown; ${what} takes about ${prompt.tokens.most} tokens`),
     ];
   }
   const long = reads.map((read) => tooLongFinding(config, read, context));
@@ -132,7 +132,7 @@ function tooLongFinding(
   const corrected = wholeOf(read);
   if (corrected <= context) return undefined;
   const fewest = prompt.tokens.fewest + Math.min(reply.fewest, reply.most);
-  // A target or a limit may end the run before its prompts become that long.
+  // A target or a limit may end the run before its prompts get that long.
   const { rejections: _, ...caps } = limits;
   const mayEnd = target !== undefined || Object.keys(caps).length > 0;
   const never = fewest > context && !mayEnd;
@@ -142,14 +142,14 @@ function tooLongFinding(
   return {
     level: never ? 'error' : 'warning',
     field,
-    message: `${what} and its answer ${length}, but the model's context has ${context}`,
+    message: `${what} and its answer ${length}, but the model's context has only ${context}`,
     remedy,
   };
 }
 
 const wholeOf = (read: Read) => read.prompt.corrected + replyOf(read).most;
 
-/** Tokens of an answer, which `maxTokens` may cut. */
+/** Tokens in an answer, which `maxTokens` may truncate. */
 function replyOf({ model, prompt: { answer } }: Read): Tokens {
   return { fewest: answer.fewest, most: Math.min(maxTokensOf(model) ?? answer.most, answer.most) };
 }

@@ -1,4 +1,4 @@
-/** Made-up runs with the longest and the shortest numbers, to measure how long prompts may become. */
+/** Made-up runs with the longest and the shortest numbers, to measure how long prompts may get. */
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -17,10 +17,10 @@ export type Parts = Pick<
 
 export type Width = 'wide' | 'narrow';
 
-/** The scores of evaluations. */
+/** Sample scores, as wide and as narrow as they get in a prompt. */
 export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
-/** Reason in a reply. */
+/** A sample reason for a reply. */
 export const reason =
   'The pole falls to the right; a larger weight on its speed should catch it sooner. '.repeat(2);
 
@@ -37,7 +37,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, feedback, memory, prompts } = parts.config;
   const isReported = (iteration: number) =>
     feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
-  // Racing cuts an evaluation short after all but one episode at most, and its line shows that number.
+  // Racing stops an evaluation before its last episode at the latest, and the history shows the number played.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const encoding = encodingOf(spec, prompts.set);
@@ -81,7 +81,7 @@ function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Wid
   return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
 }
 
-/** A trajectory as long and wide as possible, up to 500 steps; or of one step. */
+/** `wide`: a trajectory as long and wide as possible, up to 500 steps; `narrow`: one step. */
 export function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length =
     config.memory.trajectories === 'none' || width === 'narrow' ? 1 : longestEpisode({ config, environment });
@@ -112,7 +112,7 @@ function stateOf(space: Space, width: Width): Observation {
   }
 }
 
-/** An oscillating episode, none of whose statistics is 0; or two steps in which nothing happens. */
+/** `wide`: an oscillating episode without any statistic that is 0; `narrow`: two steps in which nothing happens. */
 export function swingingEpisode({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length = width === 'narrow' ? 2 : Math.max(2, longestEpisode({ config, environment }));
   const toAndFro = (space: Space, count: number) =>
@@ -128,6 +128,6 @@ export function swingingEpisode({ config, environment }: Parts, width: Width): E
 const longestEpisode = ({ config: { evaluation }, environment }: Pick<Parts, 'config' | 'environment'>) =>
   Math.min(environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps, 500);
 
-/** Every second observation, with its sign changed. */
+/** The state, with its sign changed if `odd` is 1. */
 const opposite = (state: Observation, odd: number): Observation =>
   typeof state === 'object' && odd === 1 ? state.map((value) => -value) : state;

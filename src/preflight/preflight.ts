@@ -1,4 +1,4 @@
-/** Findings about an assembled config before its run costs anything. `assemble` reports its own errors. */
+/** Findings about an assembled config, before its run costs anything. `assemble` reports its own errors. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -89,8 +89,8 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
       warning({
         field: 'prompts.optimum',
         value: optimum,
-        message: `the prompt names a return that ${id} can't reach: the optimum is ${best}`,
-        remedy: `prompts.optimum=${possible}, or prompts.optimum= to omit it`,
+        message: `the prompt states a return that ${id} can't reach: the optimum is ${best}`,
+        remedy: `set prompts.optimum=${possible}, or omit it with prompts.optimum=`,
       }),
     );
   } else if (optimum !== undefined) {
@@ -102,14 +102,14 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
         field: 'target.return',
         value: target.return,
         message: `is reachable only by luck: the highest mean return of ${id} is ${best}`,
-        remedy: `target.return=${possible} or lower, or target= for none`,
+        remedy: `set target.return=${possible} or lower, or remove the target with target=`,
       }),
     );
   }
   return findings;
 }
 
-/** The savings depend on the policies, so only the maximum is known. */
+/** Racing's savings depend on the policies, so only the maximum is known. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -143,21 +143,21 @@ function promptFindings(
       field: 'prompts.set',
       value: prompts.set,
       message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
-      remedy: 'use {{parameters.count}} or {{parameters.lastIndex}} for the number',
+      remedy: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
     },
     named.length === 0 &&
       !/"params"/.test(text) && {
         field: 'prompts.set',
         value: prompts.set,
         message:
-          'the prompt never shows how parameters are written (params[0]: …): replies are likely to be rejected',
+          'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
         remedy: 'include the partial {{> answer-format}}',
       },
     !showsNothing &&
       room < 2 && {
         field: 'memory.tokens',
         value: memory.tokens,
-        message: `fits ${room === 0 ? 'less than one evaluation' : 'only one evaluation'} of ${count} parameters: a prompt shows only the last one`,
+        message: `fits ${room === 0 ? 'less than one evaluation' : 'only one evaluation'} of ${count} parameters, so prompts show only the last one`,
         remedy: 'raise memory.tokens, or use fewer parameters (policy.projection, fewer bins)',
       },
     descriptionProblem(prompts.description, environment.id),
@@ -166,7 +166,7 @@ function promptFindings(
   return problems.filter((problem) => problem !== false && problem !== undefined).map(warning);
 }
 
-/** The embedded model only knows the numbers of one prompt set. */
+/** The embedded model understands the number format of only one prompt set. */
 function notationFindings({ critic, model, prompts }: Config): readonly Finding[] {
   const reader = languageModelOf(model);
   const isEmbedded = (one: SingleModelConfig | undefined) =>
@@ -180,7 +180,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             field: 'prompts.set',
             value: prompts.set,
             message,
-            remedy: 'prompts.set=compact, or choose another model',
+            remedy: 'set prompts.set=compact, or choose another model',
           }),
         ]
       : []),
@@ -191,7 +191,7 @@ function notationFindings({ critic, model, prompts }: Config): readonly Finding[
             value: critic.prompts,
             message,
             remedy:
-              'add critic.model, another language model or a baseline such as hill-climb; or name templates in that notation',
+              'set critic.model to another language model or a baseline such as hill-climb, or choose templates in that notation',
           }),
         ]
       : []),
@@ -209,18 +209,18 @@ function memoryFindings(
   const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(last, wanted);
-  // Less than two is reported elsewhere.
+  // Room for fewer than two is reported elsewhere.
   if (room >= shown || room < 2) return [];
   const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
-  const doubt = context === undefined ? ", if the model's context has room" : '';
+  const doubt = context === undefined ? " (if the model's context is long enough)" : '';
   const fits = enough < (context ?? Number.POSITIVE_INFINITY);
-  const all = fits ? `memory.tokens=${enough} shows them all${doubt}; ` : '';
+  const all = fits ? `set memory.tokens=${enough} to show them all${doubt}; or ` : '';
   return [
     warning({
       field: 'memory.tokens',
       value: tokens,
       message: `fits about ${room} of the ${shown} evaluations that the last prompt would show; the oldest are hidden`,
-      remedy: `${all}memory.best and memory.recent select which to show`,
+      remedy: `${all}choose which to show with memory.best and memory.recent`,
     }),
   ];
 }
@@ -235,12 +235,12 @@ function rewardProblem({ environment: { id }, evaluation, model, prompts }: Conf
       field: 'evaluation.reward',
       value: evaluation.reward,
       message: `replaces the rewards that the description of ${id} explains to the model`,
-      remedy: 'describe the task and its rewards in your own template, with prompts.description',
+      remedy: 'describe the task and its rewards in your own template (prompts.description)',
     }
   );
 }
 
-/** A description that is named after another environment. */
+/** Reports a description that is named after another environment. */
 function descriptionProblem(file: string | undefined, id: string): Problem | undefined {
   if (file === undefined) return undefined;
   const named = environmentName(basename(file, extname(file)));
@@ -250,7 +250,7 @@ function descriptionProblem(file: string | undefined, id: string): Problem | und
     field: 'prompts.description',
     value: file,
     message: `seems to describe ${other}, but the environment is ${id}`,
-    remedy: 'name the description of this environment, or omit prompts.description to use the built-in one',
+    remedy: 'choose a description of this environment, or omit prompts.description to use the built-in one',
   };
 }
 
@@ -259,7 +259,7 @@ const contextFindings = ({ critic, feedback, model }: Contexts): readonly Findin
     .filter((message) => message !== undefined)
     .map((message) => warning({ field: 'model.name', message }));
 
-/** To enforce a format, Ollama asks a thinking model twice. */
+/** To enforce a format, Ollama calls a reasoning model twice. */
 function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {
   if (!thinks || model?.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
   return [
@@ -267,8 +267,8 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
       field: 'model.think',
       value: model.think,
       message:
-        'with format: json, reasoning and answer may each use model.maxTokens, and Ollama only counts the answer: reasoning tokens are estimated',
-      remedy: 'model.think=false, or model.format=auto, which enforces no format on reasoning models',
+        'with format: json, reasoning and answer may each use model.maxTokens, and Ollama counts only the answer, so reasoning tokens are estimated',
+      remedy: 'set model.think=false, or model.format=auto, which enforces no format on reasoning models',
     }),
   ];
 }

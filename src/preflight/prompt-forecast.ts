@@ -39,7 +39,7 @@ export interface PromptForecast {
   readonly total: number;
   /** Tokens of an answer: `most` with a short reason, `fewest` with parameters alone. */
   readonly answer: Tokens;
-  /** Minimum number of evaluations that fit the memory's budget. */
+  /** Minimum number of evaluations that fit into the memory's budget. */
   readonly room: number;
   /** Maximum estimated tokens per evaluation in the history. */
   readonly entryTokens: number;
@@ -55,15 +55,15 @@ export interface LongestPrompt {
 }
 
 /**
- * `most`: for the longest numbers, a high estimate unless the model counts. `fewest`: for the shortest numbers, with
- * the tokenizer that needs the fewest tokens.
+ * `most`: for the longest numbers; a high estimate unless the model counts tokens. `fewest`: for the shortest numbers,
+ * with the tokenizer that needs the fewest tokens.
  */
 export interface Tokens {
   readonly most: number;
   readonly fewest: number;
 }
 
-/** Contexts of a run's models, if known. A critic or feedback without its own model uses that of the run. */
+/** Contexts of a run's models, if known. A critic or feedback without its own model uses the run's model. */
 export interface Contexts {
   readonly model?: ModelContext | undefined;
   readonly critic?: ModelContext | undefined;
@@ -116,7 +116,7 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
 }
 
 function answerOf({ family }: Parts, [wide, narrow]: Runs, count: Count): Tokens {
-  // Our small models have one token per number.
+  // Our small models use one token per number.
   const fewest = count === undefined ? fewestOf(narrow.answer) : family.parameters.count;
   return { most: estimateTokens(wide.reply), fewest };
 }
@@ -178,20 +178,20 @@ function longestOf(
   };
 }
 
-/** Iterations of a conversation. */
+/** Iterations per conversation. */
 function turnsOf({ config }: Parts): number {
   const { conversation } = config.prompts;
   return conversation === 'fresh' ? 1 : conversation.turns;
 }
 
-/** The prompts of a conversation that starts at an iteration, or of that iteration alone. */
+/** The prompts of a conversation that starts at iteration `begin`; without conversations, only that iteration's prompt. */
 function conversationAt(parts: Parts, begin: number, { entry, episode, reply, room }: MadeUpRun) {
   const { config, imported } = parts;
   const turns = turnsOf(parts);
   const perIteration = config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
   const before = config.warmup.policies + imported.length + (begin - 1) * perIteration;
   const held = Math.min(before, Math.max(1, room));
-  // Each counts as the best of its own iteration.
+  // Each entry counts as the best of its own iteration.
   const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
   const buffer = createReplayBuffer(entries);
   const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));

@@ -24,7 +24,7 @@ export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
   readonly completionTokens: Amount;
-  /** In the currency of `model.price`; absent without one. Assumes no prompt cache. */
+  /** In the currency of `model.price`; absent without a price. Assumes no prompt cache. */
   readonly cost?: Amount;
 }
 
@@ -38,7 +38,7 @@ function runEstimate(
   return all.length === 0 ? undefined : sharesOf(all.reduce(sumOf), playedShare(assembly));
 }
 
-/** The share of the iterations that a limit on evaluations allows, if every proposal is evaluated. */
+/** The share of iterations that `limits.evaluations` allows if every proposal is evaluated. */
 function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>): number {
   const first = config.warmup.policies + imported.length;
   return (budgetOf(config, first) - first) / evaluationsOf(config);
@@ -61,14 +61,14 @@ function revisionEstimate(config: Config, { critic: forecast }: PromptForecast):
   return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
 }
 
-/** The calls of a vision model; a person costs nothing. */
+/** Calls of a vision model; undefined for a person, who costs nothing. */
 function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;
   return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
-/** Calls other than proposals, with all their corrections at most. */
+/** Calls other than proposals; `most` includes all corrections. */
 function estimateBeside(
   { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
   {
@@ -130,7 +130,7 @@ function proposalEstimate(
   const share = shareOf(config.model);
   const mostCalls = iterations * candidates * repeats;
   const calls = Math.round(mostCalls * share);
-  // A prompt for several candidates is read once.
+  // A prompt for several candidates is processed only once.
   const prompts = share * total * repeats * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
   const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
   const longestAnswer = Math.max(answer, maxTokens ?? answer);
@@ -143,7 +143,7 @@ function proposalEstimate(
   return priced(reader, { calls: asked, promptTokens, completionTokens });
 }
 
-/** The expected share of candidates that the language model proposes; equal shares if results decide. */
+/** The expected share of candidates that the language model proposes; equal shares if results determine them. */
 function shareOf(model: ModelConfig): number {
   const members = membersOf(model);
   const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
@@ -152,7 +152,7 @@ function shareOf(model: ModelConfig): number {
   return weights[own]! / sum(weights);
 }
 
-/** As a finding; baselines cost nothing. */
+/** The estimate as a finding; baselines cost nothing. */
 export function estimateRun(
   assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,
@@ -163,7 +163,7 @@ export function estimateRun(
     return found('estimate', `${iterations * repeats} iterations; no tokens, no cost`);
   const { calls, completionTokens, cost, promptTokens } = estimate;
   const parts = [
-    `${calls.expected} calls (with all corrections ${calls.most})`,
+    `${calls.expected} calls (${calls.most} with all corrections)`,
     `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
     `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
     ...(cost ? [`cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})`] : []),

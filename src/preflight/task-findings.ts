@@ -1,4 +1,4 @@
-/** Whether a policy can do what its environment asks for. */
+/** Whether a policy can do what its environment requires. */
 
 import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -34,7 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/** A range that was probably meant as action numbers, as in other programs. */
+/** Reports a range that was probably intended as action numbers, as in other programs. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;
@@ -45,17 +45,17 @@ function rangeFindings({ form, low, high }: QTableConfig, environment: Environme
   const held = `the actions of ${id}, ${first} to ${last}`;
   if (low <= first && high >= last) return [noEffect(`${low} to ${high}`, held)];
   const wrong = [
-    ...(high < last ? [`can't name action ${last}`] : []),
-    ...(low < first ? [`${low} is no action`] : []),
-    ...(low > first ? [`can't name action ${first}`] : []),
+    ...(high < last ? [`action ${last} is out of range`] : []),
+    ...(low < first ? [`${low} isn't an action`] : []),
+    ...(low > first ? [`action ${first} is out of range`] : []),
   ];
   return [
     {
       level: 'error',
       field: 'policy.low',
       value: `${low} to ${high}`,
-      message: `a table of ${held} can't be one of values ${low} to ${high}: ${wrong.join(', ')}`,
-      remedy: `remove policy.low and policy.high: a table of form actions holds ${first} to ${last} by itself`,
+      message: `the range ${low} to ${high} doesn't match ${held}: ${wrong.join(', ')}`,
+      remedy: `remove policy.low and policy.high: a table of form actions uses ${first} to ${last} automatically`,
     },
   ];
 }
@@ -64,11 +64,11 @@ const noEffect = (value: string, held: string) =>
   warning({
     field: 'policy.low',
     value,
-    message: `low and high have no effect: a table of form actions holds ${held}`,
+    message: `low and high have no effect: a table of form actions contains ${held}`,
     remedy: 'remove policy.low and policy.high, or set policy.form: values',
   });
 
-/** Listed actions that exceed the bounds of a continuous space, or cover only one side of it. */
+/** Reports actions that exceed the bounds of a continuous space, or cover only one side of it. */
 function actionFindings({ actions = [] }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   const { actionSpace: space, id } = environment;
   if (space.kind !== 'box') return [];
@@ -81,7 +81,7 @@ function actionFindings({ actions = [] }: QTableConfig, environment: Environment
       return warning({
         field: 'policy.actions',
         value: least < low ? least : most,
-        message: `${name} of ${id} goes from ${low} to ${high}`,
+        message: `${name} of ${id} ranges from ${low} to ${high}`,
         remedy: 'list actions within these bounds',
       });
     }
@@ -109,14 +109,14 @@ function binFindings(
     return warning({
       field: `policy.discretize.${d}`,
       value: `${edges.length + 1} bins`,
-      message: `${idle} of them are unreachable: observation[${d}] of ${id} goes from ${low} to ${high}`,
+      message: `${idle} of them are unreachable: observation[${d}] of ${id} ranges from ${low} to ${high}`,
       remedy: 'choose bins within that range',
     });
   });
 }
 
 /**
- * Mean distance of two random policies: the root mean square of x − y; for tables, the share of entries that differ.
+ * Mean distance between two random policies: the root mean square of x − y; for tables, the share of differing entries.
  */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
@@ -132,7 +132,7 @@ export function noveltyFindings(
     warning({
       field: 'novelty.distance',
       value: novelty.distance,
-      message: `exceeds the mean distance of two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
+      message: `exceeds the mean distance between two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
       remedy: 'lower novelty.distance, to 0.05 for example',
     }),
   ];
@@ -152,8 +152,8 @@ function evaluationFindings({ config, imported }: Assembly): readonly Finding[] 
       level: 'error',
       field: 'limits.evaluations',
       value: limits.evaluations,
-      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would end before its first iteration`,
-      remedy: `limits.evaluations=${fewest} or higher`,
+      message: `the warm-up takes ${first} and the first iteration ${fewest - first}: the run would stop before its first iteration`,
+      remedy: `set limits.evaluations=${fewest} or higher`,
     },
   ];
 }
@@ -167,7 +167,7 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
       level: 'error',
       field: `limits.${limit}`,
       value: valueAt(limit.split('.'), assembly.config.limits),
-      message: 'the first call could already exceed this limit: the run would end immediately',
+      message: 'the first call could already exceed this limit: the run would stop immediately',
       remedy: `raise limits.${limit}${limit.endsWith('calls') ? '' : ', or lower model.maxTokens'}`,
     },
   ];
@@ -193,14 +193,13 @@ function costFindings({ config }: Assembly): readonly Finding[] {
     warning({
       field: `limits.${limit}`,
       value: valueAt(limit.split('.'), limits),
-      message: 'never ends the run: all prices in model.price are 0',
+      message: 'never stops the run, because all prices in model.price are 0',
       remedy:
-        'give the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
+        'set the price per million tokens (model.price.input, model.price.output), or use limits.tokens',
     }),
   ];
 }
 
-/** @param first the first prompt */
 export function demonstrationFindings(
   { config, demonstrations }: Pick<Assembly, 'config' | 'demonstrations'>,
   first: readonly ChatMessage[],
@@ -212,7 +211,7 @@ export function demonstrationFindings(
     return [
       warning({
         field: 'demonstrations',
-        message: `the prompt set ${config.prompts.set} doesn't show them`,
+        message: `the prompt set ${config.prompts.set} doesn't include them`,
         remedy: 'include the partial {{> demonstrations}} in its system.hbs, or remove demonstrations',
       }),
     ];
@@ -220,12 +219,12 @@ export function demonstrationFindings(
   const steps = (episodes: typeof shown, key: 'shown' | 'length') =>
     episodes.reduce((sum, episode) => sum + episode[key], 0);
   const tokens = shown.reduce((sum, { text }) => sum + estimateTokens(text), 0);
-  const [told, all] = [steps(shown, 'shown'), steps(shown, 'length')];
-  const of = told < all ? `${told} of ${all} steps` : plural(all, 'step');
+  const [included, all] = [steps(shown, 'shown'), steps(shown, 'length')];
+  const of = included < all ? `${included} of ${all} steps` : plural(all, 'step');
   return [
     found(
       'demonstrations',
-      `${plural(shown.length, 'episode')}, ${of}: about ${tokens} tokens of every prompt`,
+      `${plural(shown.length, 'episode')}, ${of}: about ${tokens} tokens in every prompt`,
     ),
   ];
 }

@@ -36,7 +36,7 @@ const turnSeconds = 0.7;
 /**
  * Selects which moments of an episode to show and how fast: at the task's own speed if that takes at most 20 s.
  * @param stepSeconds simulated seconds per step; without it, each step is a turn of at most 0.7 s
- * @param options `maxFrames`: maximum number of moments, at least 2; `fps`: a fixed rate, showing every step if they
+ * @param options `maxFrames`: maximum number of moments, at least 2; `fps`: a fixed rate, showing every step if all
  * fit
  */
 export function paceOf(
@@ -111,7 +111,7 @@ export interface Layout {
   };
 }
 
-/** Puts the caption above the scene, in a picture `width` wide whose scene is at most as high as wide. */
+/** Lays out a picture of this width: the caption above the scene, which is at most as high as it is wide. */
 export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
   const [across, up] = [view.max[0] - view.min[0], view.max[1] - view.min[1]];
   const scale = width / Math.max(across, up);

@@ -89,7 +89,7 @@ export function gifAnimation(
 }
 
 export class Painter {
-  /** Palette indices, row by row; the same array every time. */
+  /** Palette indices, row by row; the array is reused for every frame. */
   readonly pixels: Uint8Array;
   readonly palette: readonly Rgb[];
   readonly #animation: Animation;
@@ -183,7 +183,7 @@ export class Painter {
   }
 }
 
-/** Only the colours that occur: the fewer there are, the finer the edges. */
+/** Only the colours in use, because fewer colours allow smoother edges. */
 function paintsOf({ moments }: Animation): readonly Paint[] {
   const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
   return [...new Set<Paint>(['page', 'writing', 'note', ...used])];

@@ -55,7 +55,7 @@ export class Raster {
     this.#paint(this.#around(strokes.flat(), radius + 0.5), colour);
   }
 
-  /** Fills by the even-odd rule. */
+  /** Fills a polygon by the even-odd rule. */
   polygon(points: readonly Point[], colour: number): void {
     const area = this.#around(points, 0);
     const lines = crossingsOf(points, area.top * subRows, area.bottom * subRows);
@@ -127,7 +127,7 @@ export class Raster {
   }
 }
 
-/** Where the outline of a polygon crosses each scan line from `first` up to but excluding `end`. */
+/** x positions where a polygon's outline crosses each scan line from `first` to `end` (exclusive). */
 function crossingsOf(points: readonly Point[], first: number, end: number): readonly number[][] {
   const lines = Array.from({ length: Math.max(0, end - first) }, (): number[] => []);
   /** The first scan line at or below y; each line is in the middle of its share of a pixel. */

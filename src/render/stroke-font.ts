@@ -98,7 +98,7 @@ const glyphs: Readonly<Record<string, string>> = {
   '°': '1 0708181707',
 };
 
-/** Replaces characters without a glyph. */
+/** Shown for characters without a glyph. */
 const box = '4 0208484202';
 
 const capital = 6; // height of a capital on the grid
@@ -109,7 +109,7 @@ const capitalHeight = 0.72;
 /** Thickness of a stroke relative to the font height. */
 export const strokeWidth = { regular: 0.085, bold: 0.12 } as const;
 
-/** A text as strokes, starting at the origin on the baseline, with y pointing down. */
+/** Text as strokes, starting at the origin on the baseline, with y pointing down. */
 export interface StrokeText {
   readonly strokes: readonly (readonly Point[])[];
   readonly width: number;

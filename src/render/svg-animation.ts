@@ -174,7 +174,7 @@ function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
 
 /**
  * Shapes at rest, either in the view or in the world. Adjacent shapes that are always present and look alike
- * are joined into one path if possible; a shape that comes and goes is shown and hidden.
+ * are joined into one path if possible; shapes that come and go are shown and hidden.
  */
 function fixedElements(
   tracks: readonly DescribedTrack[],
@@ -193,7 +193,7 @@ function fixedElements(
   for (const { track, shape } of tracks) {
     const isThere = (moment: number) => track[moment] !== undefined;
     const isInSight = (moment: number) => isVisible(shape, offsets[moment]!, layout);
-    // It can also be drawn while out of sight.
+    // A shape may also be drawn while it is out of sight.
     const always = offsets.every(
       (_, moment) => isThere(moment) || (place === 'inWorld' && !isInSight(moment)),
     );

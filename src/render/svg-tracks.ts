@@ -1,4 +1,4 @@
-/** Values that change over time, as SVG's own animation (SMIL), which needs no script. */
+/** Animates values with SVG's own animation (SMIL), which needs no script. */
 import { append } from '../base/append.js';
 import type { Frame, Point, Shape } from '../environments/frame.js';
 import { largest, smallest } from '../statistics/descriptive.js';
@@ -39,7 +39,7 @@ function shortest(values: readonly string[], moments: number): string {
   return sparse.length < all.length ? sparse : all;
 }
 
-/** The moving elements, and their last moment for systems set to reduced motion. */
+/** The moving elements, and their final frame for users who prefer reduced motion. */
 export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
@@ -60,9 +60,9 @@ interface OpenTrack {
 }
 
 /**
- * Matches the shapes of each moment with those of the moment before, so that each is written once with its
- * positions. A shape at rest in the world or in the view is recognised by its position, the others by their
- * appearance. Any matching draws the same pictures; a good one gives a short file.
+ * Matches the shapes of each moment with those of the previous one, so that each is written only once, with its
+ * positions. Shapes at rest in the world or in the view are matched by position, others by appearance. Any matching
+ * draws the same pictures; a good one makes the file shorter.
  * @returns the tracks in a valid drawing order: the order of shapes within each moment is preserved
  */
 export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves: boolean): readonly Track[] {
@@ -256,7 +256,7 @@ const entities: Readonly<Record<string, string>> = {
 export function escapeXml(text: string): string {
   return (
     text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are replaced
       .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/gu, '\ufffd')
       .replace(/[&<>"']/g, (character) => entities[character]!)
   );

@@ -1,19 +1,19 @@
 /**
- * Draws moments of an episode side by side in a terminal: two pixels per character, in colours or in shades
- * of characters.
+ * Draws moments of an episode side by side in a terminal: two pixels per character, in colour or with characters of
+ * different darkness.
  */
 import { type Animation, captionsOf, layoutOf } from './animation.js';
 import { Painter } from './gif-animation.js';
 import type { Rgb } from './raster.js';
 
-/** Minimum and maximum width of a moment in columns, and the gap between two. */
+/** Minimum and maximum width of a moment in columns, and the gap between moments. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;
 
 const mostColours = 256;
 
-/** From an empty page to the darkest line. */
+/** Characters from lightest (blank) to darkest. */
 const shades = ' .:-=+*#%@';
 
 const escapeCharacter = '\u001b';
@@ -60,7 +60,7 @@ function linesOf(
   depth: number,
 ): readonly string[] {
   const lines: string[] = [];
-  // Skips the caption above the scene, which would be too small to read.
+  // Skip the caption above the scene, which would be too small to read.
   for (let y = scene.top; y < height; y += 2) {
     let line = '';
     let style = '';
@@ -80,7 +80,7 @@ function linesOf(
   return lines;
 }
 
-/** Maps brightness to a character; a page is almost white, and lines on it are darker. */
+/** Maps brightness to a character. Pages are almost white; lines are darker. */
 function shadeOf(...pixels: readonly Rgb[]): string {
   const brightness = pixels.flat().reduce((sum, part) => sum + part, 0) / (3 * 255 * pixels.length);
   return shades[Math.min(shades.length - 1, Math.floor((1 - brightness) * 1.6 * shades.length))]!;

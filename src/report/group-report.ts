@@ -37,7 +37,7 @@ export const renderGroupReport = (repeats: readonly RepeatData[], faults: readon
 export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
-    const nothing = faults.length > 0 ? 'No repeat is readable' : 'No repeat has started';
+    const nothing = faults.length > 0 ? 'No readable repeats' : 'No repeat has started yet';
     const header = html`<header><h1>${nothing}</h1>${faultList(faults)}</header>`;
     return { title: 'policyloop repeats', header, sections: [], footer: undefined };
   }
@@ -60,7 +60,7 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
       {
         id: 'config',
         title: 'Config',
-        content: html`<p>Config of the first repeat; the others differ in seed.</p>${preformatted(configYaml)}`,
+        content: html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
       },
     ],
     footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
@@ -98,7 +98,7 @@ ${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'all 
 
 function confirmedTile(confirmed: Summary | undefined): Html {
   const name = 'Confirmed mean return';
-  if (confirmed === undefined) return tile(name, '–', 'no repeat is confirmed yet');
+  if (confirmed === undefined) return tile(name, '–', 'no repeat has been confirmed yet');
   const { count, mean, meanInterval } = confirmed;
   const interval =
     meanInterval === null
@@ -160,8 +160,8 @@ ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed m
 }
 
 /**
- * The highest score up to each iteration, starting at 0. Ends where the repeat ended, except that it
- * continues unchanged to `last` if the repeat stopped at its target.
+ * The highest score up to each iteration, from iteration 0. The curve ends with the repeat; if the repeat stopped at
+ * its target, it continues unchanged to `last`.
  */
 export function bestByIteration(
   { manifest, entries }: Pick<RepeatData['data'], 'manifest' | 'entries'>,
@@ -191,7 +191,7 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     text('status', ({ data: { ended, status, stoppedEarly } }) => ({
       text: status,
       mark: `status ${status}`,
-      // The detail says why a repeat didn't end normally.
+      // Show why a repeat didn't end normally.
       ...((status !== 'completed' || stoppedEarly) && ended !== status && { detail: ended }),
     })),
     number('iterations', (repeat) => manifest(repeat).iterations.done),

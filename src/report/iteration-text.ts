@@ -1,4 +1,4 @@
-/** One iteration of a run in detail: prompts, replies and evaluations, from the logs. */
+/** One iteration of a run in detail: prompts, replies and evaluations. */
 import { styleText } from 'node:util';
 import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
@@ -16,7 +16,7 @@ export interface IterationFigures {
 
 /**
  * @param candidate 1-based; undefined for all
- * @throws UserError for an iteration that the run doesn't have
+ * @throws UserError if the run doesn't have this iteration
  */
 export function iterationFigures(
   { recorded }: Pick<OpenedRun, 'recorded'>,
@@ -31,13 +31,13 @@ export function iterationFigures(
   if (calls.length + evaluations.length > 0) return { iteration, evaluations, calls };
   throw new UserError({
     field: candidate === undefined ? '--iteration' : '--candidate',
-    message: 'does not exist in this run',
+    message: 'not found in this run',
     value: candidate ?? iteration,
     remedy: `choose 0 (the warm-up) to ${recorded.iteration}`,
   });
 }
 
-/** The same as text. If candidates share a prompt, it is shown once. */
+/** The iteration as text. A prompt shared by candidates is shown once. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   let shown = '';
@@ -73,14 +73,14 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .join('\n\n');
 }
 
-/** Indented, so that none of its lines can be mistaken for output of this program. */
+/** Indents text so that none of its lines can be mistaken for output of policyloop. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
 function outcomeText(call: CallRecord): string {
   const { attempt, behind, member, outcome } = call;
   const stage = stageOf(call);
-  const which = attempt === 0 ? 'first ask' : `correction ${attempt}`;
-  const late = behind === undefined ? '' : `, without the ${plural(behind, 'iteration')} before`;
+  const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
+  const late = behind === undefined ? '' : `, without the last ${plural(behind, 'iteration')}`;
   const who = [stage === 'proposal' ? undefined : stage, member]
     .filter((name) => name !== undefined)
     .map((name) => `${harmlessLine(name)}, `);

@@ -92,7 +92,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 <details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
 }
 
-/** The episodes side by side; undefined if there are no pictures. */
+/** The animations side by side; undefined if there are none. */
 function animationView(
   { episodes, files }: Animations,
   config: Pick<Config, 'candidates' | 'render'>,
@@ -103,7 +103,7 @@ function animationView(
     html`<div class="animations">${episodes.map((episode) => animation(episode, config))}</div>
 <p class="note">Each animation shows the first episode of its evaluation.</p>`
   }
-${files.length > 0 && html`<p class="note">Recorded during the run, the best candidate of iteration ${files.map(({ iteration, file }, i) => html`${i > 0 && ', '}<a href="${file}">${iteration}</a>`)}.</p>`}`;
+${files.length > 0 && html`<p class="note">Best candidates recorded during the run, by iteration: ${files.map(({ iteration, file }, i) => html`${i > 0 && ', '}<a href="${file}">${iteration}</a>`)}.</p>`}`;
 }
 
 function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): Html {
@@ -113,7 +113,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
   const outcome = `return ${asText(episode.return)} in ${plural(length, 'step')}`;
   return html`<figure>
 <img src="${svgDataUri(svg)}" alt="Animation of ${name.toLowerCase()} policy, ${place}: ${outcome}">
-<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode: the environment has changed since.</span>`}</figcaption>
+<figcaption><b>${name}</b>, ${place}: ${outcome}; mean return of the evaluation: ${asText(score)}.${recorded !== episode.return && html` <span class="warn-text">The evaluation recorded ${asText(recorded)} for this episode; the environment has changed since.</span>`}</figcaption>
 </figure>`;
 }
 

@@ -52,19 +52,19 @@ export interface RunFigures extends RunResult, Labels {
   readonly environment: string;
   readonly model: string;
   readonly seed: number;
-  /** What the model has learnt; absent if it was not trained. */
+  /** How the model was trained; absent if it wasn't. */
   readonly learning?: AdaptationTotals;
   readonly top: readonly {
     readonly iteration: number;
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Who proposed it: a portfolio member, or `critic`; absent if there was no choice. */
+    /** Who proposed it: a portfolio member or `critic`; absent if there is only one proposer. */
     readonly by?: string;
     /** Present if the parameters span a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
-  /** What the critic contributed; absent without one. */
+  /** What the critic contributed; absent without a critic. */
   readonly revisions?: RevisionFigures;
   /** The feedback given on episodes; absent if nobody is asked. */
   readonly feedback?: FeedbackFigures;

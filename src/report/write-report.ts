@@ -23,8 +23,8 @@ import { renderReport } from './run-report.js';
 
 /**
  * Writes `report.html` of the run at `path`, or of the repeats below it; returns its path.
- * @param played the run's policies, if this process just played it. A module's episodes are drawn only in
- * that case, because a report imports nothing that a run names
+ * @param played the run's policies, if this process has just run it; only then are a module's episodes drawn, because
+ * a report never imports code that a run refers to
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
@@ -51,7 +51,7 @@ export async function repeatsPage(path: string, hrefOf: (name: string) => string
     if (!existsSync(join(path, name, runFiles.manifest))) continue;
     try {
       if (lstatSync(join(path, name)).isSymbolicLink())
-        throw new UserError({ file: join(path, name), message: 'is a link, not a directory' });
+        throw new UserError({ file: join(path, name), message: 'is a symbolic link, not a directory' });
       const run = await readShownRun(join(path, name));
       append(faults, run.recorded.faults);
       repeats.push({ data: runData(run), href: hrefOf(name) });
@@ -80,7 +80,7 @@ export function runData(run: OpenedRun): Omit<RunData, 'animations'> {
 
 const animationWidth = 360; // pixels, three side by side
 
-/** The best, worst and first policy with their names, such as `Best and first` for a policy that is both. */
+/** The best, worst and first policies with their names, such as `Best and first` for a policy that is both. */
 export function namedPolicies(
   entries: readonly BufferEntry[],
   manifest: OpenedRun['manifest'],

@@ -1,6 +1,6 @@
 /**
  * Answers that follow a JSON schema. Constrained decoding produces a list of numbers surrounded by free text, so a
- * schema may ask for an object with one list of numbers and at most one text, as the provider `openai` does.
+ * schema may request an object with one list of numbers and at most one string, as the provider `openai` does.
  */
 
 import { z } from 'zod';
@@ -13,11 +13,11 @@ import { badRequest, type HttpError } from './http.js';
 
 export interface AnswerShape {
   readonly grammar: AnswerGrammar;
-  /** The constrained reply as JSON that follows the schema. */
+  /** Converts the constrained reply to JSON that follows the schema. */
   write(reply: string): string;
 }
 
-/** Far above what a context can hold. */
+/** Far more than a context can hold. */
 const mostNumbers = 4096;
 const schemaField = 'response_format.json_schema.schema';
 
@@ -50,7 +50,7 @@ const objectSchema = z.strictObject({
 type RangeSchema = z.output<typeof rangeSchema>;
 type EnumSchema = z.output<typeof enumSchema>;
 
-/** @throws HttpError for a schema that can't be enforced */
+/** @throws HttpError if the schema can't be enforced */
 export function answerShape(schema: unknown): AnswerShape {
   const parsed = objectSchema.safeParse(schema);
   const properties = parsed.success ? Object.entries(parsed.data.properties) : [];
@@ -107,16 +107,16 @@ function choiceKind(items: EnumSchema, field: string): NumberKind {
     throw wrong(field, `more than ${mostNumbers} choices are not supported`);
   for (const choice of items.enum) requirePlain(choice, field);
   const choices = items.type === 'integer' ? items.enum.filter(Number.isInteger) : items.enum;
-  if (choices.length === 0) throw wrong(field, 'none of the choices is an integer');
+  if (choices.length === 0) throw wrong(field, 'must contain an integer');
   const places = choices.map((choice) => String(choice).split('.')[1]?.length ?? 0);
   const [low, high] = [smallest(choices), largest(choices)];
   return { low, high, decimals: largest(places), choices };
 }
 
-/** Schemas don't give decimals. One by default, more if the range is narrower than ten steps. */
+/** Schemas don't specify decimals: one by default, more if the range has fewer than ten steps. */
 function rangeKind(items: RangeSchema, field: string): NumberKind {
   const { minimum: low, maximum: high } = items;
-  if (low > high) throw wrong(`${field}.minimum`, 'is above maximum');
+  if (low > high) throw wrong(`${field}.minimum`, 'must not exceed maximum');
   const isInteger = items.type === 'integer';
   let decimals = isInteger ? 0 : 1;
   while (!isInteger && decimals < 6 && (high - low) * 10 ** decimals < 10) decimals++;
@@ -127,7 +127,10 @@ function rangeKind(items: RangeSchema, field: string): NumberKind {
   }
   const { lowest, highest } = multiplesBetween(low, high, decimals);
   if (lowest > highest)
-    throw wrong(`${field}.minimum`, `no number with ${decimals} decimals lies between it and maximum`);
+    throw wrong(
+      `${field}.minimum`,
+      `there is no number with ${decimals} decimals between minimum and maximum`,
+    );
   return { low, high, decimals };
 }
 

@@ -7,13 +7,13 @@ import { HttpError, readJsonBody } from './http.js';
 
 export interface ChatService {
   readonly model: {
-    /** The base model, which is the default, then the base with each adapter. */
+    /** The base model (the default), then the base model with each adapter. */
     readonly served: readonly [ServedModel, ...ServedModel[]];
     /** Seconds since 1970. */
     readonly created: number;
   };
   readonly now: () => Date;
-  /** Receives a line for every answered request. */
+  /** Called with a line for each answered request. */
   readonly note: (line: string) => void;
 }
 
@@ -22,7 +22,7 @@ const mostRequests = 64;
 
 /**
  * @returns the outcome, for the log
- * @throws HttpError, or an error for `httpErrorOf`, before anything was sent or in the middle of a stream
+ * @throws HttpError, or an error for `httpErrorOf`, before anything is sent or in the middle of a stream
  */
 export type ChatHandler = (
   request: IncomingMessage,
@@ -30,7 +30,7 @@ export type ChatHandler = (
   stop: AbortSignal,
 ) => Promise<string>;
 
-/** Answers requests to different models in turns. When a client disconnects, its request ends within a token. */
+/** Handles requests to different models in turn. If a client disconnects, its request stops within one token. */
 export function createChatHandler({ model, now }: ChatService): ChatHandler {
   let open = 0;
 
@@ -65,7 +65,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   return async (request, response, stop) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    // Counted before the body is read, to limit the bodies in memory.
+    // Count requests before reading their bodies, to limit the bodies in memory.
     if (open >= mostRequests)
       throw new HttpError(429, 'rate_limit_error', `${open} requests are already waiting`, {
         headers: { 'retry-after': '1' },
@@ -83,13 +83,13 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
 function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
   const logprobs = tokens === undefined ? null : logprobsOf(tokens);
   if (shape === undefined) return { text, finishReason, logprobs };
-  // A constrained answer is complete even if the text after it was cut off.
+  // A constrained answer is complete even if the text after it was truncated.
   return { text: shape.write(text), finishReason: 'stop', logprobs };
 }
 
 /**
- * Server-sent events. Sends nothing before the first text, so a request that fails still gets its status. Answers that
- * follow a schema, and log-probabilities, come with the last chunk of a choice.
+ * Server-sent events. Nothing is sent before the first text, so that a failing request still gets its status. Answers
+ * that follow a schema, and log-probabilities, are sent with the last chunk of a choice.
  */
 function openStream(response: ServerResponse, head: ReplyHead, { shape, includeUsage }: ChatRequest) {
   const begun = new Set<number>();
@@ -159,7 +159,7 @@ function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   };
 }
 
-/** Token counts of the call, which its first completion carries. */
+/** Token counts of the call, from its first completion. */
 function usageOf([first]: readonly Completion[]) {
   const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
   return {
@@ -185,7 +185,7 @@ function completionBody(head: ReplyHead, choices: readonly Choice[], usage: Repl
   };
 }
 
-/** A chunk of a stream: the start, more text or the end of a choice. */
+/** A stream chunk: the start of a choice, more text, or its end. */
 function choiceChunk(
   head: ReplyHead,
   index: number,

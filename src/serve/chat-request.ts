@@ -1,4 +1,4 @@
-/** Parses a request for chat completions. Refuses every unsupported parameter that would change the answer. */
+/** Parses a chat completion request. Rejects unsupported parameters that would change the answer. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage, GenerateOptions, LanguageModel } from '../models/language-model.js';
@@ -20,7 +20,7 @@ export interface ChatRequest {
   readonly shape: AnswerShape | undefined;
 }
 
-/** Default limit in tokens, as in an experiment's config. */
+/** Default maximum number of tokens, as in an experiment's config. */
 const defaultMaxTokens = 1024;
 const mostChoices = 32;
 
@@ -45,13 +45,13 @@ const isNeutral = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 
-/** Maps any integer, possibly negative, to a seed with enough exact successors, one per choice. */
+/** Maps any integer, possibly negative, to a seed with enough exact successors for all choices. */
 function validSeed(seed: number): number {
   if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
 }
 
-/** Each is searched for after every token. */
+/** Limited, because every stop string is searched for after each token. */
 const mostStops = 64;
 const stopText = z.string().min(1).max(1024);
 
@@ -82,7 +82,7 @@ const requestSchema = z.looseObject({
   chat_template_kwargs: unsupported,
 });
 
-/** @throws HttpError with the field that is wrong */
+/** @throws HttpError with the invalid field */
 export function readChatRequest(
   body: unknown,
   served: readonly [ServedModel, ...ServedModel[]],
@@ -99,7 +99,7 @@ export function readChatRequest(
   const shape = readFormat(request.response_format);
   const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
   if (shape !== undefined && stop.length > 0)
-    throw badRequest("stop can't be combined with a schema, whose answer it could cut", 'stop');
+    throw badRequest("stop can't be combined with a schema, because it could truncate the answer", 'stop');
   if (shape !== undefined && request.logprobs === true)
     throw badRequest("logprobs can't be combined with a schema", 'logprobs');
   const seed = request.seed ?? randomInt(2 ** 31);
@@ -136,7 +136,7 @@ function readFormat(
       return answerShape((format?.json_schema as { readonly schema?: unknown } | undefined)?.schema);
     default:
       throw badRequest(
-        `the response format "${format?.type}" is not supported, only text and json_schema`,
+        `unsupported response format "${format?.type}"; use text or json_schema`,
         'response_format.type',
       );
   }

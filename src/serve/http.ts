@@ -12,7 +12,7 @@ export type HttpErrorType =
   | 'rate_limit_error'
   | 'server_error';
 
-/** A failed request, in the form of OpenAI's API. */
+/** A failed request, in the format of OpenAI's API. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -42,7 +42,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** The model's remedies name config fields; a client needs those of its request. */
+/** Replaces config fields in the model's remedies with the client's request fields. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['model.contextTokens', '--context-tokens of the server'],
@@ -64,7 +64,7 @@ export function httpErrorOf(error: unknown): HttpError {
   return new HttpError(500, 'server_error', forClient(messageOf(error)));
 }
 
-/** Far above any prompt that a model's context holds. */
+/** In bytes; far more than any prompt that fits into a model's context. */
 export const longestBody = 8 * 2 ** 20;
 
 /**
@@ -77,21 +77,21 @@ export async function readJsonBody(request: IncomingMessage, longest = longestBo
     throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity')
-    throw new HttpError(415, 'invalid_request_error', `the Content-Encoding "${encoding}" is not supported`);
+    throw new HttpError(415, 'invalid_request_error', `unsupported Content-Encoding "${encoding}"`);
   if (Number(request.headers['content-length'] ?? 0) > longest) throw tooLong(longest);
   const body = await readBody(request, longest);
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch {
-    throw badRequest('the body is not JSON in UTF-8');
+    throw badRequest('the body must be JSON in UTF-8');
   }
   try {
     return parseJson(text);
   } catch {
     if (isDeeperThan(text, deepestJson))
       throw badRequest(`the body is nested more than ${deepestJson} levels deep`);
-    throw badRequest('the body is not JSON in UTF-8');
+    throw badRequest('the body must be JSON in UTF-8');
   }
 }
 
@@ -103,7 +103,7 @@ function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= longest) return;
-      // Discards the rest, so that the client can read the answer.
+      // Discard the rest, so that the client can read the answer.
       chunks = [];
       reject(tooLong(longest));
     });
@@ -123,19 +123,19 @@ export type LoopbackHost = (typeof loopbackHosts)[number];
 
 export interface Address {
   readonly host: LoopbackHost;
-  /** 0: any free port. */
+  /** 0 for any free port. */
   readonly port: number;
 }
 
-/** In milliseconds, to send a whole request; the answer may take any time. */
+/** Milliseconds that a client has to send a whole request. The answer may take any time. */
 const requestTimeout = 30_000;
 
 /**
- * Starts a server for programs of this machine.
- * @param respond if it fails, only the connection of the request ends
- * @param upgrade handles WebSockets; without it, upgrade requests are answered like others
+ * Starts a server for programs on this machine.
+ * @param respond if it fails, only the request's connection is closed
+ * @param upgrade handles WebSockets; without it, upgrade requests are handled like others
  * @param connections maximum number at once
- * @throws UserError when the address can't be listened on
+ * @throws UserError if the server can't listen on the address
  */
 export async function startHttp(
   address: Address,
@@ -146,7 +146,7 @@ export async function startHttp(
   let { port } = address;
   const limits = { requestTimeout, headersTimeout: requestTimeout };
   const server = createServer(limits, (request, response) => {
-    // The unread rest of a request would break the next one on its connection.
+    // The unread rest of a request would break the next one on the same connection.
     response.on('finish', () => request.resume());
     respond(request, response, port).catch(() => response.destroy());
   });
@@ -162,13 +162,13 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200, 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** `GET /path`, without the query: some programs put a key there. */
+/** `GET /path`, without the query, where some programs put keys. */
 export const requestLine = ({ method, url = '' }: IncomingMessage): string =>
   `${method} ${url.split('?', 1)[0]}`;
 
 /**
- * @returns a function that ends the server after the last answer to a whole request. Connections that send nothing, or
- * half a request, don't keep it open: Node's time limits no longer end them once it is closed.
+ * @returns a function that closes the server once all whole requests are answered. It also closes connections that sent
+ * nothing or half a request, because Node's time limits no longer apply after closing.
  */
 export function endingOf(server: Server): () => Promise<void> {
   const open = new Set<IncomingMessage>();
@@ -194,7 +194,7 @@ export function endingOf(server: Server): () => Promise<void> {
 }
 
 /**
- * Keeps a server responsive: for each connection beyond the limit, closes the oldest one that isn't waiting for an
+ * Keeps a server responsive: for each connection above the limit, closes the oldest one that isn't waiting for an
  * answer.
  */
 export function guardConnections(server: Server, most = 256): void {
@@ -226,39 +226,39 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Address): Err
     new UserError({ field: '--port', value: port, message, remedy });
   switch (error.code) {
     case 'EADDRINUSE':
-      return wrongPort('another program uses this port', 'choose another port; 0 for any free one');
+      return wrongPort('this port is already in use', 'choose another port, or 0 for any free one');
     case 'EACCES':
-      return wrongPort('this port needs privileges', 'choose one above 1023');
+      return wrongPort('this port requires privileges', 'choose a port above 1023');
     case 'EADDRNOTAVAIL':
       return new UserError({
         field: '--host',
         value: host,
-        message: 'this machine does not have this address',
+        message: "this machine doesn't have this address",
       });
     default:
       return error;
   }
 }
 
-/** @throws UserError unless it is a port, or 0 for any free one */
+/** @throws UserError unless `given` is a port, or 0 for any free one */
 export function requirePort(given: number): number {
   if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
   throw new UserError({
     field: '--port',
     value: given,
-    message: 'is not a port',
+    message: "isn't a valid port",
     alternatives: ['a whole number from 0 (any free one) to 65535'],
   });
 }
 
 /**
- * Admits programs of this machine and pages of this server.
+ * Admits programs on this machine and pages of this server.
  *
- * Refuses other web pages in a browser of this machine: their Origin differs, or the browser reports another site; if
- * their host name was made to resolve to this machine (DNS rebinding), the Host differs.
- * @param anySite admits links from other sites to a path
- * @returns the path, without the query: some programs put a key there
- * @throws HttpError with 403 for a foreign Host or Origin, 400 for two Hosts or a target that is neither a path nor an
+ * Rejects other web pages in a browser on this machine: their Origin differs, or the browser reports another site. If
+ * their host name resolves to this machine (DNS rebinding), the Host differs.
+ * @param anySite true for paths that other sites may link to
+ * @returns the path without the query, where some programs put keys
+ * @throws HttpError 403 for a foreign Host or Origin; 400 for two Hosts, or a target that is neither a path nor an
  * http URL (RFC 9112, 3.2.2)
  */
 export function requireLocal(
@@ -273,7 +273,7 @@ export function requireLocal(
   const authorities = ['127.0.0.1', 'localhost', '[::1]'].flatMap((name) =>
     port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],
   );
-  if ((headersDistinct?.host?.length ?? 1) > 1) throw badRequest('a request has one Host');
+  if ((headersDistinct?.host?.length ?? 1) > 1) throw badRequest('a request must have one Host');
   for (const given of [headers.host, named ?? headers.host]) {
     const host = given?.toLowerCase() ?? '';
     if (!authorities.includes(host)) throw refused('Host', host);
@@ -281,7 +281,7 @@ export function requireLocal(
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
     throw refused('Origin', origin);
-  // Images, forms and scripts of a page are requested without an Origin, but browsers report their site.
+  // Browsers request a page's images, forms and scripts without an Origin, but report their site.
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site !== 'none' && site !== 'same-origin' && !anySite(path))
     throw refused('Sec-Fetch-Site', String(site));
@@ -289,7 +289,7 @@ export function requireLocal(
 }
 
 function refused(header: string, value: string): HttpError {
-  return new HttpError(403, 'permission_error', `requests with the ${header} "${value}" are not served`);
+  return new HttpError(403, 'permission_error', `requests with ${header} "${value}" are not allowed`);
 }
 
 export function requireMethod({ method = '' }: IncomingMessage, ...wanted: readonly string[]): void {

@@ -1,4 +1,4 @@
-/** A local model behind an OpenAI-compatible endpoint, for programs of this machine. */
+/** An OpenAI-compatible endpoint for a local model, for programs on this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
@@ -23,8 +23,8 @@ import {
 
 /**
  * Serves a loaded model.
- * @returns the base URL of the API; `finish` completes pending requests, `abort` ends them
- * @throws UserError when the address can't be listened on
+ * @returns the API's base URL; `finish` completes pending requests, `abort` stops them
+ * @throws UserError if the server can't listen on the address
  */
 export async function startServer(options: ChatService & Address) {
   const stop = new AbortController();
@@ -43,7 +43,7 @@ export async function startServer(options: ChatService & Address) {
     finish: server.finish,
     abort() {
       stop.abort();
-      // By then, the error replies are sent.
+      // Wait until the error replies are sent.
       setImmediate(server.abort);
     },
   };
@@ -72,11 +72,11 @@ function bodyAt(path: string, model: ChatService['model']): object {
   if (path === '/health') return { status: 'ok' };
   if (path === '/v1/models')
     return { object: 'list', data: model.served.map((served) => modelObject(served, model)) };
-  if (!path.startsWith(modelPath)) throw notFound(`nothing exists at ${path}`);
+  if (!path.startsWith(modelPath)) throw notFound(`${path} not found`);
   return modelObject(namedModel(path.slice(modelPath.length), model), model);
 }
 
-/** Hides the client's key: none is needed here, so it may belong to another server. */
+/** Hides the client's key. This server needs none, so it may belong to another server. */
 function safe({ headers }: IncomingMessage, text: string): string {
   const sent = [headers.authorization, headers['x-api-key'], headers['api-key']].flat();
   const keys = sent.flatMap((value) => (value === undefined ? [] : [value, value.replace(/^\S+\s+/, '')]));
@@ -85,7 +85,7 @@ function safe({ headers }: IncomingMessage, text: string): string {
 
 const modelPath = '/v1/models/';
 
-/** @param written encoded; clients may encode the slash of owner/model or not */
+/** @param written URL-encoded; clients may or may not encode the slash in owner/model */
 function namedModel(written: string, { served }: ChatService['model']): ServedModel {
   const found = served.find(({ name }) =>
     [encodeURIComponent(name), name.split('/').map(encodeURIComponent).join('/')].includes(written),

@@ -1,4 +1,4 @@
-/** Admits browsers that opened the printed address. Other users of the machine can also reach the port. */
+/** Admits only browsers that opened the printed address, because other users of the machine can also reach the port. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -13,10 +13,10 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(left!, right!);
 }
 
-/** The header of every request of a page. Not a cookie: browsers send cookies to every port of a host. */
+/** Authorization header of all page requests. A cookie would be sent to every port of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** Admits one address, for frames and pictures, which can't send headers. */
+/** Key that admits one address, for frames and pictures, which can't send headers. */
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 
@@ -25,7 +25,7 @@ const withKey = (address: string, token: string, and = '&'): string =>
 
 export const admitted = (address: string, token: string): string => withKey(address, token);
 
-/** Adds keys to the frames, pictures and links to saved pages in markup, where quotes within texts are escaped. */
+/** Adds keys to frames, pictures and links to saved pages. Quotes in the markup's text are escaped. */
 export const admittedMarkup = (markup: string, token: string): string =>
   markup.replaceAll(
     /\b(src|href)="(\/(?:api|saved)\/[^"]*)"/g,
@@ -39,7 +39,7 @@ const forwarding = (target: string) =>
 `);
 
 /**
- * @throws HttpError with 401 unless the request has the token (in a header or its address) or the key of its address
+ * @throws HttpError 401 unless the request has the token (in a header or its address) or the key of its address
  */
 export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;
@@ -55,8 +55,8 @@ export function requireEntered({ headers, method, url = '' }: IncomingMessage, t
 }
 
 /**
- * A file that redirects to an address, for programs whose arguments every user of the machine can see.
- * @returns its path, readable only by this user, and a function that removes it
+ * Writes a file that redirects to an address, because every user of the machine can see a program's arguments.
+ * @returns its path (readable only by this user) and a function that removes it
  */
 export function addressFile(url: string): { readonly path: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-view-'));

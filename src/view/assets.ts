@@ -1,4 +1,4 @@
-/** What the browser loads: the shell, the view's modules and the packages that they import. */
+/** Files for the browser: the shell, the view's modules and the packages they import. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { packageText } from '../base/package.js';
 import { html, render, trusted } from '../format/html.js';
 import { hashSource, pageScript, pageStyle } from '../report/page/page.js';
 
-/** A file in the folder of an installed package, regardless of its `exports`. */
+/** Reads a file of an installed package, regardless of its `exports`. */
 const library = (name: string, file: string) => () => readFileSync(join(folderOf(name), file), 'utf8');
 
 function folderOf(name: string): string {
   const folders = createRequire(import.meta.url).resolve.paths(name) ?? [];
   const found = folders.map((folder) => join(folder, name)).find((folder) => existsSync(folder));
   if (found !== undefined) return found;
-  throw new Error(`the package ${name} is not installed`);
+  throw new Error(`package ${name} is not installed`);
 }
 
 const browser = (file: string) => () => packageText(`src/view/browser/${file}`);
@@ -40,7 +40,7 @@ interface Asset {
   readonly read: () => string;
 }
 
-/** By address; no other file is served. */
+/** Assets by address. No other files are served. */
 const assets: Readonly<Record<string, Asset>> = {
   '/assets/preact.js': { type: script, read: library('preact', 'dist/preact.mjs') },
   '/assets/hooks.js': { type: script, read: library('preact', 'hooks/dist/hooks.mjs') },
@@ -65,7 +65,7 @@ const assets: Readonly<Record<string, Asset>> = {
 
 const bodies = new Map<string, Buffer>();
 
-/** Cached, because anybody may ask for it. */
+/** Cached, because anyone may request it. */
 export function assetAt(path: string): { readonly type: string; readonly body: Buffer } | undefined {
   const asset = Object.hasOwn(assets, path) ? assets[path] : undefined;
   if (asset === undefined) return undefined;
@@ -85,7 +85,7 @@ const imports = JSON.stringify({
   },
 });
 
-/** Only this server's content may run, be shown or be requested; nothing in a text can run. */
+/** Only content from this server may run, load or be fetched; scripts embedded in displayed text never run. */
 export const contentPolicy = [
   "default-src 'none'",
   `script-src 'self' ${hashSource(imports)}`,
@@ -98,7 +98,7 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** For saved pages, which may come from anywhere: nothing in them runs or is requested. */
+/** For saved pages, which may come from anywhere: they run no scripts and load nothing. */
 export const savedPolicy = [
   'sandbox',
   "default-src 'none'",
@@ -107,7 +107,7 @@ export const savedPolicy = [
   "frame-ancestors 'self'",
 ].join('; ');
 
-/** The frame of all pages. Served to everybody, so it contains nothing about the runs. */
+/** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */
 export const shell = (): string =>
   render(html`<!doctype html>
 <html lang="en">
@@ -125,7 +125,7 @@ export const shell = (): string =>
 <script defer src="/assets/report.js"></script>
 </head>
 <body>
-<noscript><p class="empty">The view needs JavaScript. The report.html of a run does not.</p></noscript>
+<noscript><p class="empty">The view needs JavaScript; a run's report.html does not.</p></noscript>
 </body>
 </html>
 `);

@@ -1,4 +1,4 @@
-/** The curves of runs and trainings, of bounded length. */
+/** Curves of runs and training runs, with bounded length. */
 import type { Growth, Row } from './messages.js';
 
 /** An evaluation; `best`: highest score so far. */
@@ -6,7 +6,7 @@ export interface Point {
   readonly iteration: number;
   readonly candidate: number;
   readonly score: number;
-  /** Lowest and highest return of its episodes. */
+  /** Lowest return of the evaluation's episodes; `high`: the highest. */
   readonly low: number;
   readonly high: number;
   readonly best: number;
@@ -19,14 +19,14 @@ interface Stretch<T> {
   high: T;
 }
 
-/** The evaluations of a run; in a long run, the lowest and highest of each stretch. */
+/** A run's evaluations; for a long run, the lowest and highest of each stretch. */
 export class Curve {
   #stretches: Stretch<Point>[] = [];
-  /** Evaluations in a stretch. */
+  /** Evaluations per stretch. */
   #size = 1;
   #count = 0;
   #best = Number.NEGATIVE_INFINITY;
-  /** The first stretch that changed since the last growth was taken. */
+  /** The first stretch that changed since the last call to `growth`. */
   #changed = 0;
 
   get count(): number {
@@ -54,7 +54,7 @@ export class Curve {
     this.#changed = 0;
   }
 
-  /** What changed since the last call; undefined if nothing did. */
+  /** Changes since the last call; undefined if there are none. */
   growth(): Growth<Point> | undefined {
     if (this.#changed >= this.#stretches.length) return undefined;
     let keep = 0;
@@ -84,10 +84,10 @@ function pairs<T>(items: readonly T[]): readonly (readonly [T, T | undefined])[]
 
 const mostRows = 2048;
 
-/** Most figures per line; a hostile line may have any number. */
+/** Maximum number of metrics, because a malicious file may have any number. */
 const mostFigures = 40;
 
-/** Lines of metrics; in a long training, the mean of each stretch. */
+/** Lines of metrics; for a long training run, the mean of each stretch. */
 export class Figures {
   #rows: Record<string, number>[] = [];
   #counts: number[] = [];
@@ -95,7 +95,7 @@ export class Figures {
   #changed = 0;
   readonly #names = new Set<string>();
 
-  /** @param line of which the finite numbers are kept */
+  /** Keeps the finite numbers of the line. */
   add(line: Readonly<Record<string, unknown>>): void {
     const row: Record<string, number> = Object.create(null);
     for (const [name, value] of Object.entries(line)) {
@@ -138,7 +138,7 @@ export class Figures {
   }
 }
 
-/** The mean of each figure, but the last step. */
+/** The weighted mean of each metric; for `step`, the last value. */
 function meanOf(a: Row, countA: number, b: Row, countB: number): Record<string, number> {
   const mean: Record<string, number> = Object.create(null);
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {

@@ -1,4 +1,4 @@
-/** Compares two iterations, of one or two runs: config, prompt, reply and parameters. */
+/** Compares two iterations of one or two runs: config, prompt, reply and parameters. */
 import { join } from 'node:path';
 import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
@@ -18,9 +18,9 @@ import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 
 export interface Wanted {
   readonly place: Place;
-  /** Default: the best of the run. */
+  /** Default: the run's best. */
   readonly iteration?: number;
-  /** 1-based; default: the best of the iteration. */
+  /** 1-based; default: the iteration's best. */
   readonly candidate?: number;
 }
 
@@ -33,12 +33,12 @@ interface Side extends RunFrame {
   readonly calls: readonly CallRecord[];
 }
 
-/** @throws UserError if there is nothing to compare */
+/** @throws UserError if an iteration has no call and no evaluation */
 export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const [left, right] = [await sideOf(a), await sideOf(b)];
   const isOneRun = left.name === right.name;
   const sections: (Section | undefined)[] = [
-    { id: 'figures', title: 'Figures', content: figures(left, right) },
+    { id: 'figures', title: 'Results', content: figures(left, right) },
     { id: 'parameters', title: 'Parameters', content: parameters(left, right) },
     { id: 'reply', title: 'Reply', content: textDifference(replyOf(left), replyOf(right)) },
     { id: 'prompt', title: 'Prompt', content: textDifference(promptOf(left), promptOf(right)) },
@@ -49,7 +49,7 @@ export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   return {
     title: `${titleOf(left)} and ${titleOf(right)}`,
     header: html`<header>
-<p class="kicker">policyloop difference</p>
+<p class="kicker">policyloop comparison</p>
 <h1>${linkTo(left)} <span class="by">and</span> ${linkTo(right)}</h1>
 <p class="state"><del>Left only</del> and <ins>right only</ins> are marked.</p>
 </header>`,
@@ -79,7 +79,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   if (entry === undefined && asked.length === 0)
     throw new UserError({
       ...{ field: 'iteration', value: wanted },
-      message: `${name} has no call and no evaluation there`,
+      message: `${name} has no call and no evaluation in this iteration`,
     });
   const configYaml = readOwnText(join(path, runFiles.config));
   return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
@@ -124,7 +124,7 @@ function outcomeOf(call: CallRecord | undefined): string | undefined {
   }
 }
 
-/** Most parameters in the table. */
+/** Maximum number of parameters in the table. */
 const mostParameters = 1000;
 
 function parameters(left: Side, right: Side): Html {
@@ -158,17 +158,17 @@ const promptOf = ({ calls }: Side): string | undefined =>
 
 const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completion?.text;
 
-/** Equal lines on each side of a difference. */
+/** Unchanged lines shown before and after a difference. */
 const context = 3;
 
-/** Milliseconds before falling back to both texts side by side. */
+/** Milliseconds before falling back to showing both texts. */
 const patience = 1000;
 
 /** In characters. */
 const longest = 500_000;
 
 function textDifference(left: string | undefined, right: string | undefined): Content {
-  if (left === undefined && right === undefined) return html`<p class="empty">Neither side has one.</p>`;
+  if (left === undefined && right === undefined) return html`<p class="empty">None on either side.</p>`;
   if (left === right) return html`<p class="empty">No differences.</p>${folded(left ?? '')}`;
   const [a, b] = [ended(left), ended(right)];
   const parts = diffLines(a, b, { timeout: patience });
@@ -191,10 +191,10 @@ const linesIn = (value: string): readonly string[] => value.split(/(?<=\n)/);
 const linesOf = (kind: 'ins' | 'del', value: string): readonly Html[] =>
   linesIn(value).map((line) => (kind === 'ins' ? html`<ins>${line}</ins>` : html`<del>${line}</del>`));
 
-/** Milliseconds per line. */
+/** In milliseconds, per line. */
 const patienceOfLine = 50;
 
-/** Most lines of a change that are compared word by word. */
+/** Maximum number of lines in a change that is compared word by word. */
 const mostCompared = 50;
 
 function changedLines(left: string, right: string): readonly Html[] {
@@ -212,7 +212,7 @@ function changedLines(left: string, right: string): readonly Html[] {
   });
 }
 
-/** Comparing by lines requires a final line break. */
+/** Adds the final line break that a comparison by lines requires. */
 const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
 
 const folded = (text: string) =>

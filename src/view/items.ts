@@ -1,4 +1,4 @@
-/** The items of a directory of runs, for the index. */
+/** Items in a directory of runs, for the index. */
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -11,7 +11,7 @@ import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
 import type { Item, ItemKind } from './messages.js';
 
-/** A directory, and the prefix of its names. */
+/** A directory, and the prefix of the names in it. */
 export interface Root {
   readonly path: string;
   readonly prefix: string;
@@ -28,16 +28,16 @@ export interface Changes {
 }
 
 interface Known extends Place {
-  /** Identifies the state of the files that it was read from. */
+  /** Identifies the state of the files it was read from. */
   readonly version: string;
-  /** The lock that shows whether it is running, if it has one. */
+  /** The lock that shows whether it is running, if any. */
   readonly lock?: string;
 }
 
-/** Levels of folders. */
+/** Maximum depth of folders. */
 const deepest = 5;
 
-/** The items in some directories. Each scan reads only what changed. */
+/** Items found under the root directories. Each scan rereads only what has changed. */
 export class Items {
   readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();
@@ -121,7 +121,7 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   const { names, path } = sight;
   if (names.has(runFiles.manifest)) {
     const version = versionOf([join(path, runFiles.manifest), join(path, labelsFile)]);
-    // The manifest doesn't say whether a run is still running.
+    // The manifest doesn't show whether a run is still running.
     const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
     if (before?.version === version && !isLive) return before;
     return { path, version, item: runItem(sight) };
@@ -204,12 +204,12 @@ function holderItem({ name, names, path, within }: Sight): Item {
 
 function planKind(path: string): ItemKind {
   const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as { readonly kind?: unknown } | null);
-  // Evaluations of earlier versions name no kind.
+  // Evaluations of earlier versions have no kind.
   const kind = typeof plan === 'object' ? (plan?.kind ?? 'evaluation') : undefined;
   return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }
 
-/** Sums up the runs in each holder. */
+/** Adds up the runs in each holder. */
 function addUp(found: Map<string, Known>): void {
   const inside = new Map<string, Item[]>();
   for (const { item } of found.values()) {
@@ -264,8 +264,8 @@ function unlessDamaged<T>(read: () => T): T | string {
     return read();
   } catch (error) {
     if (error instanceof UserError) return error.message.split('\n', 1)[0]!;
-    // It was removed during the scan.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'it was removed';
+    // Removed during the scan.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'was removed';
     throw error;
   }
 }

@@ -1,17 +1,17 @@
-/** Sends changes of the files to watching pages as server-sent events. */
+/** Sends file changes to watching pages as server-sent events. */
 import type { ServerResponse } from 'node:http';
 import type { Items, Place } from './items.js';
 import type { Item, Update } from './messages.js';
 import { type Subject, subjectOf } from './subject.js';
 
-/** Milliseconds between two reads of watched files; directories are scanned less often. */
+/** Milliseconds between reads of watched files; directories are scanned less often. */
 const lookEvery = 250;
 const leastBetweenScans = 1000;
 
 /** Maximum share of time spent on scans. */
 const scanShare = 0.1;
 
-/** Unsent bytes before the connection is closed; the page then reconnects. */
+/** Maximum number of unsent bytes; above it, the connection is closed, and the page reconnects. */
 const mostWaiting = 8 * 2 ** 20;
 
 /** Milliseconds between keep-alive messages. */
@@ -19,23 +19,23 @@ const silence = 15_000;
 
 export const mostWatchers = 64;
 
-/** Most runs and trainings per page. */
+/** Maximum number of runs and training runs per page. */
 export const mostWatched = 16;
 
 interface Watcher {
   readonly response: ServerResponse;
   readonly names: ReadonlySet<string>;
-  /** Whether it receives every item, or only those that it watches. */
+  /** Whether it receives all items, or only those it watches. */
   readonly all: boolean;
 }
 
 interface Watched {
   readonly subject: Subject;
-  /** A changed path means a new subject. */
+  /** If it changes, a new subject is needed. */
   readonly path: string;
 }
 
-/** Reads files only while somebody watches. */
+/** Reads files only while pages are watching. */
 export class Live {
   readonly #items: Items;
   readonly #watchers = new Set<Watcher>();
@@ -127,7 +127,7 @@ export class Live {
       if (watcher.names.has(name)) send(watcher, 'update', { of: name, ...update });
   }
 
-  /** Watched names whose directory is new or has moved. */
+  /** Watched names whose directories are new or have moved. */
   #awaited(): readonly string[] {
     const names = new Set([...this.#watchers].flatMap((watcher) => [...watcher.names]));
     return [...names].filter((name) => {

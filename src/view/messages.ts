@@ -11,7 +11,7 @@ export type ItemKind =
   | 'sweep'
   | 'models';
 
-/** A run, a training, or a holder of several runs. */
+/** A run, a training run, or a holder of several runs. */
 export interface Item {
   /** Path below the directory. */
   readonly name: string;
@@ -22,9 +22,9 @@ export interface Item {
   /** Completed iterations, games, steps or runs. */
   readonly done: number;
   readonly of: number;
-  /** Highest observed mean return; for a training, the best held-out return. */
+  /** Highest observed mean return; for a training run, the best held-out return. */
   readonly observed: number | null;
-  /** Mean return on unseen episodes; for a play, of its games. */
+  /** Mean return on unseen episodes; for a play, over its games. */
   readonly confirmed: number | null;
   readonly ci95: readonly [number, number] | null;
   readonly tokens: number | null;
@@ -38,11 +38,11 @@ export interface Item {
   readonly note: string | null;
   /** The outermost item that contains it. */
   readonly within: string | null;
-  /** Why it can't be read, or has no result. */
+  /** Why the item can't be read, or has no result. */
   readonly fault?: string;
 }
 
-/** A change of a list: how many items to keep, and what follows them. */
+/** A change to a list: how many items to keep, and what to append. */
 export interface Growth<T> {
   readonly keep: number;
   readonly added: readonly T[];
@@ -58,7 +58,7 @@ type MetricKind = 'step' | 'validation' | 'evaluation';
 /** A question to a person. */
 export interface ShownQuestion {
   readonly open: {
-    /** Identifies it within its run. */
+    /** Identifies the question within its run. */
     readonly question: string;
     readonly text: string;
     /** Address of the animation; null if the environment can't be drawn. */

@@ -1,4 +1,4 @@
-/** The page of an item, by its kind. */
+/** Pages of items, by kind. */
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { messageOf } from '../base/errors.js';
@@ -24,10 +24,10 @@ import { type Place, savedPage } from './items.js';
 import type { Item } from './messages.js';
 import { shownRunPage } from './shown-run.js';
 
-/** The fine-tuner's page of a training; undefined if it doesn't know the directory. */
+/** The fine-tuner's page for a training run; undefined if it doesn't recognise the directory. */
 export type TrainingPage = (path: string) => Page | undefined;
 
-/** @throws UserError for damaged files */
+/** @throws UserError if files are damaged */
 export async function pageOf({ item, path }: Place, trainingPage: TrainingPage): Promise<Page> {
   switch (item.kind) {
     case 'run':
@@ -55,8 +55,8 @@ function saved({ name }: Item, path: string): Section | undefined {
   return {
     id: 'saved',
     title: 'Results',
-    content: html`<p class="note">Saved in the directory; scripts are disabled. <a href="${savedAddress(name)}" target="_blank">Open in a new tab</a></p>
-<iframe class="saved" title="The page of ${name}" src="${savedAddress(name)}"></iframe>`,
+    content: html`<p class="note">Saved page, with scripts disabled. <a href="${savedAddress(name)}" target="_blank">Open in a new tab</a></p>
+<iframe class="saved" title="Saved page of ${name}" src="${savedAddress(name)}"></iframe>`,
   };
 }
 
@@ -67,8 +67,8 @@ function trainingPageOf(item: Item, path: string, trainingPage: TrainingPage): P
     if (page !== undefined) return page;
     fault = '';
   } catch (error) {
-    // Its lines may be of any kind; show the facts without the charts.
-    fault = `Can't draw its curves: ${messageOf(error)}`;
+    // The file may contain anything, so show the summary without charts.
+    fault = `Can't draw the curves: ${messageOf(error)}`;
   }
   return plainTrainingPage(item, path, fault);
 }
@@ -86,7 +86,7 @@ ${best === null ? tile('Best evaluation', '–', 'not evaluated yet') : tile(bes
 </dl>
 <dl class="headline">
 ${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
-${tokens !== null && tile('Tokens', formatCompact(tokens), 'in the steps')}
+${tokens !== null && tile('Tokens', formatCompact(tokens), 'in training steps')}
 ${episodes !== null && tile('Episodes', formatCompact(episodes), 'used for training')}
 ${tile('Time', formatDuration(1000 * seconds), `${objective ?? 'training'}`)}
 </dl>`,

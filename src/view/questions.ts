@@ -1,4 +1,4 @@
-/** Questions to a person, and commands to runs, from a page. */
+/** Answers and commands that a page sends to runs. */
 import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Place, Root } from './items.js';
 import type { ShownQuestion } from './messages.js';
 
-/** @param admitted adds a key to the address of a picture */
+/** @param admitted adds a key to a picture's address */
 export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {
   const open = item.kind === 'run' ? readQuestion(path) : undefined;
   if (open === undefined) return { open: null };
@@ -27,7 +27,7 @@ export function shownQuestion({ item, path }: Place, admitted: (address: string)
 /** In bytes. */
 const largestPicture = 32 * 2 ** 20;
 
-/** The GIF of the open question. @throws HttpError if it isn't open */
+/** The open question's GIF. @throws HttpError if the question isn't open */
 export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
@@ -37,17 +37,17 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
-/** In bytes; a remark may have several per character. */
+/** In bytes; a character may take several. */
 const longestBody = 16 * 2 ** 10;
 
 const answerShape = z.strictObject({
   of: z.string(),
   question: z.string(),
-  rating: z.literal([1, 2, 3, 4, 5], 'a rating is an integer from 1 to 5').optional(),
-  remark: z.string().max(longestRemark, `a remark has ${longestRemark} characters at most`).optional(),
+  rating: z.literal([1, 2, 3, 4, 5], 'a rating must be an integer from 1 to 5').optional(),
+  remark: z.string().max(longestRemark, `a remark must have at most ${longestRemark} characters`).optional(),
 });
 
-/** Milliseconds for the run to accept an answer, and between two checks. */
+/** Milliseconds that the run has to accept an answer, and between checks. */
 const patienceMs = 3000;
 const lookMs = 50;
 
@@ -59,7 +59,7 @@ export async function answerFromPage(
   request: IncomingMessage,
   placeOf: (name: string) => Place,
 ): Promise<{ readonly text: string }> {
-  // Browsers name the page; the token was checked before.
+  // Browsers send the page's origin. The token has already been checked.
   if (request.headers.origin === undefined)
     throw new HttpError(403, 'permission_error', 'only pages of this server can answer questions');
   const { data, error } = answerShape.safeParse(await readJsonBody(request, longestBody));
@@ -74,10 +74,10 @@ export async function answerFromPage(
     if (!isOpen()) return { text: 'answer received' };
     await delay(lookMs);
   }
-  return { text: 'answer sent; the run has not read it yet' };
+  return { text: "answer sent; the run hasn't read it yet" };
 }
 
-/** As the run reads it: on one line, without marks that affect the surrounding words. */
+/** Cleans an answer as the run does: one line, without characters that affect the surrounding text. */
 function cleaned(said: Said): Said {
   const typed = readTyped(typedText(said));
   if (typed.kind === 'said') return typed.said;
@@ -85,15 +85,19 @@ function cleaned(said: Said): Said {
 }
 
 const notOpen = () =>
-  new HttpError(409, 'invalid_request_error', 'this question is closed: it was answered, or the run ended');
+  new HttpError(
+    409,
+    'invalid_request_error',
+    'this question is closed: it was answered, or the run has ended',
+  );
 
 /** Milliseconds between attempts to mark a directory that may be created later. */
 const markEvery = 2000;
 
 /**
- * Marks directories as viewed: their runs may ask a person without a terminal. Creates the directory of the runs if it
- * is missing, because a run looks for the mark first.
- * @returns removes the marks, and a directory that stayed empty
+ * Marks directories as viewed, so that their runs may ask questions without a terminal. Creates a missing runs
+ * directory, because a run looks for the mark first.
+ * @returns a function that removes the marks, and directories that stayed empty
  */
 export function markRoots(roots: readonly Root[]): () => void {
   const marks = new Map<string, () => void>();
@@ -126,7 +130,7 @@ function removeEmpty(path: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // It contains runs.
+    // The directory contains runs.
   }
 }
 
@@ -141,14 +145,14 @@ const patience = 3;
 
 /**
  * @returns the outcome, for people
- * @throws HttpError unless a page of this server asks
- * @throws UserError if no process plays the run, or for a setting that can't change
+ * @throws HttpError unless the request comes from a page of this server
+ * @throws UserError if the run isn't running, or if a setting can't be changed
  */
 export async function steerFromPage(
   request: IncomingMessage,
   placeOf: (name: string) => Place,
 ): Promise<{ readonly text: string }> {
-  // Browsers name the page; the token was checked before.
+  // Browsers send the page's origin. The token has already been checked.
   if (request.headers.origin === undefined)
     throw new HttpError(
       403,
@@ -159,7 +163,7 @@ export async function steerFromPage(
   if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
   const { of, ...asked } = data;
   const { item, path } = placeOf(of);
-  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} is not a single run`, 'of');
+  if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} isn't a single run`, 'of');
   if (
     asked.action === 'set' &&
     item.kind === 'run' &&

@@ -7,15 +7,15 @@ import type { Found, Hit } from './messages.js';
 const mostHits = 200;
 const around = 80; // characters
 
-/** Prompts of a run repeat lines, which are reported once. */
+/** Maximum number of lines remembered per run, to report repeated lines only once. */
 const mostKnown = 10_000;
 
-/** Calls between two pauses, in which other requests are answered. */
+/** Calls searched between pauses for other requests. */
 const callsAtOnce = 50;
 
 /**
  * Searches case-insensitively. Reports each matching line of the prompts once per run.
- * @param until stops before another run after this time of `clock`, in milliseconds
+ * @param until stops the search at this time of `clock`, in milliseconds
  */
 export async function search(
   text: string,

@@ -1,4 +1,4 @@
-/** The live view: pages of runs and trainings, for the browsers of this machine. */
+/** The live view: pages of runs and training runs, for browsers on this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
@@ -28,7 +28,7 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Trainings in other directories, which may grow in number. */
+  /** Training runs in other directories; new ones may appear. */
   readonly elsewhere?: () => readonly Root[];
   /** Name of the directory. */
   readonly place: string;
@@ -36,12 +36,12 @@ export interface ViewOptions extends Address {
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
   readonly trainingPage: TrainingPage;
-  /** Required from the browser. */
+  /** Token that browsers must send. */
   readonly token: string;
 }
 
 export interface RunningView {
-  /** With the token. */
+  /** Includes the token. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ const searchTime = 5000;
 /** In bytes. */
 const largestSaved = 64 * 2 ** 20;
 
-/** @throws UserError when the address can't be listened on */
+/** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
   const server = await startHttp(options, async (request, response, port) => {
@@ -78,7 +78,7 @@ interface Site {
   readonly options: ViewOptions;
 }
 
-/** Headers of every answer. */
+/** Headers of all responses. */
 const common = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -97,7 +97,7 @@ async function answer(
   response.setHeader('content-security-policy', contentPolicy);
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
   const isRead = ['GET', 'HEAD'].includes(request.method ?? '');
-  // A link anywhere may lead to a page: the page itself shows nothing, and its requests need the token.
+  // Any site may link to a page: without the token, the page shows nothing.
   const path = requireLocal(request, port, (target) => isRead && isPage(target));
   if (isRead && isPage(path)) return send(response, 'text/html; charset=utf-8', shell());
   const asset = assetAt(path);
@@ -108,7 +108,7 @@ async function answer(
   if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
-  throw notFound(`nothing exists at ${path}`);
+  throw notFound(`${path} not found`);
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|compare|diff|search)$/s.test(path);
@@ -155,7 +155,7 @@ async function answerApi(
         candidate: wholeNumber(query, 'candidate', 1) ?? 1,
         episode: wholeNumber(query, 'episode', 1) ?? 1,
       });
-      // The picture has its own styles, which nothing else may have.
+      // Only this picture may contain its own styles.
       response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
       return send(response, 'image/svg+xml', svg);
     }
@@ -187,7 +187,7 @@ async function answerApi(
       return sendJson(response, await search(text, places, { clock, until: clock() + searchTime }));
     }
     default:
-      throw notFound(`nothing exists at /api/${path}`);
+      throw notFound(`/api/${path} not found`);
   }
 }
 
@@ -199,26 +199,26 @@ function decoded(path: string): string {
   }
 }
 
-/** A name is never a path: only items of the directory have one. */
+/** Finds an item. Names are never used as paths: only known items are found. */
 function placeOf({ live }: Site, name: string): Place {
   const place = live.find(name);
-  if (place === undefined) throw notFound(`run or training ${name} does not exist`);
+  if (place === undefined) throw notFound(`run ${name} not found`);
   if (place.item.fault !== undefined) throw new HttpError(422, 'invalid_request_error', place.item.fault);
   return place;
 }
 
 function placeIn(site: Site, query: URLSearchParams, key = 'of'): Place {
   const name = query.get(key);
-  if (name === null) throw badRequest('must name a run or a training', key);
+  if (name === null) throw badRequest('must name a run or a training run', key);
   return placeOf(site, name);
 }
 
-/** `a=NAME`, with `aIteration=7` and `aCandidate=2` unless they are the best. */
+/** Reads `a=NAME` with the optional `aIteration=7` and `aCandidate=2`, which default to the best. */
 function wantedOf(site: Site, query: URLSearchParams, key: string): Wanted {
   const iteration = wholeNumber(query, `${key}Iteration`, 0);
   const candidate = wholeNumber(query, `${key}Candidate`, 1);
   const place = placeIn(site, query, key);
-  if (place.item.kind !== 'run') throw badRequest(`${place.item.name} is not a run`, key);
+  if (place.item.kind !== 'run') throw badRequest(`${place.item.name} isn't a run`, key);
   return {
     place,
     ...(iteration !== undefined && { iteration }),
@@ -238,7 +238,7 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
   response.writeHead(200, { 'content-type': type }).end(body);
 }
 
-/** Sends a page as escaped markup, section by section. */
+/** Sends a page's sections as escaped markup. */
 function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
@@ -272,7 +272,7 @@ function fail(
         ? new HttpError(422, 'invalid_request_error', error.message)
         : new HttpError(500, 'server_error', messageOf(error));
   if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
-  // A browser shows the answer to a person.
+  // A browser shows this response to the user.
   if (headers.accept?.includes('text/html')) {
     const type = { 'content-type': 'text/plain; charset=utf-8' };
     response.writeHead(known.status, { ...type, ...known.headers }).end(`${known.message}\n`);

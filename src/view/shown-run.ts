@@ -1,4 +1,4 @@
-/** Pages of runs. Nothing that a run names is imported or started, because a run may come from elsewhere. */
+/** Pages of runs. They never import or start what a run refers to, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
@@ -28,7 +28,7 @@ export const pageAddress = (name: string, query = ''): string =>
 const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
   `/api/episode?${new URLSearchParams({ of: name, iteration: `${iteration}`, candidate: `${candidate + 1}` })}`;
 
-/** The report of a run so far. */
+/** The report of a run up to now. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
@@ -44,7 +44,7 @@ function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): re
   const figures = [...names].map(([entry, title]): Html => {
     return html`<figure>
 <img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${title.toLowerCase()} policy, ${placeName(entry, config)}">
-<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: mean return of the evaluation: ${asText(entry.score)}.</figcaption>
+<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: mean return ${asText(entry.score)}.</figcaption>
 </figure>`;
   });
   return [
@@ -66,24 +66,24 @@ export interface ShownIteration {
 export function readIteration(path: string, iteration: number): ShownIteration {
   const files = logsIn(path);
   const entries: BufferEntry[] = [];
-  for (const entry of linesOf<BufferEntry>(files, 'evaluations', leaveOut)) {
+  for (const entry of linesOf<BufferEntry>(files, 'evaluations', ignore)) {
     if (entry.iteration > iteration) break;
     if (Number.isFinite(entry.score)) entries.push(entry);
   }
   const calls: CallRecord[] = [];
   if (iteration === 0) return { entries, calls };
-  for (const call of callsOf(files, Number.POSITIVE_INFINITY, leaveOut)) {
+  for (const call of callsOf(files, Number.POSITIVE_INFINITY, ignore)) {
     if (call.iteration > iteration) break;
     if (call.iteration === iteration) calls.push(call);
   }
   return { entries, calls };
 }
 
-const leaveOut = () => undefined;
+const ignore = () => undefined;
 
 /**
  * One iteration: episodes, prompts, replies and policies.
- * @throws UserError if the run doesn't have it
+ * @throws UserError if the run doesn't have this iteration
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {
   const frame = await readShownFrame(path);
@@ -129,7 +129,7 @@ ${policyView(entry.parameters, family.description, family.parameters, labels, gr
   };
 }
 
-/** Most candidates whose policies and episodes are shown. */
+/** Maximum number of candidates whose policies and episodes are shown. */
 const mostShown = 32;
 
 function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
@@ -164,7 +164,7 @@ const width = 480; // pixels
  * The animation of an episode, as an SVG document.
  * @param candidate 1-based
  * @param episode 1-based, within its evaluation
- * @throws UserError for an unknown policy, or if drawing would run code that the run names
+ * @throws UserError if the policy is unknown, or if drawing would run the run's own code
  */
 export async function episodeSvg(
   path: string,
@@ -177,17 +177,17 @@ export async function episodeSvg(
   const { config, family, manifest } = await readShownFrame(path);
   if (!isDrawnFromConfig(config))
     throw new UserError({
-      message: 'this run uses a module, which the view does not load; use policyloop render',
+      message: "this run uses a module, which the view doesn't load; draw it with policyloop render",
     });
   const { entries } = readIteration(path, iteration);
   const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);
   if (entry === undefined)
-    throw new UserError({ field: 'iteration', value: iteration, message: 'this policy does not exist' });
+    throw new UserError({ field: 'iteration', value: iteration, message: 'policy not found' });
   if (episode > entry.returns.length)
     throw new UserError({
       field: 'episode',
       value: episode,
-      message: `the policy was evaluated on ${plural(entry.returns.length, 'episode')}`,
+      message: `the policy was evaluated on only ${plural(entry.returns.length, 'episode')}`,
     });
   const environment = await openDrawable(config);
   try {

@@ -1,4 +1,4 @@
-/** Watches the files of a run or a training. */
+/** Watches the files of a run or a training run. */
 import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/errors.js';
@@ -32,7 +32,7 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   }
 };
 
-/** Reads a growing file to its end, in bounded steps. @returns whether the file starts again */
+/** Reads a growing file to its end, in bounded steps. @returns whether the file was cut or replaced */
 function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
   let wasCut = false;
   for (let looks = 0; looks < 4; looks++) {
@@ -51,7 +51,7 @@ const sizesOf = (files: readonly string[]) =>
     return `${stats?.size} ${stats?.mtimeMs}`;
   });
 
-/** Something without a curve, whose page may grow. */
+/** An item without a curve, whose page may change. */
 class FilesSubject implements Subject {
   readonly #files: readonly string[];
   #sizes: string;
@@ -116,7 +116,7 @@ class RunSubject implements Subject {
     if (stale.length === 0) return [];
     const { cut, lost } = this.#read();
     if (cut) {
-      // Resuming cuts off an unfinished iteration: read everything again.
+      // Resuming a run removes an unfinished iteration, so read everything again.
       this.#curve = new Curve();
       this.#lost = [];
       this.#evaluations.restart();
@@ -218,12 +218,12 @@ const newFigures = () => ({ step: new Figures(), validation: new Figures(), eval
 /** Bytes per read. */
 const chunk = 4 * 2 ** 20;
 
-/** Follows a JSON Lines file, keeping only its position. */
+/** Follows a JSON Lines file, remembering only its position. */
 export class Tail {
   readonly #path: string;
   #end = 0;
   #file = 0;
-  /** Grows for longer lines. */
+  /** Bytes of the next read; grows for longer lines. */
   #size = chunk;
 
   constructor(path: string) {
@@ -235,8 +235,8 @@ export class Tail {
   }
 
   /**
-   * Passes on new lines; skips invalid JSON.
-   * @returns `again`: the file was cut or replaced, and starts again; `more`: more lines may follow at once
+   * Passes new lines to `onLine`, skipping invalid JSON.
+   * @returns `again`: the file was cut or replaced, so reading restarts; `more`: there may be more lines to read now
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;
@@ -276,7 +276,7 @@ export class Tail {
 
   #growBy(read: number, size: number): 'more' | 'done' {
     if (this.#end + read === size) return 'done';
-    // Gives up on an endless line: a sparse file can have terabytes.
+    // Give up on an endless line: a sparse file can have terabytes.
     if (this.#size >= longestLine) return 'done';
     this.#size *= 2;
     return 'more';

@@ -14,7 +14,7 @@ import { startView } from './server.js';
 
 const runsFolder = 'buffers';
 
-/** The runs and the trainings of the working directory, unless a directory is given. */
+/** The given directory; by default, the runs and training runs of the working directory. */
 function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
   if (directory === undefined)
     return [
@@ -23,10 +23,10 @@ function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
     ];
   const path = resolve(cwd, directory);
   if (existsSync(path)) return [{ path, prefix: '' }];
-  throw new UserError({ field: 'dir', message: 'there is no such directory', value: directory });
+  throw new UserError({ field: 'dir', message: 'directory not found', value: directory });
 }
 
-/** Serves the view until the first signal. */
+/** Serves the view until a stop signal. */
 export async function view(
   given: {
     readonly directory: string | undefined;

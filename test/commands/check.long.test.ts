@@ -149,7 +149,7 @@ describe('well-known defects are explained', () => {
       'params[15], but the policy has 10 parameters (0 to 9)',
     );
     set('Answer well.');
-    expect((await check(text, { cwd })).text).toContain('never shows how parameters are written');
+    expect((await check(text, { cwd })).text).toContain('never shows how to write parameters');
   });
 
   it('a description of another environment', async () => {
@@ -175,7 +175,7 @@ describe('well-known defects are explained', () => {
       `environment: Nim-v0\n${model}policy: { kind: q-table, form: actions, low: 0, high: 2 }\n`,
     );
     expect(code).toBe(2);
-    expect(text).toContain("can't be one of values 0 to 2: can't name action 3, 0 is no action");
+    expect(text).toContain("action 3 is out of range, 0 isn't an action");
     expect(text).toContain('remove policy.low and policy.high');
     expect((await check(`environment: Nim-v0\n${model}`)).code).toBe(0);
   });
@@ -240,7 +240,7 @@ describe('a memory budget that hides evaluations', () => {
       ]);
       return finding!.remedy!;
     };
-    expect(await remedy(100_000)).toMatch(/^memory\.tokens=\d+ shows them all; memory\.best/);
+    expect(await remedy(100_000)).toMatch(/^set memory\.tokens=\d+ to show them all; or choose/);
     expect(await remedy(8192)).toMatch(/^memory\.best/);
   });
 
@@ -477,7 +477,7 @@ critic: { model: ${own} }
       );
       expect(bad(checked).map(({ field }) => field)).toEqual(fields);
       const fits = checked.findings.find(({ field }) => field === 'critic.model')?.message;
-      if (fields.length === 0) expect(fits).toMatch(/the longest prompt of the critic .* of 8192 tokens/);
+      if (fields.length === 0) expect(fits).toMatch(/the critic's longest prompt .* of 8192 tokens/);
     },
   );
 
@@ -528,7 +528,7 @@ describe('a run', () => {
       'environment: Nim-v0\nmodel: { provider: random }\npolicy: { kind: q-table, low: 0, high: 2 }\n',
     );
     await expect(runCommand({ ...args, config: file, dryRun: false }, context)).rejects.toThrow(
-      /my\.yaml:3:\d+: policy\.low: .*can't name action 3/,
+      /my\.yaml:3:\d+: policy\.low: .*action 3 is out of range/,
     );
     writeFileSync(
       file,

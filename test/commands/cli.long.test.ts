@@ -270,7 +270,7 @@ describe('what is wrong gets one clear screen', () => {
     ['a missing file', config, ['prompts.set=./nowhere'], [/nowhere/]],
     ['a bad override', config, ['iterations'], [/iterations/, /key=value/]],
     ['an option without its value', config, ['--run-dir'], [/run-dir/]],
-    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: give this option once/]],
+    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: can be given only once/]],
   ];
 
   it.each(cases)('%s', async (_name, text, overrides, patterns) => {

@@ -78,7 +78,7 @@ describe('policyloop doctor', () => {
     expect(found(await look({ OLLAMA_HOST: address }), 'Ollama')).toEqual({
       name: 'Ollama',
       status: 'ok',
-      found: `answers at http://${address}: qwen3:8b, smollm2:135m`,
+      found: `running at http://${address}: qwen3:8b, smollm2:135m`,
     });
     const empty = await startOllama([]);
     expect(found(await look({ OLLAMA_HOST: empty }), 'Ollama')).toMatchObject({
@@ -103,7 +103,7 @@ describe('policyloop doctor', () => {
     const broken = await look({ POLICYLOOP_PYTHON: join(home, 'no-python') });
     expect(found(broken, 'Python')).toMatchObject({
       status: 'problem',
-      found: expect.stringContaining('does not exist'),
+      found: expect.stringContaining('not found'),
     });
     expect(broken.healthy).toBe(false);
   });
@@ -118,7 +118,7 @@ describe('policyloop doctor', () => {
     expect(without.healthy).toBe(true);
     expect(found(without, 'network')).toMatchObject({
       status: 'missing',
-      remedy: expect.stringContaining('needed only for models pull and hosted models'),
+      remedy: expect.stringContaining('needed only for policyloop models pull and hosted models'),
     });
     asked.length = 0;
     const offline = await look({}, { fetch: failing as typeof fetch, offline: true });

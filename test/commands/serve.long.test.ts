@@ -136,7 +136,7 @@ describe('what is wrong gets one clear screen', () => {
       { host: '0.0.0.0' },
       /^--host: servers only accept connections from this machine[\s\S]*127\.0\.0\.1, ::1/,
     ],
-    ['a wrong port', { port: 70_000 }, /^--port: is not a port/],
+    ['a wrong port', { port: 70_000 }, /^--port: isn't a valid port/],
     ['an unknown device', { device: 'tpu' }, /^--device: /],
     [
       'a device that is not there',
@@ -165,7 +165,7 @@ describe('what is wrong gets one clear screen', () => {
       { adapter: [`${name}=a`] },
       /^--adapter: an adapter can't have the model's name/,
     ],
-    ['a variable without a value', { template: ['thinking'] }, /^--template: is not name=value/],
+    ['a variable without a value', { template: ['thinking'] }, /^--template: must be name=value/],
   ];
   it.each(refused)('%s', async (_name, changes, pattern) => {
     const { context } = recordingContext(temporaryDirectory());
@@ -180,7 +180,7 @@ describe('what is wrong gets one clear screen', () => {
     const port = Number(new URL(printed[0]!).port);
     const { context } = recordingContext(temporaryDirectory());
     await expect(serveCommand({ ...args, port }, context)).rejects.toThrow(
-      /--port: another program uses this port/,
+      /--port: this port is already in use/,
     );
     finish.abort();
     expect(await ended).toBe(0);

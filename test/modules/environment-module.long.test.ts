@@ -117,7 +117,7 @@ describe('a run in an environment of a module', () => {
     writeFileSync(helper, 'export const start = [0.6];\n');
     await expect(resumeCommand(args, context)).rejects.toThrow(`${helper}: this module was changed`);
     await evaluateCommand({ ...args, episodes: 3 }, context);
-    expect(noted.join('\n')).toContain(`${helper} was changed since the run`);
+    expect(noted.join('\n')).toContain(`${helper} has changed since the run`);
     writeFileSync(helper, 'export const start = [0.5];\n');
     expect(await resumeCommand(args, context)).toBe(0);
   });

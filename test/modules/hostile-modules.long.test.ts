@@ -371,7 +371,7 @@ describe('models, policies, rewards and helpers are behind the same thread', () 
     await new Promise((resolve) => setTimeout(resolve, 1500));
     child.kill('SIGTERM');
     const { code, stderr } = await ended;
-    expect(stderr).toContain('SIGTERM: stopping at once');
+    expect(stderr).toContain('SIGTERM: stopping immediately');
     expect(code).toBe(130);
   });
 

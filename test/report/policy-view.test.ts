@@ -22,7 +22,7 @@ describe('a linear policy', () => {
     const shown = visibleText(
       render(policyView([1, 2, 3, 4, 5, 6, 7, 8, -9], policy, spec, labels, undefined)),
     );
-    expect(shown).toContain('weight of left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
+    expect(shown).toContain('input left none right position 1 2 3 velocity 4 5 6 bias 7 8 −9');
   });
 
   it('stands as weights also where its parameters are coordinates of them', () => {
@@ -37,7 +37,7 @@ describe('a linear policy', () => {
     };
     const shown = visibleText(render(policyView([5], policy, spec, taskLabels('Own-v0', policy), undefined)));
     expect(shown).toContain('action[0] observation[0] 4.24 observation[1] −5.66');
-    expect(shown).toContain('These 2 weights follow from 1 parameter');
+    expect(shown).toContain('These 2 weights are derived from 1 parameter');
   });
 
   it('has plain indices where the task is not known', () => {
@@ -82,10 +82,8 @@ describe('a network', () => {
 
   it('stands as a matrix a layer, each with its biases last', () => {
     const shown = visibleText(render(policyView(values, policy, spec, labels, undefined)));
-    expect(shown).toContain('Layer 1 (relu) weight of unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
-    expect(shown).toContain(
-      'Layer 2 weight of left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3',
-    );
+    expect(shown).toContain('Layer 1 (relu) input unit 0 unit 1 position 1 2 velocity 3 4 bias 5 −6');
+    expect(shown).toContain('Layer 2 input left none right unit 0 7 8 9 unit 1 1.5 2.5 3.5 bias 0.1 0.2 0.3');
   });
 
   it('stands the same on a terminal', () => {
@@ -103,7 +101,7 @@ describe('a network', () => {
     const projected = { ...policy, projection };
     const shown = visibleText(render(policyView([5], projected, spec, labels, undefined)));
     expect(shown).toContain('position 10 20 velocity 30 40 bias 50 −60');
-    expect(shown).toContain('These 15 weights follow from 1 parameter');
+    expect(shown).toContain('These 15 weights are derived from 1 parameter');
     expect(policyLines(projected, { ...spec, count: 1 }, [5], undefined).join('\n')).toMatch(
       /^params\[0\]: 5\.0\n\n15 weights in a random subspace of rank 1 \(seed 4\)/,
     );

@@ -213,7 +213,7 @@ describe('unusual runs', () => {
     const completion = { ...first!.completion!, text: '<'.repeat(3_000_000) };
     const long = renderReport({ ...data, calls: [{ ...first!, completion }, ...others] });
     expect(long.length - page.length).toBeLessThan(1_000_000);
-    expect(visibleText(long)).toContain('… and 2\u202f900\u202f000 more characters, in calls.jsonl');
+    expect(visibleText(long)).toContain('… and 2\u202f900\u202f000 more characters in calls.jsonl');
   });
 
   it('shows a Q-table of a lake as a map', () => {

@@ -60,7 +60,7 @@ describe('bodies', () => {
     const headers = { 'content-type': 'application/json' };
     const latin1 = Buffer.from('{"messages":[{"role":"user","content":"\xe9"}]}', 'latin1');
     const refused = await send(`${server.url}/chat/completions`, { method: 'POST', headers, body: latin1 });
-    expect(refused.body).toMatch(/not JSON in UTF-8/);
+    expect(refused.body).toMatch(/must be JSON in UTF-8/);
   });
 
   it('have a longest length, stated or not', async () => {

@@ -247,7 +247,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
   ['tools', { tools: [{ type: 'function' }] }, 400, /tools: is not supported/],
   ['too many choices', { n: 1000 }, 400, /"param":"n"/],
   ['a seed that is no integer', { seed: 0.5 }, 400, /"param":"seed"/],
-  ['any JSON at all', { response_format: { type: 'json_object' } }, 400, /only text and json_schema/],
+  ['any JSON at all', { response_format: { type: 'json_object' } }, 400, /use text or json_schema/],
   [
     'a schema of something else',
     {

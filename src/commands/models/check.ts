@@ -14,19 +14,22 @@ export const options = (y: Argv) =>
       describe:
         'Directory of a Hugging Face model or of a LoRA adapter, a GGUF file, `ollama:…` or `hf:…` (default: the embedded model)',
     })
-    .option('quantization', { ...kinds.text, describe: 'Measure the loss from int8 or int4 weights' })
+    .option('quantization', { ...kinds.text, describe: 'Measure the quality lost with int8 or int4 weights' })
     .option('base', {
       ...kinds.text,
       describe: 'Base model for an adapter (default: the one that the adapter names)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('json', common.json)
-    .example('$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4', 'and the loss from int4')
+    .example(
+      '$0 models check models/Qwen2.5-0.5B-Instruct --quantization int4',
+      'also measure the quality lost with int4',
+    )
     .example('$0 models check tuned/adapter', 'check that the adapter fits its base');
 
 type Args = Arguments<typeof options>;
 
-/** A model or an adapter: facts, requirements and problems. */
+/** Summary of a model or an adapter, with requirements and problems. */
 export type Output = ModelSummary | AdapterSummary;
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -46,16 +49,16 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     throw new UserError({
       field: '--base',
       value: args.base,
-      message: 'only adapters have a base, and this directory has no adapter',
-      remedy: 'name the directory that contains adapter_config.json and adapter_model.safetensors',
+      message: 'only applies to adapters, and this directory contains none',
+      remedy: 'use the directory that contains adapter_config.json and adapter_model.safetensors',
     });
-  if (quantization !== undefined) context.note(`measuring the loss from ${quantization} …`);
+  if (quantization !== undefined) context.note(`measuring the quality lost with ${quantization} …`);
   const { modelRows, modelSummary } = await import('../../models/local/summary/model-summary.js');
   const facts = await modelSummary(directory, quantization, ignored, args.directory);
   return explain(facts, modelRows, args.json, context);
 }
 
-/** Prints the facts; the exit code says whether there are problems. */
+/** Prints the summary. @returns the exit code, which reports problems */
 function explain<Facts extends { readonly directory: string; readonly problems: readonly Problem[] }>(
   facts: Facts,
   rowsOf: (facts: Facts) => readonly (readonly [string, string])[],

@@ -1,4 +1,4 @@
-/** `policyloop models compare`: several models, and baselines, propose from the same histories. */
+/** `policyloop models compare`: several models and baselines propose from the same histories. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../../base/command.js';
 import { type CommandContext, requireCount } from '../../base/context.js';
@@ -9,7 +9,7 @@ export const options = (y: Argv) =>
   y
     .positional('config', {
       ...common.config,
-      describe: `${common.config.describe}: the task, and the prompts of all models`,
+      describe: `${common.config.describe}; defines the task and the prompts of all models`,
     })
     .positional('overrides', {
       ...common.overrides,
@@ -18,19 +18,18 @@ export const options = (y: Argv) =>
     .option('histories', {
       ...kinds.number,
       default: 20,
-      describe: 'Number of random histories; each model proposes once for each',
+      describe: 'Number of random histories; each model makes one proposal per history',
     })
     .option('from', {
       ...kinds.text,
-      describe:
-        'Add histories of recorded runs: RUN for the whole run, RUN@20 for its first 20 iterations; a,b',
+      describe: 'Comma-separated histories to add: RUN for a whole run, RUN@20 for its first 20 iterations',
     })
     .option('baselines', {
       ...kinds.text,
       default: 'random,hill-climb,gp',
-      describe: "Baselines that propose for the same histories; '' for none",
+      describe: "Comma-separated baselines that propose from the same histories; '' for none",
     })
-    .option('replay', { ...kinds.flag, describe: 'Show recorded results; call no model' })
+    .option('replay', { ...kinds.flag, describe: 'Show recorded results without calling a model' })
     .option('out', common.out)
     .option('runs-dir', common.runsDir)
     .option('jobs', common.jobs)
@@ -51,7 +50,8 @@ type Args = Arguments<typeof options>;
 /** A line for each run, then the results of each model. */
 export type Output = StudyRunLine | ModelsSummary;
 
-export const finishing = 'finishing the proposal (the same command continues; Ctrl-C again stops at once)';
+export const finishing =
+  'finishing the proposal (run the same command to continue; press Ctrl-C again to stop immediately)';
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { requireJobs } = await import('../../studies/plan.js');

@@ -13,7 +13,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Models of this machine. */
+/** Models found on this machine. */
 export type Output = readonly ({
   /** Value for `model.path`. */
   readonly reference: string;

@@ -8,7 +8,7 @@ export const options = (y: Argv) =>
     .positional('run', common.labelled)
     .positional('text', {
       type: 'string',
-      describe: 'The note; an empty text removes it; without a text, the note is printed',
+      describe: "The note; '' removes it (default: print the note)",
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)

@@ -9,10 +9,7 @@ export const options = (y: Argv) =>
     .option('wait', common.wait)
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example(
-      '$0 pause latest',
-      'its process waits after the iteration; continue with policyloop resume latest',
-    );
+    .example('$0 pause latest', 'pause after the current iteration; continue with policyloop resume latest');
 
 type Args = Arguments<typeof options>;
 

@@ -6,7 +6,7 @@ import type { Value } from '../../runs/tables/query.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('sql', { type: 'string', demandOption: true, describe: 'One SELECT, in quotes' })
+    .positional('sql', { type: 'string', demandOption: true, describe: 'A SELECT statement, in quotes' })
     .positional('runs', {
       type: 'string',
       array: true,
@@ -20,7 +20,10 @@ export const options = (y: Argv) =>
       "$0 query 'SELECT environment, model, avg(confirmed) FROM runs GROUP BY ALL'",
       'mean confirmed returns',
     )
-    .example("$0 query 'SELECT outcome, count(*) FROM calls GROUP BY ALL' latest", 'of one run');
+    .example(
+      "$0 query 'SELECT outcome, count(*) FROM calls GROUP BY ALL' latest",
+      'call outcomes of one run',
+    );
 
 type Args = Arguments<typeof options>;
 

@@ -10,19 +10,19 @@ export const options = (y: Argv) =>
     .positional('runs', {
       type: 'string',
       array: true,
-      describe: 'Runs, trainings, directories of runs, or quoted patterns',
+      describe: 'Runs, training runs, directories of runs, or quoted patterns',
     })
     .option('yes', { ...kinds.flag, describe: 'Skip the confirmation' })
     .option('empty-trash', { ...kinds.flag, describe: 'Delete everything in the trash permanently' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 remove 3 4', 'by their numbers in policyloop list; moves them to buffers/.trash')
+    .example('$0 remove 3 4', 'move runs to buffers/.trash, by their numbers in policyloop list')
     .example("$0 remove 'trial-*' --yes", 'without confirmation')
     .example('$0 remove --empty-trash', 'delete permanently');
 
 type Args = Arguments<typeof options>;
 
-/** Where each run is in the trash; without `run` if the trash was emptied. */
+/** Location of each run in the trash; without `run` if the trash was emptied. */
 export type Output = readonly { readonly run?: string; readonly trash: string }[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -37,8 +37,8 @@ async function removeRuns(args: Args, context: CommandContext): Promise<number> 
   const names = args.runs ?? [];
   if (names.length === 0)
     throw new UserError({
-      ...{ field: 'runs', message: 'names no run' },
-      remedy: 'name a run from policyloop list, or add --empty-trash to empty the trash',
+      ...{ field: 'runs', message: 'no runs given' },
+      remedy: 'choose runs from policyloop list, or add --empty-trash to empty the trash',
     });
   const paths = [...new Set(names.flatMap((name) => findAll(name, places)))];
   for (const path of paths) requireIdle(path);
@@ -104,7 +104,7 @@ async function agreed(
   if (yes) return true;
   if (readLine === undefined)
     throw new UserError({
-      ...{ field: '--yes', message: 'there is no terminal for the confirmation' },
+      ...{ field: '--yes', message: "can't ask for confirmation without a terminal" },
       remedy: 'add --yes to skip the confirmation',
     });
   const answer = await readLine(`${question} [y/N] `);

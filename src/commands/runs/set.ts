@@ -9,12 +9,12 @@ export const options = (y: Argv) =>
     .positional('run', common.run)
     .positional('overrides', {
       ...common.overrides,
-      describe: 'key=value of iterations, target, limits or confirmation; jobs=N for a directory of runs',
+      describe: 'key=value for iterations, target, limits or confirmation; jobs=N for a directory of runs',
     })
     .option('wait', common.wait)
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 set latest limits.calls=500 iterations=200', "from the run's next iteration on")
+    .example('$0 set latest limits.calls=500 iterations=200', 'effective from the next iteration')
     .example('$0 set buffers/temperatures jobs=4', 'for a running sweep');
 
 type Args = Arguments<typeof options>;
@@ -26,7 +26,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const { overrides, run } = args;
   if (overrides.length === 0)
     throw new UserError({
-      ...{ field: 'overrides', message: 'give a setting to change' },
+      ...{ field: 'overrides', message: 'no setting given' },
       alternatives: ['iterations=200', 'limits.calls=500', 'target=475'],
     });
   const { steerRuns } = await import('../../runs/listing/steer.js');

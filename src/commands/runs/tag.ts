@@ -9,12 +9,12 @@ export const options = (y: Argv) =>
     .positional('tags', {
       type: 'string',
       array: true,
-      describe: 'Words without spaces; without any, the tags are printed',
+      describe: 'Tags, without spaces (default: print the tags)',
     })
     .option('off', { ...kinds.flag, describe: 'Remove these tags' })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
-    .example('$0 tag latest baseline', 'then policyloop list tag=baseline finds it')
+    .example('$0 tag latest baseline', 'find it later with policyloop list tag=baseline')
     .example("$0 tag 'cartpole-*' paper figure-2", 'several runs at once')
     .example('$0 tag cartpole baseline --off', 'remove the tag');
 

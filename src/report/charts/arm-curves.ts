@@ -90,7 +90,7 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
     paths: [
       summaries.map(
         (points, i) =>
-          html`<path class="arm-band ${armClass(i)}" data-arm="${i}" data-part="band"${bandsWait(arms) && html` hidden=""`} d="${bandPath(points, x, y)}"/>`,
+          html`<path class="arm-band ${armClass(i)}" data-arm="${i}" data-part="band"${areBandsHidden(arms) && html` hidden=""`} d="${bandPath(points, x, y)}"/>`,
       ),
       summaries.map((points, i) => {
         const d = line(points.map((point, iteration) => [x(iteration), y.at(point.mean)]));
@@ -108,11 +108,11 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
   return figure(chart, caption, 'Hover over a column for details.');
 }
 
-const bandsWait = (arms: readonly CurveArm[]) => arms.length > 1;
+const areBandsHidden = (arms: readonly CurveArm[]) => arms.length > 1;
 
 function armLegend(arms: readonly CurveArm[]): Html {
   const box = (arm: number | 'all', part: 'line' | 'band', name: string) =>
-    html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !bandsWait(arms)) && html` checked=""`}> ${part}</label>`;
+    html`<label class="scripted"><input type="checkbox" data-arm="${arm}" data-part="${part}" aria-label="${part} of ${name}"${(part === 'line' || !areBandsHidden(arms)) && html` checked=""`}> ${part}</label>`;
   return html`<ul class="arms">
 ${arms.map(
   ({ name, curves }, i) =>
@@ -128,8 +128,8 @@ interface CurvePoint {
 }
 
 /**
- * Mean of the curves with its 95% interval (Student's t, clipped to `range`) at each value, up to the end of
- * the longest.
+ * Mean of the curves at each index, with its 95% interval (Student's t, clipped to `range`), up to the length of
+ * the longest curve.
  */
 export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = largest([0, ...curves.map((curve) => curve.length)]);
@@ -140,7 +140,7 @@ export function meanCurve(curves: readonly (readonly number[])[], range: Interva
   });
 }
 
-/** Fits everything except wide bands of a few repeats, which would flatten the rest. */
+/** Fits all values, but not wide bands of a few repeats, which would flatten the rest. */
 function verticalScale(arms: readonly CurveArm[], summaries: readonly (readonly CurvePoint[])[]): Scale {
   const values = [
     ...arms.flatMap(({ curves }) => curves.flat()),

@@ -155,7 +155,7 @@ export function learningCurve(
         : stretchColumns(drawn, { lost, timeline, stretch, link }),
   });
   const caption = html`<ul class="legend">
-<li><span class="key dot"></span>${stretch === 1 ? 'evaluation' : `highest and lowest of each ${formatCount(stretch)} evaluations in a row`}${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of the mean' : ', with quartiles (bar) and range (line) over its episodes')}</li>
+<li><span class="key dot"></span>${stretch === 1 ? 'evaluation' : `highest and lowest of every ${formatCount(stretch)} consecutive evaluations`}${episodes > 1 && (isBinary(data.entries) ? ', with the standard error of the mean' : ', with quartiles (bar) and range (line) over episodes')}</li>
 <li><span class="key step"></span>best so far</li>
 ${confirmed && html`<li><span class="key diamond"></span>best, confirmed on unseen episodes with 95 % interval</li>`}
 ${target !== undefined && html`<li><span class="key dash"></span>target ${formatNumber(target)}</li>`}
@@ -224,7 +224,7 @@ function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
   const { warmup, iterations, candidates, slots } = timeline;
   const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
   if (warmup === 0) return ticks;
-  // The label of the first iteration needs space next to that of the warm-up.
+  // The first iteration's label needs room next to the warm-up label.
   const room = (warmup / 2 + candidates / 2) / slots > 0.18;
   return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }
@@ -241,7 +241,7 @@ function columns(
     const { entry } = point;
     const name = isProposal(entry) ? placeName(entry, timeline) : `Warm-up policy ${entry.candidate + 1}`;
     const range = entry.returns.length > 1 ? `, ${returnRange(entry.returns)}` : '';
-    const cut = entry.planned === undefined ? '' : ` (cut short of ${entry.planned})`;
+    const cut = entry.planned === undefined ? '' : ` (of ${entry.planned} planned)`;
     const text = `${name}: ${asText(entry.score)}${range}${cut}; best so far ${asText(point.best)}`;
     return { at: point.at, width: 1, text, ...hrefOf(isProposal(entry) ? link(entry) : undefined) };
   });

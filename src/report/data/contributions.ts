@@ -5,14 +5,14 @@ import type { FeedbackResult, LoggedEvent, Revision } from '../../runs/events.js
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
-/** What the critic of a run brought. */
+/** What the critic contributed to a run. */
 export interface RevisionFigures extends StageUsage {
-  /** Proposals that it was asked to revise. */
+  /** Proposals that the critic was asked to revise. */
   readonly asked: number;
   /** Revisions that scored higher than the original. */
   readonly better: number;
   readonly noBetter: number;
-  /** Answers that change nothing. */
+  /** Revisions that change nothing. */
   readonly kept: number;
   /** Requests without a usable answer. */
   readonly rejected: number;
@@ -22,7 +22,7 @@ export interface RevisionFigures extends StageUsage {
   readonly distance: number | null;
 }
 
-/** Undefined if there was nothing to revise. */
+/** Undefined if the critic was never called. */
 export function revisionFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -49,27 +49,27 @@ export function revisionFigures(
 }
 
 /**
- * Example: `12 revisions: 5 better, 4 not, 2 kept, 1 rejected; mean change of the return 3.1, of the parameters 8 %`.
+ * Example: `12 revisions: 5 better, 4 not better, 2 unchanged, 1 rejected; mean change in return 3.1, in parameters 8 %`.
  */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
   const results = [
     `${better} better`,
-    `${noBetter} not`,
-    ...(kept === 0 ? [] : [`${kept} kept`]),
+    `${noBetter} not better`,
+    ...(kept === 0 ? [] : [`${kept} unchanged`]),
     ...(rejected === 0 ? [] : [`${rejected} rejected`]),
   ];
   const changes =
     change === null || distance === null
       ? ''
-      : `; mean change of the return ${formatNumber(change, 3)}, of the parameters ${Math.round(100 * distance)} % of their range`;
+      : `; mean change in return ${formatNumber(change, 3)}, in parameters ${Math.round(100 * distance)} % of their range`;
   return `${plural(asked, 'revision')}: ${results.join(', ')}${changes}; ${usedText(figures)}`;
 }
 
 export interface StageUsage {
   readonly calls: number;
   readonly tokens: number;
-  /** Absent where it has no price. */
+  /** Absent without a price. */
   readonly cost?: number;
 }
 
@@ -85,19 +85,19 @@ function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
   return used;
 }
 
-/** `12 calls, 3.1k tokens of the usage` */
+/** `12 calls, 3.1k tokens (included in usage)` */
 function usedText({ calls, cost, tokens }: StageUsage): string {
   const used = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
     ...(cost === undefined ? [] : [`cost ${formatCost(cost)}`]),
   ];
-  return `${used.join(', ')} of the usage`;
+  return `${used.join(', ')} (included in usage)`;
 }
 
-/** What was said of the episodes of a run, and what that took. */
+/** Feedback on a run's episodes, and its usage. */
 export interface FeedbackFigures extends StageUsage {
-  /** Questions, in their order. */
+  /** One result per question, in order. */
   readonly results: readonly FeedbackResult[];
   /** Number of questions answered. */
   readonly given: number;
@@ -129,7 +129,7 @@ export function feedbackFigures(
   };
 }
 
-/** `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens of the usage` */
+/** `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens (included in usage)` */
 export function feedbackFiguresText(figures: FeedbackFigures): string {
   const { given, rating, results } = figures;
   const rated = rating === null ? '' : `, mean rating ${formatNumber(rating, 2)} of 5`;
@@ -170,7 +170,7 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
 }
 
-/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there was no choice. */
+/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there is only one proposer. */
 export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
   const members = new Map<string, string>();
   for (const { candidate, iteration, member } of calls)

@@ -58,7 +58,7 @@ export function policyLines(
   return [
     vector,
     '',
-    `${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}) follow from them:`,
+    `these define ${weights.length} weights in a random subspace of rank ${projection.rank} (seed ${projection.seed}):`,
     ...tables,
   ];
 }

@@ -61,7 +61,7 @@ function lineRuns(text: string, index: ReadonlyMap<string, number>): number[] {
 /** Maximum size of a page's prompts, in characters of distinct lines. */
 const mostCharacters = 1_500_000;
 
-/** Indices of as many prompts as fit on a page, alternating between both ends towards the middle. */
+/** Indices of as many prompts as fit on a page, taken alternately from the two ends inwards. */
 export function fittingPrompts(prompts: readonly (readonly ChatMessage[])[]): readonly number[] {
   const known = new Set<string>();
   const texts = new Set<string>();

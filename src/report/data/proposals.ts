@@ -5,7 +5,7 @@ import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls
 import type { LoggedEvent } from '../../runs/events.js';
 import type { RunSummary } from '../../runs/summary.js';
 
-/** One call as counted on a page, with its index in the run's list of calls; the prompt and reply stay on disk. */
+/** A call as counted on a page, with its index among the run's calls. Its prompt and reply stay on disk. */
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
@@ -40,7 +40,7 @@ interface Mutable extends Place {
   improved: boolean;
 }
 
-/** More candidates than an iteration can have. */
+/** Exceeds the number of candidates that an iteration can have. */
 const mostCandidates = 1e6;
 
 /** Shared by the many calls that have nothing to report. */
@@ -93,7 +93,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Only those entries that are proposals. */
+/** Keeps only proposals. */
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 
@@ -112,7 +112,7 @@ export function proposalId({ iteration, candidate }: Place): string {
   return `iteration-${iteration}-${candidate}`;
 }
 
-/** Everything that a report shows of a run, read from its directory. */
+/** Everything that a report shows about a run, read from its directory. */
 export interface RunData extends RunSummary {
   readonly config: Config;
   /** Content of `config.yaml` in the run directory. */

@@ -1,6 +1,5 @@
 /**
- * Selects which proposals a page shows with prompts and replies, so that the page of a long run opens as fast
- * as any other.
+ * Selects the proposals that a page shows with prompts and replies, so that the pages of long runs also open quickly.
  */
 import { spread } from '../../render/terminal-picture.js';
 import type { CallRecord } from '../../runs/calls.js';
@@ -19,13 +18,13 @@ interface Place {
 /** The part of a run that its page shows in full. */
 export interface ShownCalls {
   readonly proposals: readonly LoggedProposal[];
-  /** The calls of these proposals, by their index in the run's list of calls. */
+  /** The calls of these proposals, by their index among the run's calls. */
   readonly calls: ReadonlyMap<number, CallRecord>;
-  /** The link to a proposal, if the page shows it. */
+  /** Link to a proposal, if the page shows it. */
   link(place: Place): string | undefined;
 }
 
-/** Keeps the calls to be shown while reading them once, and discards the others. */
+/** Selects the calls to show in a single pass, and discards the others. */
 export class CallKeeper {
   readonly #known: ReadonlySet<string>;
   readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
@@ -49,7 +48,7 @@ export class CallKeeper {
     else own.push([place, call]);
     if (this.#last.at(-1) !== id) this.#last.push(id);
     if (call.outcome.kind !== 'accepted') this.#noteFailure(id, call.outcome);
-    if (this.#kept.size > mostShown && this.#last.length > 10 * parts.last) this.#letGo();
+    if (this.#kept.size > mostShown && this.#last.length > 10 * parts.last) this.#discard();
   }
 
   #noteFailure(id: string, outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }>): void {
@@ -61,7 +60,7 @@ export class CallKeeper {
     for (const [i, other] of [...this.#failed].entries()) if (i % 2 === 1) this.#failed.delete(other);
   }
 
-  #letGo(): void {
+  #discard(): void {
     this.#isLong = true;
     this.#last.splice(0, this.#last.length - parts.last);
     const kept = new Set([...this.#known, ...this.#failed, ...this.#latest.values(), ...this.#last]);
@@ -69,7 +68,7 @@ export class CallKeeper {
   }
 
   shown(proposals: readonly LoggedProposal[]): ShownCalls {
-    if (proposals.length > mostShown) this.#letGo();
+    if (proposals.length > mostShown) this.#discard();
     const isShown = (place: Place) =>
       !this.#isLong || this.#kept.has(proposalId(place)) || this.#known.has(proposalId(place));
     return {
@@ -102,7 +101,7 @@ function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'
 }
 
 /**
- * `count` evenly spaced items including the first and the last; all items if there are no more.
+ * `count` evenly spaced items including the first and the last; all items if there are at most `count`.
  * @param kept an item that is always included, in place of its nearest neighbour
  */
 export function sampled<T>(items: readonly T[], count: number, kept?: T): readonly T[] {

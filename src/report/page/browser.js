@@ -1,7 +1,7 @@
 /**
- * Adds to the page: unpacks prompts when opened, repeats tooltips below a figure, toggles lines and bands, reads cells
- * of the heat map, opens the log entry of a link, follows running work. Inserts texts as text nodes only. The live view
- * adds sections later and announces each with an event `grown`.
+ * The page's behaviour: unpacks prompts when opened, repeats tooltips below figures, toggles lines and bands, shows heat
+ * map values, opens the log entry of a link, and follows running work. Inserts text only as text nodes. The live view
+ * adds sections later and announces each with a `grown` event.
  */
 (() => {
   // biome-ignore lint/suspicious/noRedundantUseStrict: the page runs it as a script, not as a module
@@ -32,7 +32,11 @@
     const call = Number(box.dataset.call);
     const previous = store.prompts[call - 1];
     const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m])));
-    const note = element('p', 'muted', 'Marked: lines that are new since the previous prompt on this page.');
+    const note = element(
+      'p',
+      'muted',
+      'Highlighted: lines that are not in the previous prompt on this page.',
+    );
     note.hidden = true;
     box.append(note);
     for (const m of store.prompts[call]) {
@@ -71,7 +75,7 @@
     true,
   );
 
-  const enliven = (root) => {
+  const activate = (root) => {
     for (const figure of root.querySelectorAll('figure[data-readout]')) {
       const readout = figure.querySelector('.readout');
       readout.textContent = readout.dataset.hint;
@@ -124,14 +128,14 @@
       target.addEventListener('pointerdown', show);
     }
   };
-  enliven(document);
-  document.addEventListener('grown', ({ target }) => enliven(target));
+  activate(document);
+  document.addEventListener('grown', ({ target }) => activate(target));
 
   const follow = byId('follow');
   if (follow) {
     const written = byId('written');
     const atTime = written.textContent;
-    const tell = () => {
+    const update = () => {
       const seconds = Math.max(0, Math.round((Date.now() - Date.parse(written.dataset.time)) / 1000));
       const silent = seconds > Number(written.dataset.silence);
       const units = [
@@ -145,10 +149,10 @@
       written.textContent = `${atTime}, ${ago} ago${silent ? '; the process may have died' : ''}`;
       written.classList.toggle('warn-text', silent);
     };
-    tell();
-    setInterval(tell, 1000);
+    update();
+    setInterval(update, 1000);
     setInterval(() => {
-      // A reload would lose what a reader has selected or opened.
+      // A reload would lose what the reader has selected or opened.
       const isRead = !getSelection().isCollapsed || document.querySelector('main details[open]');
       if (follow.checked && !isRead) location.reload();
     }, 1000 * Number(follow.dataset.every));

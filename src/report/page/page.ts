@@ -9,15 +9,15 @@ export interface Section {
   readonly content: Content;
 }
 
-/** What tells a reader that the work shown on a page is still in progress. */
+/** Marks a page as showing work in progress. */
 interface Following {
   /** When the page was written, ISO 8601. */
   readonly written: string;
-  /** If the page hasn't been rewritten for this many seconds, the work may have ended unnoticed. */
+  /** Seconds without an update after which the process may have died. */
   readonly silence: number;
 }
 
-/** Reload interval in seconds of a page whose work is in progress. */
+/** Reload interval of a page that shows work in progress, in seconds. */
 const reloadEvery = 10;
 
 /** The content of a page, whether delivered as a file or section by section in the live view. */

@@ -28,7 +28,7 @@ const categorical = [
   [150, 150, 150],
 ] as const;
 
-/** With more choices than this, they are shown as numbers. */
+/** Maximum number of choices shown as colours; more are shown as numbers. */
 export const maxCategories = categorical.length;
 
 export const categoricalPalette: readonly Rgba[] = categorical.map(([r, g, b]) => [r, g, b, 255]);
@@ -65,7 +65,7 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** Colours of the lines of arms. */
+/** Line colours of arms. */
 const arms = [
   'var(--point)',
   'var(--accent)',

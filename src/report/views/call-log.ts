@@ -44,11 +44,11 @@ export function callLog(
   const failed = proposals.filter(hasFailure).length;
   const log = logOf(manifest.run, calls, proposals);
   const own = onlyProposals(proposals).length;
-  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and the last, new bests, failures, and a sample of all. <code>policyloop show ${manifest.run} --iteration 12</code> prints those of any iteration.</p>`}
+  return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration 12</code> shows any iteration.</p>`}
 <fieldset class="filter"><legend>Show</legend>
 <label><input type="radio" name="show" id="show-all" checked> all <span class="muted">${proposals.length}</span></label>
 <label><input type="radio" name="show" id="show-improved"> new best <span class="muted">${improved}</span></label>
-<label><input type="radio" name="show" id="show-failed"> with a failure <span class="muted">${failed}</span></label>
+<label><input type="radio" name="show" id="show-failed"> with failures <span class="muted">${failed}</span></label>
 </fieldset>
 <noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
 <p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
@@ -142,7 +142,7 @@ ${callFacts(call)}
 </article>`;
 }
 
-/** @param position index of the prompt on the page; undefined if the page has no room for it */
+/** @param position index of the prompt on the page; undefined if it doesn't fit */
 function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Html {
   const size = messages.reduce((sum, message) => sum + message.content.length, 0);
   const length = html`<span class="muted">${plural(messages.length, 'message')}, ${plural(size, 'character')}</span>`;
@@ -173,7 +173,7 @@ function outcomeText({ outcome }: CallRecord): Html {
 }
 
 const movedText = (moved: { readonly distance: number } | undefined) =>
-  html`${moved && html`<p class="muted">Moved: the proposed parameters were only ${formatNumber(moved.distance, 3)} from earlier ones.</p>`}`;
+  html`${moved && html`<p class="muted">Moved: the proposed parameters were too close to earlier ones (distance ${formatNumber(moved.distance, 3)}).</p>`}`;
 
 function callFacts(call: CallRecord): Html {
   const { completion, outcome, cost } = call;
@@ -205,7 +205,7 @@ const retriesText = (retries: number, failedTries: readonly string[] = []) =>
 
 function longText(text: string, longest: number): Html {
   if (text.length <= longest) return preformatted(text);
-  return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters, in calls.jsonl</p>`;
+  return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
 }
 
 function oneLine(text: string): string {

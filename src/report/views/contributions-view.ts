@@ -47,8 +47,8 @@ const outcomes = {
 export function feedbackView(figures: FeedbackFigures | undefined): Html | undefined {
   if (figures === undefined || figures.results.length === 0) return undefined;
   const { rating, results } = figures;
-  const told = results.slice(-mostShown);
-  return html`${htmlTable(told, [
+  const shown = results.slice(-mostShown);
+  return html`${htmlTable(shown, [
     number(
       'iteration',
       ({ candidate, iteration }) => `${iteration}${candidate > 0 ? `.${candidate + 1}` : ''}`,
@@ -60,6 +60,6 @@ export function feedbackView(figures: FeedbackFigures | undefined): Html | undef
       result === 'given' && remark ? remark : { text: outcomes[result], mark: 'muted' },
     ),
   ])}
-<p>${told.length < results.length && html`The last ${told.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usageText(figures)}.</p>
-<p class="note">Shows the episode with the median return of the iteration's best evaluation. Later prompts show the feedback below that evaluation.</p>`;
+<p>${shown.length < results.length && html`Showing the last ${shown.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usageText(figures)}.</p>
+<p class="note">Feedback is on the median-return episode of an iteration's best evaluation. Later prompts show the feedback below that evaluation.</p>`;
 }

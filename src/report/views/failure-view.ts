@@ -9,7 +9,7 @@ import { largest } from '../../statistics/descriptive.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Failed calls by kind, then faults of the provider; each has a bar and a row. */
+/** Failed calls and provider faults, by kind. */
 export function failureView(
   proposals: readonly LoggedProposal[],
   config: Pick<Config, 'candidates'>,
@@ -18,11 +18,11 @@ export function failureView(
   const moved = proposals.filter(({ attempts }) => attempts.some((attempt) => attempt.moved)).length;
   return html`${failedCalls(proposals, config, link)}${
     moved > 0 &&
-    html`<p>${plural(moved, 'proposal')} of ${onlyProposals(proposals).length} ${moved === 1 ? 'was' : 'were'} too close to earlier ones, and moved (<code>novelty</code>).</p>`
+    html`<p>${plural(moved, 'proposal')} of ${onlyProposals(proposals).length} ${moved === 1 ? 'was' : 'were'} too close to earlier ones and moved (<code>novelty</code>).</p>`
   }${faultTable(proposals)}`;
 }
 
-/** Faults of all tries, including those that a retry resolved. */
+/** Faults of all attempts, including those that a retry resolved. */
 function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
   const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
@@ -30,11 +30,11 @@ function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
   return html`<h3>Provider faults</h3>
 ${htmlTable(groups, [
   text('kind', ({ kind }) => kind),
-  number('times', ({ items }) => items.length),
+  number('count', ({ items }) => items.length),
   bar(({ share }) => share),
   text('meaning', ({ kind }) => faultMeaning[kind as ModelErrorKind]),
 ])}
-<p class="note">Counts every try, including resolved ones and those whose reply was used.</p>`;
+<p class="note">Counts every attempt, including resolved ones and those whose reply was used.</p>`;
 }
 
 function failedCalls(

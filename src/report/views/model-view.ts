@@ -20,11 +20,11 @@ export function learningView(adaptations: readonly LoggedAdaptation[], activeMs:
   const totals = adaptationTotals(adaptations);
   if (totals === undefined) return undefined;
   return html`<div class="charts">
-${chart(adaptations, 'Entropy of the answers, nats per token', ({ entropy }) => entropy)}
-${chart(adaptations, 'Standard deviation of rewards in a group', ({ spread }) => spread)}
+${chart(adaptations, 'Answer entropy, nats per token', ({ entropy }) => entropy)}
+${chart(adaptations, 'Standard deviation of rewards within a group', ({ spread }) => spread)}
 ${chart(adaptations, 'KL divergence from the initial model, nats per token', ({ kl }) => kl)}
 <div>${totalsTable(totals, activeMs)}
-<p class="note">The adapter is in <code>adapter/</code> of the run directory; use it in another run with <code>model.adapter</code>.</p></div>
+<p class="note">The adapter is in the run directory, in <code>adapter/</code>; use it in another run with <code>model.adapter</code>.</p></div>
 </div>`;
 }
 

@@ -37,7 +37,7 @@ function policyName(policy: PolicyDescription): string {
     case 'q-table':
       return 'Q-table';
     case 'mlp':
-      return `network of ${policy.hidden.join(' and ')} hidden units (${policy.activation})${inSubspace(policy)}`;
+      return `network with ${policy.hidden.join(' and ')} hidden units (${policy.activation})${inSubspace(policy)}`;
     case 'linear':
       return `linear policy${inSubspace(policy)}`;
     case 'module':
@@ -69,23 +69,23 @@ function stopText(reason: StopReason): string {
     case 'target':
       return `reached the target return ${formatNumber(reason.return)}`;
     case 'limit':
-      return `at the limit of ${reason.limit}`;
+      return `at the limit on ${reason.limit}`;
     case 'interrupted':
       return 'by the user';
     case 'no-proposals': {
-      const end = reason.limit === undefined ? 'after all iterations' : `at the limit of ${reason.limit}`;
+      const end = reason.limit === undefined ? 'after all iterations' : `at the limit on ${reason.limit}`;
       return `${end}: 0 proposals accepted; first reason: ${reason.message}`;
     }
     case 'model-error':
       return `by a model error: ${reason.message}`;
     case 'environment-error':
-      return `by a failure of the environment: ${reason.message}`;
+      return `by an environment error: ${reason.message}`;
     default:
       return unreachable(reason);
   }
 }
 
-/** The figures that a run is judged by, starting with the confirmed mean. */
+/** The results that matter most, starting with the confirmed mean. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
   const { manifest, entries, config } = data;
   const best = bestEntry(entries);
@@ -153,10 +153,10 @@ export function confirmationTable(
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">The best candidates were compared on unseen episodes; the winner was measured on further ones.</p></div>`;
+<p class="note">The best candidates were compared on unseen episodes; the winner was then evaluated on further ones.</p></div>`;
 }
 
-/** Warnings of the run, each once with its count, and commands from other processes. */
+/** The run's distinct warnings with their counts, and commands from other processes. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)

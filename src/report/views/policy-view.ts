@@ -54,7 +54,7 @@ function weightTables(
       !isLinear && html`<h4>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h4>`;
     return html`${title}
 <div class="scroll tall" tabindex="0"><table class="weights">
-<thead><tr><th scope="col">weight of</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
+<thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
 <tbody>${rows.map((row, i) => {
       const own = weights.slice(start + i * columns.length, start + (i + 1) * columns.length);
       return html`<tr${row === 'bias' && html` class="bias"`}><th scope="row">${row}</th>${own.map(
@@ -65,7 +65,7 @@ function weightTables(
   });
   const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
   return html`<div>${tables}
-<p class="note">${policy.discrete ? `The policy takes the action with the highest ${output}.` : `The action is the ${output}.`}${projection !== undefined && html` These ${weights.length} weights follow from ${plural(projection.rank, 'parameter')}: they lie in a random subspace (seed ${projection.seed}).`}</p></div>`;
+<p class="note">${policy.discrete ? `The policy takes the action with the highest ${output}.` : `The action is the ${output}.`}${projection !== undefined && html` These ${weights.length} weights are derived from ${plural(projection.rank, 'parameter')} (random subspace, seed ${projection.seed}).`}</p></div>`;
 }
 
 const arrows: Readonly<Record<string, string>> = {
@@ -79,7 +79,7 @@ const arrows: Readonly<Record<string, string>> = {
   south: '↓',
 };
 
-/** Up to this many states fit in a picture; more are listed in rows. */
+/** Maximum number of states per row. */
 const statesPerRow = 20;
 
 function actionTable(
@@ -133,7 +133,7 @@ function greedyActions(
   });
 }
 
-/** Meaning of the map letters for which no action is taken or which deserve a mark. */
+/** Map letters that are labelled; no action is taken in final cells. */
 const places: Readonly<Record<string, { name: string; final: boolean }>> = {
   S: { name: 'start', final: false },
   G: { name: 'goal', final: true },

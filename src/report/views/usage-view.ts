@@ -58,14 +58,14 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
     number('of', ({ cap, limit }) => amount(limit, cap)),
     barColumn(({ cap, used }) => used / cap),
   ])}
-<p class="note">A run ends before a call that could exceed a limit, so usage stays slightly below it.</p>`;
+<p class="note">A run stops before a call that could exceed a limit, so usage stays slightly below it.</p>`;
 }
 
-/** `perCall.promptTokens` becomes `prompt tokens, a call`. */
+/** `perCall.promptTokens` becomes `prompt tokens per call`. */
 function spelled(limit: string): string {
   const name = limit.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   const words = name === 'minutes' ? 'time' : name;
-  if (limit.startsWith('perCall.')) return `${words}, a call`;
+  if (limit.startsWith('perCall.')) return `${words} per call`;
   return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
@@ -106,7 +106,7 @@ function spansOf(iterations: readonly UsageTotals[]): readonly Span[] {
   });
 }
 
-/** `Tokens per iteration`, or of several together. */
+/** `Tokens per iteration` or, for longer spans, `Tokens per 3 iterations`. */
 const ofEach = (what: string, [first]: readonly Span[]) => {
   const size = first === undefined ? 1 : first.last - first.first + 1;
   return size === 1 ? `${what} per iteration` : `${what} per ${size} iterations`;
@@ -241,7 +241,7 @@ function totalsTable(usage: UsageTotals): Html {
     ...(cost === undefined ? [] : [['cost', formatCost(cost), mean(cost, formatCost)] as const]),
   ];
   return htmlTable(rows, [
-    text('use', ([name]) => name),
+    text('usage', ([name]) => name),
     number('total', ([, total]) => total),
     number('mean per call', ([, , perCall]) => perCall),
   ]);

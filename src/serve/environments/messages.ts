@@ -1,4 +1,4 @@
-/** The messages of OpenEnv's WebSockets (0.3 to 0.10): one request, one answer. */
+/** Messages of OpenEnv's WebSockets (0.3 to 0.10): one answer per request. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';
@@ -19,7 +19,7 @@ export type Answer =
   | { readonly type: 'mcp'; readonly data: object }
   | ErrorAnswer;
 
-const fields = z.record(z.string(), z.unknown(), { error: 'a JSON object' });
+const fields = z.record(z.string(), z.unknown(), { error: 'must be a JSON object' });
 const withData = z.strictObject({ type: z.string(), data: fields });
 const withoutData = z.strictObject({ type: z.string(), data: fields.nullish() });
 
@@ -60,7 +60,7 @@ export function answerTo(message: Readonly<Record<string, unknown>>, session: Se
 
 export function unknownType(type: unknown, known: readonly string[]): Refusal {
   const shown = JSON.stringify(type)?.slice(0, 80) ?? 'none';
-  return new Refusal('UNKNOWN_TYPE', `Unknown message type: ${shown}; one of: ${known.join(', ')}`);
+  return new Refusal('UNKNOWN_TYPE', `Unknown message type: ${shown}; use one of: ${known.join(', ')}`);
 }
 
 /** @param detail fields in addition to message and code */
@@ -78,7 +78,7 @@ export function errorAnswer(error: unknown, detail: Readonly<Record<string, unkn
   };
 }
 
-/** JSON-RPC at `/mcp`; environments have no tools. */
+/** JSON-RPC at `/mcp`. Environments have no tools. */
 
 const requestSchema = z.object({
   jsonrpc: z.literal('2.0'),

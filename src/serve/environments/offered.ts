@@ -1,4 +1,4 @@
-/** The environments that a server offers, by name. */
+/** Environments that a server offers. */
 import { basename, extname, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import {
@@ -21,7 +21,7 @@ export interface DescribedEnvironment extends EnvironmentSpec {
 }
 
 export interface OfferedEnvironment {
-  /** In URLs. */
+  /** Name in URLs. */
   readonly name: string;
   /** Starts a session with a new environment. @throws as `makeEnvironment` */
   open(): Promise<OpenSession>;
@@ -30,10 +30,10 @@ export interface OfferedEnvironment {
 }
 
 /**
- * @param written ids, or `name=id`; empty for every built-in one
- * @param options for each, as in a config
+ * @param written ids or `name=id`; empty for all built-in ones
+ * @param options for every environment, as in a config
  * @param cwd base of module paths
- * @throws UserError for a repeated name or a remote environment, and as `makeEnvironment`
+ * @throws UserError for a duplicate name or a remote environment, and as `makeEnvironment`
  */
 export async function offerEnvironments(
   written: readonly string[],
@@ -46,7 +46,7 @@ export async function offerEnvironments(
       throw new UserError({
         field: '--option',
         value: `${option}=${String(options[option])}`,
-        message: '--option needs named environments',
+        message: 'only works with named environments',
         remedy: 'name the environments, e.g. --environments FrozenLake-v1',
       });
     }
@@ -63,7 +63,7 @@ export async function offerEnvironments(
       remedy: 'choose a name: name=id',
     });
   }
-  // Reports a wrong id or option now, not to the first client.
+  // Report a wrong id or option now, not to the first client.
   for (const environment of offered) await environment.describe();
   return offered;
 }
@@ -79,8 +79,8 @@ function readOffer(
     throw new UserError({
       field: '--environments',
       value: id,
-      message: 'is played by another program',
-      remedy: 'clients can connect to that program directly',
+      message: 'runs in another program',
+      remedy: 'connect clients to that program directly',
     });
   }
   const isFile = isModulePath(id) || id.startsWith('textworld:');
@@ -110,11 +110,11 @@ async function describe(
 ): Promise<DescribedEnvironment> {
   const environment = await make();
   const { id, observationSpace, actionSpace, maxSteps } = environment;
-  const told = loadPromptSet({ set: 'semantic', environment, options, maxSteps: maxSteps ?? mostSteps });
+  const prompts = loadPromptSet({ set: 'semantic', environment, options, maxSteps: maxSteps ?? mostSteps });
   environment.close?.();
   return {
     ...{ id, observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
-    description: told.description.trim(),
+    description: prompts.description.trim(),
     hasScore: environment.info !== undefined,
     hasObjective: environment.objective !== undefined,
   };

@@ -1,4 +1,4 @@
-/** Sessions of clients: those of user modules run in their own threads. */
+/** Client sessions. Sessions with user modules run in their own threads. */
 import { basename } from 'node:path';
 import { makeEnvironment } from '../../environments/catalogue/open.js';
 import { ModuleThread, usualSeconds } from '../../modules/module-thread.js';
@@ -15,12 +15,12 @@ export interface OpenSession {
    */
   answer(message: Readonly<Record<string, unknown>>): Promise<Answer | undefined>;
   reset(data: unknown): Promise<Observed>;
-  /** Summary of its episodes and steps. */
+  /** Summary of the session's episodes and steps. */
   readonly played: string;
   close(): void;
 }
 
-/** Milliseconds for an environment to close. */
+/** Milliseconds that an environment has to close. */
 const closingMs = 1000;
 
 /** Creates an environment that belongs to the session. @throws as `makeEnvironment` */
@@ -46,7 +46,7 @@ export async function sessionHere(
   };
 }
 
-/** The module `session-module.ts`, with asynchronous functions. */
+/** The session of `session-module.ts`, called across threads. */
 interface ThreadSession {
   answer(message: object): Promise<{ readonly answer?: Answer; readonly played: string }>;
   reset(data: unknown): Promise<Observed>;

@@ -1,4 +1,4 @@
-/** Refused requests, with the codes of OpenEnv's protocol. */
+/** Rejected requests, with the codes of OpenEnv's protocol. */
 import type { z } from 'zod';
 
 export type RefusalCode =
@@ -16,7 +16,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** The session continues, except after CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. */
+/** A rejected request. The session continues, except after CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
@@ -30,11 +30,11 @@ export class Refusal extends Error {
   }
 }
 
-/** Most faults per request, and characters of each, which may quote the client. */
+/** Maximum number of faults per request, and of characters in each, which may quote the client. */
 const mostFaults = 10;
 const mostLetters = 400;
 
-/** @throws Refusal with every field that is wrong */
+/** @throws Refusal with all invalid fields */
 export function validated<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
   const { data: read, error } = schema.safeParse(data);
   if (error === undefined) return read as z.output<S>;
@@ -48,7 +48,7 @@ function faultText({ path, message }: Fault): string {
   return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
 }
 
-/** As in Pydantic. @param place of the data in the request */
+/** Faults in Pydantic's format. @param place location of the data in the request */
 export function faultList({ faults }: Refusal, place: readonly string[]) {
   return faults.map(({ path, message }) => ({
     type: 'value_error',

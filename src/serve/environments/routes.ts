@@ -1,4 +1,4 @@
-/** OpenEnv's paths of one environment, for requests without a session. */
+/** OpenEnv's HTTP routes of an environment, for requests without a session. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { version } from '../../base/package.js';
@@ -38,7 +38,7 @@ const routes: Readonly<Record<string, Route>> = {
   '/step': {
     ...{
       method: 'POST',
-      summary: 'Refused: take steps over the WebSocket at /ws, one environment per connection',
+      summary: 'Always rejected: take steps over the WebSocket at /ws, one environment per connection',
     },
     answer: async (request, offered) => step(await readJsonBody(request, longestMessage), offered),
   },
@@ -51,7 +51,7 @@ const routes: Readonly<Record<string, Route>> = {
 const openApiRoute = get('This description', openApi);
 
 /**
- * As in OpenEnv, each request has its own environment: an episode needs a WebSocket.
+ * As in OpenEnv, each request has its own environment, so playing an episode requires a WebSocket.
  * @throws HttpError for an unknown path or method; Refusal for an invalid body
  */
 export async function answerRoute(
@@ -60,11 +60,11 @@ export async function answerRoute(
   offered: OfferedEnvironment,
 ): Promise<object> {
   if (path === '/ws')
-    throw new HttpError(426, 'invalid_request_error', 'this is the path of a WebSocket', {
+    throw new HttpError(426, 'invalid_request_error', 'this path requires a WebSocket connection', {
       headers: { upgrade: 'websocket' },
     });
   const route = path === '/openapi.json' ? openApiRoute : Object.hasOwn(routes, path) && routes[path];
-  if (!route) throw notFound(`nothing exists at ${path}`);
+  if (!route) throw notFound(`${path} not found`);
   requireMethod(request, ...(route.method === 'GET' ? ['GET', 'HEAD'] : ['POST']));
   return route.answer(request, offered);
 }
@@ -83,17 +83,17 @@ async function step(body: unknown, offered: OfferedEnvironment): Promise<never> 
   throw new HttpError(
     409,
     'invalid_request_error',
-    'this environment has not been reset: each request has its own; play episodes over the WebSocket at /ws',
+    'this environment has not been reset, because each request has its own; play episodes over the WebSocket at /ws',
   );
 }
 
-/** A reset needs no body. */
+/** A reset doesn't require a body. */
 function optionalBody(request: IncomingMessage): Promise<unknown> | object {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   return length === '0' && encoding === undefined ? {} : readJsonBody(request, longestMessage);
 }
 
-/** @throws HttpError for an unknown environment, or if the path names none of several */
+/** @throws HttpError if the environment is unknown, or if there are several and the path doesn't name one */
 export function routeOf(
   path: string,
   offered: readonly OfferedEnvironment[],
@@ -103,11 +103,13 @@ export function routeOf(
   if (named !== undefined) return { offered: named, path: `/${rest.join('/')}` };
   const [only, ...others] = offered;
   if (only !== undefined && others.length === 0) return { offered: only, path };
-  if (rest.length > 0) throw notFound(`no environment is called ${first}; GET / lists them`);
-  throw badRequest('the server has several environments: name one, e.g. /CartPole-v1/ws; GET / lists them');
+  if (rest.length > 0) throw notFound(`unknown environment ${first}; GET / lists them`);
+  throw badRequest(
+    'this server has several environments; choose one, e.g. /CartPole-v1/ws (GET / lists them)',
+  );
 }
 
-/** The name in a path, which may contain a colon. */
+/** Encodes a name for a path, which may contain a colon. */
 export const addressOf = (name: string): string => encodeURIComponent(name).replaceAll('%3A', ':');
 
 type Schema = Readonly<Record<string, unknown>>;

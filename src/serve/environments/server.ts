@@ -1,4 +1,4 @@
-/** Environments as OpenEnv servers (0.3 to 0.10), for programs of this machine. */
+/** Environments as OpenEnv servers (0.3 to 0.10), for programs on this machine. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -35,12 +35,12 @@ export interface ServedEnvironment {
   readonly url: string;
 }
 
-/** Connections in addition to those of sessions. */
+/** Maximum number of connections in addition to those of sessions. */
 const mostOthers = 64;
 
 /**
- * @returns `close` ends all sessions
- * @throws UserError when the address can't be listened on
+ * @returns the server; `close` ends all sessions
+ * @throws UserError if the server can't listen on the address
  */
 export async function startEnvironmentServer(options: EnvironmentServerOptions) {
   const { limits, offered } = options;
@@ -98,7 +98,7 @@ async function bodyFor(
   list: () => readonly ServedEnvironment[],
 ): Promise<object> {
   const path = requireLocal(request, port);
-  // With several environments, clients also check the health of the server as a whole.
+  // With several environments, clients also check the health of the whole server.
   if (path === '/' || (path === '/health' && offered.length > 1)) {
     requireMethod(request, 'GET', 'HEAD');
     return path === '/' ? { environments: list() } : { status: 'healthy' };
@@ -137,7 +137,7 @@ function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): strin
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ];
-  // A client that never closes its half would keep the connection.
+  // A client that never closes its half would keep the connection open.
   socket.once('finish', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
   return `${status} ${remark}`;
@@ -148,7 +148,7 @@ export interface EnvironmentsReady extends SessionLimits {
   readonly environments: readonly ServedEnvironment[];
 }
 
-/** Serves until the first signal. @throws UserError when the address can't be listened on */
+/** Serves until the first signal. @throws UserError if the server can't listen on the address */
 export async function serveEnvironments(
   offered: readonly OfferedEnvironment[],
   limits: SessionLimits,
@@ -168,7 +168,7 @@ export async function serveEnvironments(
   await server.close();
 }
 
-/** Serves over lines of text until they end, or the first signal. */
+/** Serves over lines of text until the input ends or the first signal arrives. */
 export async function serveLines(
   offered: readonly OfferedEnvironment[],
   sessions: number,

@@ -1,4 +1,4 @@
-/** One environment played by one client: OpenEnv's reset, step and state, for any transport. */
+/** One client's environment: OpenEnv's reset, step and state, for any transport. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -7,7 +7,7 @@ import { invalidAction, isValidAction } from '../../environments/limited-environ
 import { plural } from '../../format/numbers.js';
 import { type Fault, Refusal, validated } from './refusal.js';
 
-/** The reward of a reset is null. */
+/** The reward is null after a reset. */
 export interface Observed {
   readonly observation: Readonly<Record<string, unknown>>;
   readonly reward: number | null;
@@ -17,10 +17,10 @@ export interface Observed {
 /** OpenEnv's state, with additional fields for trainers. */
 export interface SessionState {
   readonly episode_id: string | null;
-  /** In the current episode. */
+  /** Steps in the current episode. */
   readonly step_count: number;
   readonly environment: string;
-  /** As given; null without one. */
+  /** Seed of the reset; null if none was given. */
   readonly seed: number | null;
   /** Sum of the episode's rewards. */
   readonly episode_return: number;
@@ -28,19 +28,19 @@ export interface SessionState {
   readonly truncated: boolean;
 }
 
-/** Characters of a text action, far above any command. */
+/** Maximum characters of a text action, far more than any command has. */
 const longestAction = 10_000;
 
 const resetSchema = z.strictObject({
-  seed: z.int('a whole number from 0 to 2^53 - 1').min(0).nullish(),
+  seed: z.int('must be a whole number from 0 to 2^53 - 1').min(0).nullish(),
   episode_id: z.string().max(255).nullish(),
 });
 
 const actionSchema = z.strictObject({
   action: z.union([z.number(), z.array(z.number()), z.string().max(longestAction)], {
-    error: 'a number, a list of numbers or a text',
+    error: 'must be a number, a list of numbers or a string',
   }),
-  // Part of every action in OpenEnv's Python; ignored.
+  // Part of every action in OpenEnv's Python client; ignored.
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -69,7 +69,7 @@ export class Session {
   }
 
   /**
-   * Starts an episode, which a seed determines; without one, the random stream continues.
+   * Starts an episode. The seed determines it; without a seed, the random stream continues.
    * @param data `{seed?, episode_id?}`
    * @throws Refusal
    */
@@ -83,7 +83,7 @@ export class Session {
   }
 
   /**
-   * Takes a step; a refused action doesn't change the episode.
+   * Takes a step. A rejected action doesn't change the episode.
    * @param data `{action}`
    * @throws Refusal
    */
@@ -138,7 +138,7 @@ export function freshState(environment: string): SessionState {
   };
 }
 
-/** The field that holds the observation itself. */
+/** The field that contains the observation itself. */
 export function observationField(kind: Environment['observationSpace']['kind']): 'state' | 'vector' | 'text' {
   if (kind === 'discrete') return 'state';
   return kind === 'text' ? 'text' : 'vector';

@@ -8,16 +8,16 @@ import type { OpenSession } from './open-session.js';
 import { Refusal } from './refusal.js';
 
 export interface SessionLimits {
-  /** Maximum number of sessions at once, over all environments. */
+  /** Maximum number of sessions at once, across all environments. */
   readonly sessions: number;
-  /** Maximum time between two messages. */
+  /** Maximum time between messages. */
   readonly idleSeconds: number;
 }
 
-/** Bytes of unread answers before the connection is closed. */
+/** Maximum bytes of unread answers; above it, the connection is closed. */
 const mostUnread = 2 ** 20;
 
-/** Milliseconds for a client to close. */
+/** Milliseconds that a client has to close. */
 const closingMs = 1000;
 
 /** Codes of RFC 6455 and its registry. */
@@ -29,13 +29,13 @@ export class SocketSessions {
   readonly #open = new Set<WebSocket>();
   #begun = 0;
 
-  /** @param note receives a line when a session starts and ends */
+  /** @param note called with a line when a session starts or ends */
   constructor(limits: SessionLimits, note: (line: string) => void) {
     this.#limits = limits;
     this.#note = note;
   }
 
-  /** Plays until the client disconnects or ends the session. Never throws. */
+  /** Serves a client until it disconnects or ends the session. Never throws. */
   async serve(socket: WebSocket, offered: OfferedEnvironment): Promise<void> {
     // After this event, a protocol error closes the connection with a code.
     socket.on('error', () => {});
@@ -78,7 +78,7 @@ export class SocketSessions {
     }, 1000 * idleSeconds);
     let turn = Promise.resolve();
     socket.on('message', (data, isBinary) => {
-      // Reads one message at a time.
+      // Read one message at a time.
       socket.pause();
       turn = turn.then(async () => {
         if (socket.readyState === WebSocket.OPEN) {
@@ -97,22 +97,22 @@ export class SocketSessions {
       session.close();
       this.#note(`${name} ends: ${session.played}`);
     };
-    // It may have disconnected while its environment was created.
+    // The client may have disconnected while its environment was created.
     if (socket.readyState === WebSocket.CLOSED) ended();
     else socket.once('close', ended);
   }
 
-  /** Ends the session of a client that sends but doesn't read. */
+  /** Ends the session of a client that sends messages but doesn't read answers. */
   #hold(socket: WebSocket, name: string): void {
     if (socket.bufferedAmount <= mostUnread || socket.readyState === WebSocket.CLOSED) return;
-    this.#note(`${name}: the client does not read its answers`);
+    this.#note(`${name}: the client doesn't read its answers`);
     socket.terminate();
   }
 }
 
 async function answered(data: RawData, isBinary: boolean, session: OpenSession): Promise<Answer | undefined> {
   try {
-    if (isBinary) throw new Refusal('INVALID_JSON', 'Invalid JSON: a message is text, not binary');
+    if (isBinary) throw new Refusal('INVALID_JSON', 'Invalid JSON: a message must be text, not binary');
     return await session.answer(readMessage(String(data)));
   } catch (error) {
     return errorAnswer(error);

@@ -1,6 +1,6 @@
 /**
- * Environments over standard input and output: one JSON object per line, answered in order. The messages are those of
- * OpenEnv's WebSockets, plus the session.
+ * Environments over standard input and output: one JSON object per line, answered in order. Messages are as in OpenEnv's
+ * WebSockets, plus the session.
  */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
@@ -11,22 +11,24 @@ import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
 import { metadataOf, schemasOf } from './routes.js';
 
-/** Some programs write null for absent fields. */
+/** Accepts null for absent fields, as some programs write it. */
 const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
 const envelopeSchema = z.object({
   /** Returned with the answer. */
   id: orNone(
-    z.union([z.string().max(255), z.int()], { error: 'a text of at most 255 characters, or a whole number' }),
+    z.union([z.string().max(255), z.int()], {
+      error: 'must be a string of at most 255 characters or a whole number',
+    }),
   ),
   session: orNone(z.string().min(1).max(255)),
-  /** Needed in the first message of a session if several are offered. */
+  /** Required in a session's first message if several environments are offered. */
   environment: orNone(z.string()),
 });
 
 type Envelope = Partial<z.output<typeof envelopeSchema>>;
 
-/** Session of messages that name none. */
+/** Session of messages that don't name one. */
 const theSession = 'default';
 
 interface NamedSession {
@@ -51,7 +53,7 @@ export class LineSessions {
   }
 
   /**
-   * Never throws: failures are answers.
+   * Answers a line. Never throws: errors are returned as answers.
    * @param line undefined if it was too long
    * @returns a line of JSON, without the line break
    */
@@ -102,12 +104,12 @@ export class LineSessions {
     const open = this.#open.get(key);
     if (open !== undefined) {
       if (environment === undefined || environment === open.name) return open.session;
-      const message = `session ${key} plays ${open.name}; close it first`;
+      const message = `session ${key} already uses ${open.name}; close it first`;
       throw new Refusal('VALIDATION_ERROR', '', [{ path: ['environment'], message }]);
     }
     const offered = this.#named(envelope);
     if (this.#open.size >= this.#most) {
-      const message = `${plural(this.#most, 'session')} are already open: close one`;
+      const message = `${plural(this.#most, 'session')} are already open; close one`;
       throw new Refusal('CAPACITY_REACHED', message);
     }
     const session = await offered.open().catch((error: unknown) => {
@@ -124,8 +126,9 @@ export class LineSessions {
     const [only, ...others] = this.#offered;
     const found = named ?? (wanted === undefined && others.length === 0 ? only : undefined);
     if (found !== undefined) return found;
-    const problem = wanted === undefined ? 'several are available: name one' : `${wanted} is not available`;
-    const message = `${problem}; one of: ${names.join(', ')}`;
+    const problem =
+      wanted === undefined ? 'several are available; choose one' : `${wanted} is not available; choose one`;
+    const message = `${problem}: ${names.join(', ')}`;
     throw new Refusal('VALIDATION_ERROR', '', [{ path: ['environment'], message }]);
   }
 
@@ -143,7 +146,7 @@ function written(answer: LineAnswer, { id, session }: Envelope): string {
   });
 }
 
-/** The lines of a stream; undefined for one of more than `longest` bytes, which is discarded. */
+/** Lines of a stream; undefined for lines longer than `longest` bytes, which are discarded. */
 export async function* linesOf(
   input: AsyncIterable<Buffer>,
   longest = longestMessage,

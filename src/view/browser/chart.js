@@ -1,11 +1,11 @@
-/** A drawing that keeps the size of its place and the colours of the page. */
+/** A chart that follows its container's size and the page's colours. */
 
 import { formatNumber } from 'numbers';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { html } from './words.js';
 
-/** A colour of the style sheet: `--point`, `--choice-0`. @param {string} name */
+/** A colour from the style sheet, such as `--point`. @param {string} name */
 export function colour(name) {
   const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   return /^\d/.test(value) ? `rgb(${value})` : value;
@@ -37,7 +37,7 @@ export function colour(name) {
  * }} ChartProps
  */
 
-/** Draws `data`: x, then the values of each line. Redrawn as data, size or colours change. @param {ChartProps} props */
+/** Draws `data`: x, then the values of each line. Redraws when data, size or colours change. @param {ChartProps} props */
 export function Chart(props) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   const plot = useRef(/** @type {uPlot | undefined} */ (undefined));
@@ -148,7 +148,7 @@ export function paddedRange(low, high) {
   return [low - room, high + room];
 }
 
-/** A box that shows or hides a part of a chart, with the sign that the part has there. */
+/** A checkbox that shows or hides part of a chart, labelled with the mark used there. */
 /** @param {{ label: string, mark: import('preact').ComponentChildren, isOn: boolean, onChange: (isOn: boolean) => void }} props */
 export function Toggle({ label, mark, isOn, onChange }) {
   return html`<li><label><input type="checkbox" checked=${isOn} onChange=${(/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => onChange(currentTarget.checked)} /> ${mark}${label}</label></li>`;

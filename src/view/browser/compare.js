@@ -35,7 +35,7 @@ export function ComparePage({ query, onState }) {
   });
   useEffect(() => onState(state), [state]);
   useEffect(() => {
-    document.title = `${names.length} curves`;
+    document.title = `Comparison of ${names.length} runs`;
   }, [names.length]);
   const data = useMemo(
     () =>
@@ -78,7 +78,7 @@ export function ComparePage({ query, onState }) {
 ${names.map((name, i) => html`<${Toggle} key=${name} label=${name} mark=${html`<span class=${`swatch choice-${i % colours}${i >= colours ? ' dashed' : ''}`}></span>`} isOn=${!hidden.has(name)} onChange=${(/** @type {boolean} */ isOn) => show(name, isOn)} />`)}
 </ul>
 <//>
-<${Section} id="figures" title="Figures">
+<${Section} id="figures" title="Results">
 <div class="scroll" tabindex="0"><table class="stack">
 <thead><tr><th scope="col">run</th><th scope="col">status</th><th scope="col">environment</th><th scope="col">model</th><th scope="col" class="number">iterations</th><th scope="col" class="number">observed</th><th scope="col" class="number">confirmed</th></tr></thead>
 <tbody>${names.map((name) => {
@@ -92,13 +92,13 @@ ${names.map((name, i) => html`<${Toggle} key=${name} label=${name} mark=${html`<
 <td class="number" data-label="confirmed">${shownReturn(item?.confirmed)}</td></tr>`;
   })}</tbody></table></div>
 ${names.length === 2 && a !== undefined && b !== undefined && html`<p><a href=${`/diff?${new URLSearchParams({ a, b })}`}>Compare the configs and the best iterations (prompts, replies, parameters)</a></p>`}
-<p class="note">Single runs differ by chance; test groups of repeats with <code>policyloop compare</code>.</p>
+<p class="note">Single runs differ by chance; compare groups of repeats with <code>policyloop compare</code>.</p>
 <//>
 </main>`;
 }
 
 /**
- * For each iteration of any run, the value of each run: the best so far, or the best of the iteration.
+ * The iterations of all runs, then each run's values there: the best so far, or the best of the iteration.
  * @param {readonly Course[]} courses @param {'best' | 'scores'} kind
  */
 function align(courses, kind) {

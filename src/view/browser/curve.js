@@ -8,7 +8,7 @@ import { go, html, itemAddress, shownNumber } from './words.js';
 /** @returns {Course} */
 export const newCourse = () => ({ points: [], lost: [], evaluations: 0 });
 
-/** x positions of points: iterations, with their candidates side by side. @param {Course} course */
+/** Returns x positions of candidates, spread within their iterations. @param {Course} course */
 function placesOf({ lost, points }) {
   const widths = { warmup: 1, proposals: 1 };
   for (const [iteration, candidate] of [...points, ...lost]) {
@@ -20,7 +20,7 @@ function placesOf({ lost, points }) {
     iteration + candidate / (iteration === 0 ? widths.warmup : widths.proposals);
 }
 
-/** With more evaluations, the ranges of their episodes are not drawn. */
+/** Maximum number of evaluations for which ranges over episodes are drawn. */
 const mostRanges = 1500;
 
 /**
@@ -95,7 +95,7 @@ export function LiveCurve({ name, course, version, confirmed, ci95, target }) {
 <p class="readout" aria-hidden="true">${pointed ? pointText(pointed) : 'Hover for details, click to open an iteration, drag to zoom, double-click to reset.'}</p>
 <ul class="legend toggles">
 ${toggle('evaluations', 'evaluation', 'dot')}
-${toggle('ranges', 'range over its episodes', 'range')}
+${toggle('ranges', 'range over episodes', 'range')}
 ${toggle('best', 'best so far', 'step')}
 ${confirmed !== null && toggle('confirmed', 'confirmed on unseen episodes, with 95 % interval', 'diamond')}
 ${course.lost.length > 0 && toggle('lost', 'no usable proposal', 'cross')}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ask, tell } from './live.js';
+import { ask, post } from './live.js';
 import { fieldOf, html } from './words.js';
 
 /** @typedef {import('../messages.js').ShownQuestion} ShownQuestion */
@@ -13,22 +13,22 @@ const ratings = [
 ];
 
 /**
- * The open question of a run, updated when its files change.
+ * A run's open question, updated when the run's files change.
  * @param {string} name @param {unknown} version
  */
 export function useQuestion(name, version) {
   const [question, setQuestion] = useState(/** @type {ShownQuestion['open']} */ (null));
   useEffect(() => {
-    let isLeft = false;
+    let isUnmounted = false;
     ask(`/api/question?${new URLSearchParams({ of: name })}`).then(
       (/** @type {ShownQuestion} */ { open }) => {
-        // Keeps what somebody is typing.
-        if (!isLeft) setQuestion((before) => (before?.question === open?.question ? before : open));
+        // Keep what the user is typing.
+        if (!isUnmounted) setQuestion((before) => (before?.question === open?.question ? before : open));
       },
       () => undefined,
     );
     return () => {
-      isLeft = true;
+      isUnmounted = true;
     };
   }, [name, version]);
   return question;
@@ -44,7 +44,7 @@ export function Question({ name, question, onAnswered }) {
     setSaid('sending …');
     try {
       /** @type {{ text: string }} */
-      const { text } = await tell('/api/answer', { of: name, question: question.question, ...answer });
+      const { text } = await post('/api/answer', { of: name, question: question.question, ...answer });
       setSaid(text);
       onAnswered();
     } catch (error) {
@@ -64,7 +64,7 @@ export function Question({ name, question, onAnswered }) {
   return html`<section id="question" class="question" aria-labelledby="question-title">
 <h2 id="question-title">How good is this episode?</h2>
 <div class="asked">
-${question.picture && html`<img class="episode" src=${question.picture} alt="Animation of the episode that the question is about" />`}
+${question.picture && html`<img class="episode" src=${question.picture} alt="Animation of the episode in question" />`}
 <form onSubmit=${submit}>
 <p>${first}</p>
 ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
@@ -95,7 +95,7 @@ export function Steering({ item }) {
     setSure(false);
     try {
       /** @type {{ text: string }} */
-      const { text } = await tell('/api/steer', { of: name, ...request });
+      const { text } = await post('/api/steer', { of: name, ...request });
       setSaid(text);
     } catch (error) {
       setSaid(String(/** @type {Error} */ (error).message));

@@ -19,7 +19,7 @@ import {
 /** Rows added at once while scrolling. */
 const rowsAtOnce = 100;
 
-/** Most runs in a comparison. */
+/** Maximum number of runs in a comparison. */
 const mostCompared = 16;
 
 /** @type {readonly { key: string, title: string, of: (item: Item) => string | number | null, number?: boolean }[]} */
@@ -51,7 +51,7 @@ function sorted(items, sort) {
 /** @param {string | number} x @param {string | number} y */
 const compare = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
 
-/** The items of the directory, live. @param {(item: Item) => boolean} isWanted */
+/** The directory's items, kept up to date. @param {(item: Item) => boolean} isWanted */
 export function useItems(isWanted) {
   const [items, setItems] = useState(/** @type {Map<string, Item> | undefined} */ (undefined));
   const state = useLive(
@@ -80,11 +80,11 @@ export function IndexPage({ query, place, onState }) {
   if (items === undefined) return html`<main><p class="empty">Loading ${place} …</p></main>`;
   if (items.length === 0)
     return html`<main><p class="empty">${place} has no runs yet. Start one with <code>policyloop run quickstart</code>; it appears here immediately.</p></main>`;
-  return html`<main><h1 class="repeated">Runs and trainings of ${place}</h1><${ItemTable} items=${items} query=${query} path="/" /></main>`;
+  return html`<main><h1 class="repeated">Runs and training runs in ${place}</h1><${ItemTable} items=${items} query=${query} path="/" /></main>`;
 }
 
 /**
- * A table of items whose filter, order and selection are in the address.
+ * A table of items whose filter and order are in the address.
  * @param {{ items: readonly Item[], query: URLSearchParams, path: string, within?: string }} props
  */
 export function ItemTable({ items, query, path, within }) {
@@ -92,17 +92,17 @@ export function ItemTable({ items, query, path, within }) {
   const [chosen, setChosen] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
   const [most, setMost] = useState(rowsAtOnce);
   const end = useRef(/** @type {HTMLElement | null} */ (null));
-  const { isLet, problem } = useMemo(() => parseFilter(filter), [filter]);
-  // Without a filter, the runs of one plan share a line.
+  const { accepts, problem } = useMemo(() => parseFilter(filter), [filter]);
+  // Without a filter, the runs of a sweep or of repeats share a row.
   const shown = useMemo(
     () =>
       sorted(
         items.filter(
-          (item) => isLet(item) && (within !== undefined || filter !== '' || item.within === null),
+          (item) => accepts(item) && (within !== undefined || filter !== '' || item.within === null),
         ),
         sort,
       ),
-    [items, isLet, sort, filter, within],
+    [items, accepts, sort, filter, within],
   );
   /** @param {Record<string, string>} changes */
   const change = (changes) =>
@@ -138,7 +138,7 @@ export function ItemTable({ items, query, path, within }) {
 </span>
 <p class=${problem === undefined ? 'note' : 'note warn-text'} id="filter-help">${problem ?? `Keys: ${filterKeys.join(', ')}. Values may contain *; numbers may be ranges: best=400..`}</p>
 </form>
-<div class="scroll" tabindex="0" role="region" aria-label="Runs and trainings"><table class="items stack">
+<div class="scroll" tabindex="0" role="region" aria-label="Runs and training runs"><table class="items stack">
 <thead><tr><th scope="col"><span class="repeated">compare</span></th>${columns.map((column) => {
     const isDown = sort === `-${column.key}`;
     const order = isDown ? 'descending' : sort === column.key ? 'ascending' : 'none';
@@ -195,7 +195,7 @@ const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
 
 /**
  * @param {string} text
- * @returns {{ isLet: (item: Item) => boolean, problem: string | undefined }}
+ * @returns {{ accepts: (item: Item) => boolean, problem: string | undefined }}
  */
 function parseFilter(text) {
   /** @type {((item: Item) => boolean)[]} */
@@ -210,7 +210,7 @@ function parseFilter(text) {
       else tests.push(test);
     }
   }
-  return { isLet: (item) => tests.every((test) => test(item)), problem };
+  return { accepts: (item) => tests.every((test) => test(item)), problem };
 }
 
 /** @param {string} word @returns {(item: Item) => boolean} */

@@ -10,7 +10,7 @@ import { fieldOf, go, html, isHolder, itemAddress, unitOf } from './words.js';
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./sections.js').Page} Page */
 
-/** Minimum milliseconds between requests for a page; at least four times its duration. */
+/** Minimum pause between page requests, in milliseconds; at least four times the duration of a request. */
 const leastPause = 1500;
 
 /** The page of an item, refreshed when stale. @param {string} address */
@@ -77,7 +77,7 @@ function WholePage({ name, query, onState }) {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);
       if (own === undefined) return;
-      // The page must show that the run ended.
+      // Refresh to show that the run has ended.
       if (item !== undefined && !whole && own.status !== item.status) void refresh();
       setItem(own);
     },
@@ -114,14 +114,14 @@ function WholePage({ name, query, onState }) {
     return html`<main><p class="empty" role="status">${problem || `Loading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
   const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
-  // A training with known settings has its own charts.
+  // A training run with known settings has its own charts.
   const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
   const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
   const parts = [
     ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
-    ...(hasCharts ? [{ id: 'course', title: 'Course', html: '' }] : []),
+    ...(hasCharts ? [{ id: 'course', title: 'Progress', html: '' }] : []),
   ];
-  // After the result; for repeats, after their curve.
+  // Insert them after the result; for repeats, after the curve.
   const at = item?.kind === 'repeats' ? 2 : hasCharts ? 1 : 0;
   const sections = own.toSpliced(at, 0, ...parts);
   return html`
@@ -276,7 +276,7 @@ ${
   html`<a href=${`/compare?${new URLSearchParams([
     ['of', a],
     ['of', b],
-  ])}`}>Their curves</a>`
+  ])}`}>Compare curves</a>`
 }
 </form>
 ${

@@ -1,4 +1,4 @@
-/** Server-sent events. A hidden page requests nothing. */
+/** Server-sent events. Hidden pages make no requests. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** @typedef {import('./words.js').Item} Item */
@@ -12,11 +12,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  */
 
 /**
- * `refused`: another view answers at this address now, or none.
+ * `refused`: another view now runs at this address, or none.
  * @typedef {'live' | 'lost' | 'refused'} LinkState
  */
 
-/** In the storage of this origin, which other ports can't see, unlike a cookie. */
+/** Stored for this origin, so pages on other ports can't read it, unlike a cookie. */
 const tokenKey = 'policyloop view';
 
 {
@@ -31,11 +31,11 @@ const tokenKey = 'policyloop view';
 
 const token = () => localStorage.getItem(tokenKey) ?? '';
 
-/** Milliseconds before a refused page asks again. */
+/** Milliseconds until a refused page tries again. */
 const refusedPause = 3000;
 
-/** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(state: LinkState) => void} tell */
-function watch(names, all, listener, tell) {
+/** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(state: LinkState) => void} onState */
+function watch(names, all, listener, onState) {
   /** @type {EventSource | undefined} */
   let source;
   let timer = 0;
@@ -48,13 +48,13 @@ function watch(names, all, listener, tell) {
       return;
     }
     if (source !== undefined) return;
-    // An EventSource sends no headers.
+    // An EventSource can't send headers.
     query.set('token', token());
     source = new EventSource(`/api/events?${query}`);
-    source.addEventListener('open', () => tell('live'));
+    source.addEventListener('open', () => onState('live'));
     source.addEventListener('error', () => {
-      if (source?.readyState !== EventSource.CLOSED) return tell('lost');
-      tell('refused');
+      if (source?.readyState !== EventSource.CLOSED) return onState('lost');
+      onState('refused');
       source = undefined;
       timer = setTimeout(follow, refusedPause);
     });
@@ -105,7 +105,7 @@ export function grow(list, { keep, added }) {
  * @template T
  * @param {string} address
  * @returns {Promise<T>}
- * @throws Error with the server's words
+ * @throws Error with the server's message
  */
 export const ask = async (address) => answered(await fetch(address, { headers: authorization() }));
 
@@ -113,9 +113,9 @@ export const ask = async (address) => answered(await fetch(address, { headers: a
  * @template T
  * @param {string} address @param {object} body
  * @returns {Promise<T>}
- * @throws Error with the server's words
+ * @throws Error with the server's message
  */
-export const tell = async (address, body) =>
+export const post = async (address, body) =>
   answered(
     await fetch(address, {
       method: 'POST',
@@ -130,5 +130,5 @@ const authorization = () => ({ authorization: `Bearer ${token()}` });
 async function answered(response) {
   const body = await response.json();
   if (response.ok) return body;
-  throw new Error(body.error?.message ?? `the server answered ${response.status}`);
+  throw new Error(body.error?.message ?? `the server replied with status ${response.status}`);
 }

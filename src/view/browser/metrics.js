@@ -8,7 +8,7 @@ import { html, shownNumber } from './words.js';
 /** @returns {Metrics} */
 export const newMetrics = () => ({ step: [], validation: [], evaluation: [], alarms: [] });
 
-/** Not shown as charts. */
+/** Columns without a chart. */
 const aside = new Set([
   'step',
   'totalSteps',
@@ -20,7 +20,7 @@ const aside = new Set([
   'examples',
 ]);
 
-/** Shown first. */
+/** Metrics shown first, in this order. */
 const foremost = [
   'loss',
   'reward',
@@ -32,10 +32,10 @@ const foremost = [
   'gradientNorm',
 ];
 
-/** `gradientNorm` in words. @param {string} name */
+/** `gradientNorm` → `gradient norm`. @param {string} name */
 const words = (name) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Training loss, with the validation loss. @param {{ metrics: Metrics, version: number }} props */
+/** Training and validation loss. @param {{ metrics: Metrics, version: number }} props */
 export function LossChart({ metrics, version }) {
   return html`<${MetricChart} name="loss" metrics=${metrics} version=${version} isSmooth=${true} height=${320} />
 <ul class="legend"><li><span class="key thin"></span>training loss per step</li><li><span class="key step"></span>smoothed</li>${
@@ -101,7 +101,7 @@ function MetricChart({ name, metrics, version, isSmooth, height = 190 }) {
     { label: 'measured', kind: /** @type {const} */ ('points'), stroke: colour('--good'), size: 8 },
   ];
   return html`<figure class="metric"><h3>${words(name)} <span class="muted">${shownNumber(last)}</span></h3>
-<${Chart} label=${`${words(name)} over the steps; last ${shownNumber(last)}`} height=${height} xTitle="step" lines=${lines} data=${data} /></figure>`;
+<${Chart} label=${`${words(name)} by step; latest ${shownNumber(last)}`} height=${height} xTitle="step" lines=${lines} data=${data} /></figure>`;
 }
 
 /** Centred moving average, without lag. @param {readonly number[]} values */

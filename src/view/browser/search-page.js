@@ -38,7 +38,7 @@ export function SearchPage({ query }) {
 </form>
 <main><section aria-labelledby="hits"><h1 id="hits" class="as-h2">${title(text, found, problem)}</h1>
 ${problem && html`<p class="failure">${problem}</p>`}
-${found && found.searched < found.of && html`<p class="note">Only ${found.searched} of ${found.of} runs were searched completely. Use a longer text, or search a single run.</p>`}
+${found && found.searched < found.of && html`<p class="note">Only ${found.searched} of ${found.of} runs were searched completely. Use a longer search text, or search a single run.</p>`}
 <ol class="hits">${found?.hits.map(
     (hit) => html`<li>
 <a href=${itemAddress(hit.of, { iteration: hit.iteration })}>${hit.of}, iteration ${hit.iteration}${hit.candidate > 0 && `.${hit.candidate + 1}`}</a> <span class="muted">${hit.where}${hit.attempt > 0 && ` of correction ${hit.attempt}`}</span>

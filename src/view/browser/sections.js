@@ -1,14 +1,14 @@
-/** Sections that the server rendered; it has escaped every text. */
+/** Sections rendered by the server, which has escaped all text. */
 import { Component, createRef } from 'preact';
 import { html } from './words.js';
 
 /** @typedef {{ title: string, header: string, footer: string, target?: number, sections: { id: string, title: string, html: string }[] }} Page */
 
-/** Milliseconds before another attempt to replace a section that somebody is reading. */
+/** Milliseconds until the next attempt to replace a section in which text is selected. */
 const readingTime = 3000;
 
 /**
- * Markup that is replaced when it changes, keeping opened details and selected text.
+ * Markup that is updated in place, keeping open details and selected text.
  * @extends {Component<{ markup: string, class?: string }>}
  */
 export class Markup extends Component {
@@ -54,7 +54,7 @@ export class Markup extends Component {
       if (box instanceof HTMLInputElement) box.checked = true;
     }
     for (const [i, box] of place.querySelectorAll('.scroll').entries())
-      box.scrollTo(...place2(scrolled.get(i)));
+      box.scrollTo(...scrollPosition(scrolled.get(i)));
     place.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
   }
 
@@ -64,7 +64,7 @@ export class Markup extends Component {
 }
 
 /** @param {number[] | undefined} at @returns {[number, number]} */
-const place2 = (at) => [at?.[0] ?? 0, at?.[1] ?? 0];
+const scrollPosition = (at) => [at?.[0] ?? 0, at?.[1] ?? 0];
 
 /** @param {Element} details */
 function keyOf(details) {

@@ -1,4 +1,4 @@
-/** Helpers that several pages share; numbers are formatted as in reports. */
+/** Helpers shared by several pages. Numbers are formatted as in reports. */
 import htm from 'htm';
 import { formatNumber, formatReturn } from 'numbers';
 import { h } from 'preact';
@@ -85,7 +85,7 @@ export function go(address, replace = false) {
   if (!replace) scrollTo(0, 0);
 }
 
-/** Links between pages only change the address. */
+/** Follows links between pages without reloading. */
 export function followLinks() {
   addEventListener('popstate', () => {
     for (const listener of listeners) listener();

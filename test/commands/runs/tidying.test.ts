@@ -164,9 +164,9 @@ describe('policyloop remove', () => {
     expect(existsSync(at('b'))).toBe(true);
     await expect(remove({ ...asked, yes: true, runs: ['d'] }, context)).rejects.toThrow(/no such run/);
     await expect(remove({ ...asked, runs: ['a'] }, context)).rejects.toThrow(
-      /no terminal for the confirmation/,
+      /confirmation without a terminal/,
     );
-    await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/names no run/);
+    await expect(remove({ ...asked, yes: true }, context)).rejects.toThrow(/no runs given/);
   });
 });
 

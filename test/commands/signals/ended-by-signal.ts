@@ -34,7 +34,7 @@ export function describeSignal(
       command.child.kill(signal);
       const { code, stderr } = await command.ended;
       expect(code).toBe(130);
-      expect(stderr).toContain(`${signal}: stopping at once`);
+      expect(stderr).toContain(`${signal}: stopping immediately`);
       expect(stderr).not.toContain('something does not end');
       expect(readManifest(at('r'))).toMatchObject({ status: 'interrupted', iterations: { done: 1 } });
       expect(readdirSync(at('r')).filter((name) => /lock|new|tmp|underway/.test(name))).toEqual([]);

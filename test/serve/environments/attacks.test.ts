@@ -214,7 +214,7 @@ describe('WebSockets', () => {
   it('a client that sends and never reads is left', async () => {
     const client = await open();
     client.socket.pause();
-    const left = () => server.log.some((line) => line.endsWith('does not read its answers'));
+    const left = () => server.log.some((line) => line.endsWith("doesn't read its answers"));
     const wrong = JSON.stringify({ type: 'state', ['x'.repeat(400)]: 1 });
     for (let sent = 0; sent < 300_000 && !left(); sent++) {
       client.socket.send(wrong);

@@ -92,7 +92,7 @@ describe('several environments', () => {
     expect((await get(`${many.url}/health`)).status).toBe(200);
     expect(await get(`${many.url}/CartPole/health`)).toMatchObject({
       status: 404,
-      body: { detail: expect.stringMatching(/no environment is called CartPole/) },
+      body: { detail: expect.stringMatching(/unknown environment CartPole/) },
     });
     expect((await post(`${many.url}/reset`)).status).toBe(400);
     expect((await get(`${one.url}/CartPole-v1/health`)).status).toBe(200);
@@ -125,8 +125,8 @@ describe('offers', () => {
   it.each([
     [['CartPole'], /version is missing/],
     [['CartPole-v1', 'CartPole-v1'], /two environments have the name CartPole-v1.*name=id/s],
-    [['gymnasium:Ant-v5'], /is played by another program/],
-    [['openenv:ws://127.0.0.1:1'], /is played by another program/],
+    [['gymnasium:Ant-v5'], /runs in another program/],
+    [['openenv:ws://127.0.0.1:1'], /runs in another program/],
     [['./none.mjs'], /none\.mjs/],
     [['textworld:/none/game.json'], /none\/game\.json/],
   ])('of %j are refused', async (ids, message) => {

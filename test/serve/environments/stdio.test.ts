@@ -71,7 +71,9 @@ describe('lines', () => {
     expect(observed(answer)).toEqual((await nativeTrace('CartPole-v1', 4)).turns[0]);
     expect(await ask({ type: 'state', id: 1.5 })).toMatchObject({
       type: 'error',
-      data: { message: expect.stringMatching(/id: a text of at most 255 characters, or a whole number/) },
+      data: {
+        message: expect.stringMatching(/id: must be a string of at most 255 characters or a whole number/),
+      },
     });
   });
 
@@ -82,7 +84,7 @@ describe('lines', () => {
       type: 'error',
       data: {
         code: 'VALIDATION_ERROR',
-        message: expect.stringMatching(/plays CartPole-v1; close it first/),
+        message: expect.stringMatching(/already uses CartPole-v1; close it first/),
       },
     });
     const more = { type: 'reset', session: 'more', environment: 'FrozenLake-v1' };
@@ -97,7 +99,7 @@ describe('lines', () => {
     expect((await ask({ type: 'metadata' })).data.name).toBe('CartPole-v1');
     expect((await ask({ type: 'schema' })).data).toMatchObject({ action: { type: 'object' } });
     const several = await lines(['CartPole-v1', 'Nim-v0']);
-    expect((await several({ type: 'schema' })).data.message).toMatch(/name one; one of: CartPole-v1, Nim-v0/);
+    expect((await several({ type: 'schema' })).data.message).toMatch(/choose one: CartPole-v1, Nim-v0/);
     expect((await several({ type: 'schema', environment: 'Nim' })).data.message).toMatch(
       /Nim is not available/,
     );
