@@ -96,7 +96,7 @@ function tableProblems({ discretize = [], actions = [] }: QTableConfig): readonl
       field: `policy.actions.${odd}`,
       message: `has ${actions[odd]!.length} numbers, but the first action has ${length}`,
       value: actions[odd],
-      remedy: 'give every action one number for each dimension of the action space',
+      remedy: 'give each action one number per dimension of the action space',
     },
     repeated >= 0 && {
       field: `policy.actions.${repeated}`,
@@ -111,7 +111,7 @@ function emptyRange(path: string, low: number, high: number): Problem {
     field: `${path}.low`,
     message: `must be below ${path}.high, which is ${high}`,
     value: low,
-    remedy: low === high ? 'widen the range' : `swap the two: low: ${high}, high: ${low}`,
+    remedy: low === high ? 'widen the range' : `swap them: low: ${high}, high: ${low}`,
   };
 }
 
@@ -128,7 +128,7 @@ function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
         memory[key] !== idle[key] &&
         unused(
           `memory.${key}`,
-          'with best: 0 and recent: 0 a prompt shows no evaluation',
+          'prompts show no evaluations if best and recent are 0',
           memory[key],
           'set memory.best or memory.recent',
         ),
@@ -143,7 +143,7 @@ function memoryProblems({ critic, memory, record }: Config): readonly Found[] {
       },
     critic === undefined &&
       memory.revisions !== undefined &&
-      unused('memory.revisions', 'only a critic revises', memory.revisions, 'add a section critic'),
+      unused('memory.revisions', 'there is no critic', memory.revisions, 'add a critic section'),
     memory.ofGroup !== undefined &&
       memory.revisions === 'all' &&
       conflict('memory.revisions', 'memory.ofGroup', 'which keeps one evaluation per iteration', 'all'),
@@ -189,7 +189,12 @@ function pipelineProblems({ model, pipeline = 1, prompts }: Config): readonly Fo
   const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
   return [
     prompts.conversation !== 'fresh' &&
-      conflict('pipeline', 'prompts.conversation', 'where a turn continues the previous answer', pipeline),
+      conflict(
+        'pipeline',
+        'prompts.conversation',
+        'in which each turn continues the previous answer',
+        pipeline,
+      ),
     learns &&
       conflict(
         'pipeline',
@@ -232,7 +237,7 @@ function proposalProblems({ candidates, policy, prompts, proposal, warmup }: Con
       },
     beam !== undefined &&
       prompts.conversation !== 'fresh' &&
-      conflict('proposal.beam', 'prompts.conversation', 'which continues from one answer', beam),
+      conflict('proposal.beam', 'prompts.conversation', 'which continues from a single answer', beam),
   ];
 }
 
@@ -256,7 +261,7 @@ function candidateProblems({
       screening.evaluate >= candidates && {
         field: 'screening.evaluate',
         value: screening.evaluate,
-        message: `leaves nothing to choose: an iteration has ${plural(candidates, 'candidate')}`,
+        message: `leaves nothing to choose from: an iteration has ${plural(candidates, 'candidate')}`,
         remedy: `raise candidates, e.g. to ${16 * screening.evaluate}, or remove screening`,
       },
     screening !== undefined &&
@@ -270,7 +275,7 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
   return [
     racing.block >= episodes && {
       field: 'evaluation.racing.block',
-      message: `cuts nothing short: the first check comes after ${racing.block} of ${plural(episodes, 'episode')}`,
+      message: `never stops an evaluation early: the first check comes after ${racing.block} of ${plural(episodes, 'episode')}`,
       value: racing.block,
       remedy:
         episodes === 1
@@ -282,7 +287,7 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
       conflict(
         'evaluation.racing',
         'target.hold',
-        'because an evaluation that is cut short never counts towards the target',
+        'because evaluations that stop early never count towards the target',
       ),
   ];
 }
@@ -294,10 +299,10 @@ function adaptConflicts({ adapt, critic, evaluation, feedback, pipeline, proposa
   const isFromParent = proposal?.form === 'delta' || proposal?.beam !== undefined;
   const conflicts: readonly (readonly [field: string, isSet: boolean, why: string])[] = [
     ['evaluation.racing', racing !== undefined, 'which compares candidates on the same episodes'],
-    ['screening', screening !== undefined, 'which learns from every candidate of an iteration'],
-    ['critic', critic !== undefined, 'because a revision answers another prompt than a proposal'],
+    ['screening', screening !== undefined, 'which learns from every candidate in an iteration'],
+    ['critic', critic !== undefined, 'because revisions and proposals answer different prompts'],
     ['feedback', feedback !== undefined, 'which learns from returns alone'],
-    ['proposal', isFromParent, 'which reads the answers to one prompt as parameters'],
+    ['proposal', isFromParent, 'which compares answers to the same prompt, given as parameters'],
     ['pipeline', (pipeline ?? 1) > 1, 'which updates the model before the next request'],
   ];
   return conflicts.map(([field, isSet, why]) => isSet && conflict(field, 'adapt', why));
@@ -312,14 +317,14 @@ function criticProblems(config: Config): readonly Found[] {
     own === undefined &&
       readsNothing(config) && {
         field: 'critic.model',
-        message: `is missing: ${model.provider} reads no prompts`,
+        message: `is missing, and ${model.provider} doesn't read prompts`,
         remedy:
-          'add critic.model, a language model or, to compare with, a baseline; critic= removes the critic',
+          'set critic.model to a language model, or to a baseline for comparison; or remove the critic with critic=',
       },
     neverComes('critic', config),
     isBaseline &&
       critic.show !== 'both' &&
-      unused('critic.show', `${own.provider} only uses scores`, critic.show),
+      unused('critic.show', `${own.provider} uses only scores`, critic.show),
     ...(isBaseline ? [] : modelProblemsBeside(config, 'critic.model', own)),
   ];
 }
@@ -333,7 +338,7 @@ function neverComes(section: 'critic' | 'feedback', config: Config): Found {
     every > config.iterations && {
       field: `${section}.every`,
       value: every,
-      message: `is more than the ${config.iterations} iterations of the run`,
+      message: `exceeds the number of iterations, ${config.iterations}`,
       remedy: `lower ${section}.every or raise iterations`,
     }
   );
@@ -342,13 +347,13 @@ function neverComes(section: 'critic' | 'feedback', config: Config): Found {
 function feedbackProblems(config: Config): readonly Found[] {
   const { feedback, memory, model, repeats } = config;
   if (feedback === undefined) return [];
-  const reader = model.provider === 'portfolio' ? 'no member reads' : `${model.provider} reads no`;
+  const reader = model.provider === 'portfolio' ? 'no member reads' : `${model.provider} doesn't read`;
   const common = [
     readsNothing(config) && unused('feedback', `${reader} prompts`, undefined, 'choose a language model'),
     showsNothing(memory) &&
       unused(
         'feedback',
-        'it appears below evaluations, but prompts show no evaluations',
+        'it is shown with evaluations, but prompts show none',
         undefined,
         'set memory.recent or memory.best',
       ),
@@ -363,7 +368,7 @@ function feedbackProblems(config: Config): readonly Found[] {
           feedback[key] !== undefined &&
           unused(
             `feedback.${key}`,
-            'a person is asked',
+            'the feedback comes from a person',
             key === 'model' ? undefined : feedback[key],
             'set feedback.from to vision',
           ),
@@ -372,7 +377,7 @@ function feedbackProblems(config: Config): readonly Found[] {
         model.provider !== 'replayed' && {
           field: 'feedback.from',
           value: 'person',
-          message: `one run can ask a person, but not ${repeats} repeats: the person would remember the others`,
+          message: `a person can rate one run, but not ${repeats} repeats, because they would remember the earlier ones`,
           alternatives: ['vision'],
           remedy: 'set repeats to 1, or feedback.from to vision',
         },
@@ -381,10 +386,15 @@ function feedbackProblems(config: Config): readonly Found[] {
   return [
     ...common,
     feedback.minutes !== undefined &&
-      unused('feedback.minutes', 'no person is asked', feedback.minutes, 'use feedback.model.timeoutSeconds'),
+      unused(
+        'feedback.minutes',
+        'the feedback comes from a model',
+        feedback.minutes,
+        'use feedback.model.timeoutSeconds',
+      ),
     visionModelOf(config)?.provider === 'local' && {
       field: 'feedback.model',
-      message: 'is missing: local models read no pictures',
+      message: "is missing: local models can't read images",
       alternatives: ['openai', 'ollama', 'your own module'],
       remedy: 'add feedback.model, e.g. {provider: ollama, name: "qwen2.5vl:7b"}',
     },

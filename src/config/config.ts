@@ -1,6 +1,6 @@
 /**
- * The single definition of a config: its types, its defaults, `configs/schema.json` and the reference in the
- * README are all derived from these schemas. `load.ts` reads files and reports errors by line and column.
+ * The single definition of a config: its types, its defaults, `configs/schema.json` and `docs/reference` are all
+ * derived from these schemas. `load.ts` reads files and reports errors by line and column.
  */
 import { z } from 'zod';
 import { type EnvironmentConfig, environmentSchema } from '../environments/settings.js';
@@ -32,20 +32,25 @@ const warmupSchema = z.strictObject({
   policies: count(0)
     .optional()
     .describe('Random policies evaluated before the first proposal (default: 20, or none with `from`)'),
-  from: text.optional().describe('Run directory whose replay buffer to start from').meta({ format: 'path' }),
+  from: text
+    .optional()
+    .describe('Start from the replay buffer of this run directory')
+    .meta({ format: 'path' }),
   until: count(0).optional().describe('Last iteration of that run to include (default: all)'),
 });
 
 const confirmationSchema = z.strictObject({
   candidates: count(0)
     .default(3)
-    .describe('Number of the best candidates to evaluate again at the end; 0 turns it off'),
-  episodes: count(2).default(100).describe('Episodes for each, on fresh seeds'),
+    .describe('How many of the best candidates to evaluate again at the end; 0 turns this off'),
+  episodes: count(2).default(100).describe('Episodes per candidate, on fresh seeds'),
 });
 
 const targetSchema = z.strictObject({
   return: z.number().describe('Mean return to reach'),
-  hold: count(1).default(1).describe('Consecutive iterations whose best candidate must reach it'),
+  hold: count(1)
+    .default(1)
+    .describe('Number of consecutive iterations in which the best candidate must reach it'),
 });
 
 const amounts = {
@@ -53,7 +58,7 @@ const amounts = {
   promptTokens: count(1).optional().describe('Prompt tokens, including cached ones'),
   cachedTokens: count(1).optional().describe('Prompt tokens from the cache'),
   completionTokens: count(1).optional().describe('Completion tokens, including reasoning'),
-  reasoningTokens: count(1).optional().describe('Hidden reasoning'),
+  reasoningTokens: count(1).optional().describe('Hidden reasoning tokens'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
 };
 const calls = count(1).optional().describe('Model calls');
@@ -67,7 +72,7 @@ export const limitsSchema = z.strictObject({
   rejections: count(0)
     .optional()
     .describe(
-      'Consecutive rejected replies, including corrections, that end a run without any accepted proposal; 0 for no limit (default: 10, or none with `adapt`, which learns from them)',
+      'A run without an accepted proposal ends after this many consecutive rejected replies, including corrections; 0: no limit (default: 10, or none with `adapt`, which learns from them)',
     ),
   minutes: positive.optional().describe('Wall time; aborts a pending call'),
   perCall: z
@@ -76,21 +81,23 @@ export const limitsSchema = z.strictObject({
       seconds: positive.optional().describe('Wall time, including retries; at most `model.timeoutSeconds`'),
     })
     .optional()
-    .describe('The same for each call'),
+    .describe('Limits per call'),
   total: z
     .strictObject({ calls, ...amounts, minutes: positive.optional().describe('Wall time') })
     .optional()
-    .describe('The same for all runs of a command in total'),
+    .describe('Combined limits for all runs of a command'),
 });
 
 const renderSchema = z.strictObject({
   every: count(1)
     .optional()
-    .describe('Draw the best candidate of every Nth iteration into `animations/` of the run (default: none)'),
+    .describe(
+      'Draw the best candidate of every Nth iteration to `animations/` in the run directory (default: never)',
+    ),
 });
 
 export const configSchema = z.strictObject({
-  $schema: z.string().optional().describe('For editors'),
+  $schema: z.string().optional().describe('Schema for editors'),
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
@@ -103,11 +110,13 @@ export const configSchema = z.strictObject({
     .meta({ examples: ['CartPole-v1'] }),
   policy: policySchema.optional().describe('Default: `linear`, or `q-table` for discrete observations'),
   model: modelSchema
-    .describe('What proposes parameters: a language model, a baseline, or a portfolio of both')
+    .describe('Source of proposals: a language model, a baseline, or a portfolio of both')
     .meta({ examples: [{ provider: 'ollama', name: 'qwen3:8b' }] }),
   seed: count(0)
     .default(0)
-    .describe('Fixes everything: environment, warm-up, baselines, and sampling if the provider supports it'),
+    .describe(
+      'Seed for everything: environment, warm-up, baselines, and sampling if the provider supports it',
+    ),
   repeats: count(1).default(1).describe('Independent repeats with derived seeds'),
   iterations: count(1).default(100).describe('Improvement iterations'),
   candidates: count(1)
@@ -123,7 +132,7 @@ export const configSchema = z.strictObject({
     .describe('Iterations in flight at once; each prompt lacks the evaluations of the others (default: 1)'),
   proposal: proposalSchema
     .optional()
-    .describe('Form of proposals: parameters, or changes to those of a parent (default: parameters)'),
+    .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
   corrections: count(0).default(3).describe('Maximum number of corrections of a reply in the wrong format'),
   novelty: noveltySchema
     .optional()
@@ -156,21 +165,21 @@ export const configSchema = z.strictObject({
     .union([z.literal('all'), z.literal('none'), memorySchema])
     .default('all')
     .describe('Which evaluations a prompt shows: `all`, `none`, or `{best, recent, …}`'),
-  prompts: promptsSchema.prefault({}).describe('What the model is told'),
+  prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
   demonstrations: demonstrationsSchema
     .optional()
     .describe('Good episodes to show in prompts, to be imitated (default: none)'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')
-    .describe('Episodes of an evaluation to record with their trajectory'),
+    .describe('Which episodes of an evaluation to record with their trajectories'),
   render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to those of the report'),
   sweep: sweepSchema
     .optional()
-    .describe('Many runs of this config, for `policyloop sweep`; not part of any run'),
+    .describe('Variants of this config for `policyloop sweep`; not part of any single run'),
   slurm: slurmSchema
     .optional()
-    .describe('Resources to request from a cluster with `--slurm`; not part of any run'),
+    .describe('Resources to request from a cluster with `--slurm`; not part of any single run'),
 });
 
 export type ConfigInput = z.input<typeof configSchema>;
@@ -201,8 +210,8 @@ const shorthands = {
 };
 
 /**
- * Expands the short form of a section that names a user's file: `{kind: ./my-policy.js}`, and `{provider:
- * ./my-model.js}` to `{provider: module, path: ./my-model.js}`, including a portfolio's members.
+ * Expands short forms that name a user's file: `{provider: ./my-model.js}` becomes `{provider: module, path:
+ * ./my-model.js}`, also in a portfolio's members, and likewise `{kind: ./my-policy.js}`.
  */
 export function withModules(content: Record<string, unknown>): Record<string, unknown> {
   const { adapt, critic, feedback, model, policy } = content;

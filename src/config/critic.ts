@@ -19,7 +19,7 @@ export const criticSchema = z.strictObject({
     ])
     .optional()
     .describe(
-      'What revises: a language model, or a baseline for comparison; its keys are those of `model` (default: the model of the run)',
+      "Model that revises: a language model, or a baseline for comparison; same keys as `model` (default: the run's model)",
     )
     .meta({ like: 'model' }),
   every: count(1).default(1).describe('Iterations between revisions'),
@@ -55,10 +55,9 @@ export const revisionsOf = ({
 }): number => (critic === undefined ? 0 : Math.floor(iterations / critic.every));
 
 /**
- * Number of evaluations that a run's limits allow.
- * @param warmup number of evaluations before its first proposal
+ * Maximum number of evaluations in a run, given its limits.
+ * @param warmup number of evaluations before the first proposal
  */
-
 export const budgetOf = (
   config: Parameters<typeof evaluationsOf>[0] & {
     readonly limits: { readonly evaluations?: number | undefined };

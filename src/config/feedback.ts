@@ -9,18 +9,18 @@ export const feedbackSchema = z.strictObject({
   from: z
     .enum(['person', 'vision'])
     .describe(
-      'Source of the feedback: a `person`, in the terminal of the run or in `policyloop view`, or a `vision` model',
+      "Source of the feedback: a `person`, in the run's terminal or in `policyloop view`, or a `vision` model",
     ),
   every: count(1).default(10).describe('Iterations between questions'),
   minutes: z
     .number()
     .positive()
     .optional()
-    .describe('Time to wait for a person; then the run continues without an answer (default: no limit)'),
+    .describe('Minutes to wait for a person before the run continues without an answer (default: no limit)'),
   model: z
     .discriminatedUnion('provider', [openaiSchema, ollamaSchema, moduleModelSchema])
     .optional()
-    .describe('The vision model; its keys are those of `model` (default: the model of the run)')
+    .describe("Vision model; same keys as `model` (default: the run's model)")
     .meta({ like: 'model' }),
   frames: count(1)
     .max(32)
@@ -48,7 +48,7 @@ interface Asking {
 export const questionsOf = ({ feedback, iterations }: Asking): number =>
   feedback === undefined ? 0 : Math.floor(iterations / feedback.every);
 
-/** Config of the model that looks at pictures; undefined if a person does, or nobody. */
+/** Config of the vision model; undefined if there is none. */
 export const visionModelOf = ({
   feedback,
   model,

@@ -12,11 +12,11 @@ import { isForeignConfig } from './import/import-config.js';
 interface ConfigKind {
   readonly title: string;
   readonly command: string;
-  /** Folder of the bundled ones, below `configs/`. */
+  /** Folder of the bundled configs, in `configs/`. */
   readonly folder: string;
   /** Keys that every config of this kind has, and that distinguish it from other kinds. */
   readonly required: readonly string[];
-  /** What to write into an empty file. */
+  /** Remedy for a file that is empty or isn't a mapping. */
   readonly sample: string;
 }
 
@@ -63,14 +63,14 @@ export type ConfigKindName = keyof typeof configKinds;
 export const configKindNames = Object.keys(configKinds) as readonly ConfigKindName[];
 
 /**
- * The one other kind whose required keys are all present, if those of the expected kind aren't. Ignores a
- * kind whose keys are a subset of those of another match.
+ * The kind that the content matches, if exactly one matches and it isn't the expected one. Ignores a match whose
+ * required keys are a subset of another match's.
  */
 function otherKind(
   content: Readonly<Record<string, unknown>>,
   expected: ConfigKindName,
 ): ConfigKindName | undefined {
-  // Whatever else it contains, an agent plays games.
+  // A config with an agent is for playing games, whatever else it contains.
   if (isMapping(content.policy) && content.policy.kind === 'agent')
     return expected === 'agents' ? undefined : 'agents';
   const isOf = (kind: ConfigKindName) =>
@@ -104,7 +104,7 @@ export interface OpenedConfig extends SettingsSource {
 /**
  * Reads a config by its path, or by the name of a bundled one (`quickstart`).
  * @throws UserError if it isn't found (suggests similar names), is a folder, can't be read, isn't YAML, or is
- * a config of another kind
+ * another kind of config
  */
 export function openConfig(
   kind: ConfigKindName,
@@ -121,7 +121,7 @@ export function openConfig(
     throw new UserError({
       file: path,
       message: `this is ${configKinds[other].title}, not ${configKinds[kind].title}`,
-      remedy: `${configKinds[other].command} ${name}`,
+      remedy: `use ${configKinds[other].command} ${name}`,
     });
   }
   return { ...source, content, path, folder: dirname(resolve(cwd, path)), stem: stemOf(path) };
@@ -129,7 +129,7 @@ export function openConfig(
 
 /**
  * Whether a config is for reinforcement learning: a bundled one, or one with the keys of that kind.
- * @throws UserError if there is no such config
+ * @throws UserError if the config isn't found
  */
 export function isLearningConfig(name: string, cwd: string): boolean {
   const { path, text, ready } = findConfig('experiment', name, cwd, readConfigFile);
@@ -172,7 +172,7 @@ function tryRead(path: string, readFile: ReadFile): ConfigFile | 'missing' | 'fo
 
 const folderOf = (kind: ConfigKindName): string => configKinds[kind].folder;
 
-/** `rl/bandit` becomes `bandit` of its kind. */
+/** Removes the kind's folder from a name: `rl/bandit` becomes `bandit`. */
 const withoutFolder = (kind: ConfigKindName, name: string): string => {
   const folder = folderOf(kind);
   return folder !== '' && name.startsWith(`${folder}/`) ? name.slice(folder.length + 1) : name;
@@ -196,7 +196,7 @@ function readConfigFile(path: string): string {
     throw new UserError({
       file: path,
       message: `is too large for a config: ${formatBytes(stats.size)}`,
-      remedy: 'give the path of a YAML file',
+      remedy: 'pass the path of a YAML file',
     });
   }
   if (stats.isDirectory()) return readFileSync(path, 'utf8');
@@ -209,7 +209,7 @@ function folderProblem(name: string, cwd: string): Problem {
     file: name,
     message: 'is a folder, not a config',
     alternatives: files.slice(0, 12),
-    remedy: 'give the path of a YAML file',
+    remedy: 'pass the path of a YAML file',
   };
 }
 
@@ -229,7 +229,7 @@ function missingProblem(kind: ConfigKindName, name: string, cwd: string): Proble
     alternatives: bundled.filter((config) => !config.includes('/')),
     remedy:
       suggestion === undefined
-        ? 'give the path of a YAML file, or one of these names'
+        ? 'pass the path of a YAML file, or one of these names'
         : `did you mean \`${suggestion}\`?`,
   };
 }
@@ -251,7 +251,7 @@ function notMapping(kind: ConfigKindName, content: unknown, source: ConfigSource
     message:
       content === null
         ? `is empty: a config needs at least ${required.join(' and ')}`
-        : `is not a config: it holds ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
+        : `is not a config: it contains ${Array.isArray(content) ? 'a list' : 'a single value'} instead of keys and values`,
     remedy: sample,
   };
 }

@@ -33,11 +33,11 @@ export interface LoadedConfig {
   readonly file: string;
   /** Notes for the user: changes made by an import, and side effects of overrides. */
   readonly notes: readonly string[];
-  /** Present if the file is a config of another program; its `config` is what a user could have written here. */
+  /** Present if the file is another program's config; its `config` is the equivalent in our format. */
   readonly imported?: ImportedConfig;
   /**
-   * Adds the place in the file (or the override) to problems with a field that were found later, when the
-   * experiment was assembled.
+   * Adds the location in the file or override to field problems that are found later, when the experiment is
+   * assembled.
    */
   locate(error: UserError): UserError;
 }
@@ -47,11 +47,11 @@ export interface LoadConfigOptions {
   readonly file: string;
   /** `key=value` with the value in YAML: `iterations=50`, `model.name=qwen3:8b`. */
   readonly overrides?: readonly string[];
-  /** Working directory, to which relative paths in overrides refer (default: that of the process). */
+  /** Working directory for relative paths in overrides (default: the process's). */
   readonly cwd?: string;
   /**
-   * Leaves relative paths unchanged, for the config of a run directory: runs of the CLI have absolute paths,
-   * while those of a library run are relative to its working directory and part of its fingerprint.
+   * Leaves relative paths unchanged, for configs of run directories: CLI runs store absolute paths, and library
+   * runs store paths relative to their working directory, which are part of the fingerprint.
    */
   readonly asWritten?: boolean;
   /** Ignores a `sweep` section, for the runs of a sweep; otherwise a config with one is rejected. */
@@ -62,8 +62,8 @@ export interface LoadConfigOptions {
 
 /**
  * Reads a config, applies overrides and fills in defaults. Relative paths become absolute: those in the file
- * are relative to the file, those of an override to the working directory.
- * @throws UserError with all problems of the file: the place, field, value, alternatives and remedy of each
+ * are relative to the file, those in overrides to the working directory.
+ * @throws UserError with every problem in the file, each with its location, field, value, alternatives and remedy
  */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const { cwd = '', overrides = [] } = options;
@@ -99,18 +99,18 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 type Section = Pick<LoadConfigOptions, 'file' | 'overrides' | 'cwd'>;
 
 /**
- * Loads only the `sweep` section of a config; the rest may be complete only with the values that the sweep supplies.
+ * Loads only the `sweep` section of a config; the rest may be incomplete without the sweep's values.
  * @param options overrides outside the section are ignored
- * @throws UserError with the places of problems in the section
+ * @throws UserError with the location of each problem in the section
  */
 export const loadSweep = (options: Section): SweepConfig | undefined =>
   loadSection(sweepKind, 'sweep', options)?.sweep;
 
-/** Loads the `slurm` section; defaults if there is none. */
+/** Loads the `slurm` section, or its defaults if there is none. */
 export const loadSlurm = (options: Section): SlurmConfig =>
   loadSection(slurmKind, 'slurm', options)?.slurm ?? slurmSchema.parse({});
 
-/** The same from overrides alone: `slurm.time=08:00:00`. */
+/** The `slurm` section from overrides alone: `slurm.time=08:00:00`. */
 export const slurmOf = (overrides: readonly string[]): SlurmConfig => {
   const { content, where } = overlaid(slurmKind, emptySource, overrides);
   return parseSettings(slurmKind, { slurm: {}, ...content }, where).slurm;
@@ -132,7 +132,7 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }
 
-/** @throws UserError for a config that isn't for a single run */
+/** Rejects a config with a `sweep` section. @throws UserError always */
 function refuseSweep(where: Where): never {
   throw new UserError({
     ...where(['sweep'], 'key'),
@@ -151,7 +151,7 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
     : { ...config, environment: { ...environment, modules: resolve(folder) } };
 }
 
-/** The settings from another program's config; the place of a field is that of the key it comes from. */
+/** The settings from another program's config. A field's location is that of its original key. */
 function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
   const { theirs, others } = applyTheirOverrides(written, texts);
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);

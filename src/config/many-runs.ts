@@ -8,7 +8,7 @@ const keys = z
   .record(z.string().min(1), z.unknown())
   .default({})
   .describe(
-    'Values of each key: a list, or a text as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` gives the seeds of every setting (default: those of `repeats`)',
+    'Values per key: a list, or a string as on the command line (`1..10`, `choice(4,8)`, `uniform(0,1)`); null omits the key. `seed` sets the seeds of every setting (default: those of `repeats`)',
   );
 
 const drawing = {
@@ -61,15 +61,20 @@ export const sweepSchema = z.discriminatedUnion('method', [
 
 export type SweepConfig = z.output<typeof sweepSchema>;
 
-/** The `slurm` section: what to request from a cluster. */
 const word = z.string().regex(/^[\w.:,+@/-]+$/, 'use letters, digits and . : , + @ / -');
 
+/** The `slurm` section: resources to request from a cluster. */
 export const slurmSchema = z.strictObject({
-  tasks: count(1).max(1000).default(8).describe('Tasks of the job array; each plays every nth run'),
+  tasks: count(1)
+    .max(1000)
+    .default(8)
+    .describe('Number of tasks n in the job array; each takes every nth run'),
   atOnce: count(1).optional().describe('Maximum number of tasks at once (default: no limit)'),
   partition: word.optional().describe("Partition (default: the cluster's)"),
   account: word.optional().describe("Account (default: the user's)"),
-  time: word.default('04:00:00').describe('Time limit of a task, which is then requeued and continues'),
+  time: word
+    .default('04:00:00')
+    .describe('Time limit per task; a task that reaches it is requeued and continues'),
   cpus: count(1).default(1).describe('Cores per task'),
   memory: word.optional().describe('Memory per task, such as `8G`'),
   gpus: count(1).optional().describe('GPUs per task, for local models'),
@@ -77,9 +82,9 @@ export const slurmSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Shell file to source first: modules, keys, a proxy')
+    .describe('Shell file to source first, e.g. for modules, keys or a proxy')
     .meta({ format: 'path' }),
-  notice: count(10).default(60).describe('Seconds before the time limit at which a task stops its runs'),
+  notice: count(10).default(60).describe('How many seconds before the time limit a task stops its runs'),
 });
 
 export type SlurmConfig = z.output<typeof slurmSchema>;

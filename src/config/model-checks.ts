@@ -24,7 +24,7 @@ import {
 
 export type Found = Problem | false | undefined;
 
-/** A setting that changes nothing. */
+/** The problem that a setting has no effect. */
 export const unused = (field: string, why: string, value?: unknown, instead?: string): Problem => ({
   field,
   ...(value !== undefined && { value }),
@@ -32,7 +32,7 @@ export const unused = (field: string, why: string, value?: unknown, instead?: st
   remedy: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
 });
 
-/** Two settings that exclude each other. */
+/** The problem that two settings exclude each other. */
 export const conflict = (
   field: string,
   other: string,
@@ -46,7 +46,7 @@ export const conflict = (
   remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
 });
 
-/** Problems with the language model, or with a model on its own. For a portfolio they name the member. */
+/** Problems with the language model, or with the first model if there is none; for a portfolio, they name the member. */
 export function modelProblems(config: Config): readonly Found[] {
   const members = membersOf(config.model);
   const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
@@ -77,7 +77,7 @@ export function placedIn<P extends Problem>(problem: P, field: string): P {
   };
 }
 
-/** Problems with a model other than the run's own, at `field`; of the limits, only the cost applies to it. */
+/** Problems with a model other than the run's own, at `field`; only cost limits apply to it. */
 export function modelProblemsBeside(
   config: Config,
   field: string,
@@ -101,7 +101,7 @@ function portfolioProblems(model: PortfolioConfig): readonly Found[] {
     readers.length > 1 && {
       field: `${readers[1]!.field}.provider`,
       value: readers[1]!.config.provider,
-      message: `is a second language model: costs, limits and retries apply to one, here ${readers[0]!.config.provider}`,
+      message: `is a second language model, but costs, limits and retries apply to only one, here ${readers[0]!.config.provider}`,
       remedy: 'keep one language model, with any number of baselines',
     },
     ...members.map(
@@ -126,7 +126,7 @@ function secretProblems({ environment, model }: SingleConfig): readonly Found[] 
   const ofServer = loginProblem(
     'environment',
     /^openenv:(.*)$/s.exec(environment.id)?.[1],
-    'reach the server without one, e.g. through an SSH tunnel',
+    'connect without credentials, e.g. through an SSH tunnel',
   );
   switch (model.provider) {
     case 'ollama':
@@ -157,11 +157,11 @@ function addressProblem(key: 'baseUrl' | 'host', address: string | undefined, va
 function loginProblem(field: string, address: string | undefined, remedy: string): Found {
   if (address === undefined || !URL.canParse(address)) return undefined;
   const { username, password } = new URL(address);
-  const message = 'contains a login, but configs are copied to places that others may read';
+  const message = 'contains credentials, but configs are copied to places that others may read';
   return (username !== '' || password !== '') && { field, message, remedy };
 }
 
-/** Rejects request fields that this program sets itself, because a second value would contradict the log. */
+/** Rejects request fields that policyloop sets itself, because a second value would contradict the log. */
 function extraProblems(model: SingleModelConfig): readonly Found[] {
   if (model.provider !== 'openai') return [];
   return Object.entries(model.extra ?? {}).map(([key, value]) => {
@@ -182,7 +182,7 @@ function contextProblem(model: SingleModelConfig): Found {
       message: `leaves no room for a prompt: replies may take ${model.maxTokens} tokens (model.maxTokens)`,
       value: model.contextTokens,
       remedy:
-        'raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit it to the prompt',
+        'raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit the context to the prompt',
     }
   );
 }
@@ -190,8 +190,8 @@ function contextProblem(model: SingleModelConfig): Found {
 /** Models without a known price or deadline. */
 const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
   local: 'a local model',
-  module: 'a model of a module',
-  custom: 'a model of the calling program',
+  module: 'a model from a module',
+  custom: 'a model from the calling program',
 };
 
 /** Whether a model other than the run's own has a price, which then counts towards a cost limit. */
@@ -246,7 +246,6 @@ function stoppingProblems({ model, limits, target, iterations }: SingleConfig): 
 }
 
 /** Checks that the rest of a config is compatible with `adapt`. */
-
 function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Found[] {
   if (adapt === undefined) return [];
   if (model.provider !== 'local') return [untrainable(model)];
@@ -255,7 +254,7 @@ function adaptProblems({ adapt, candidates, model }: SingleConfig): readonly Fou
       field: 'candidates',
       value: candidates,
       message: 'is too low for adapt, which compares the candidates of an iteration',
-      remedy: 'raise candidates, e.g. to 8, with fewer iterations; or remove adapt',
+      remedy: 'raise candidates (e.g. to 8, with fewer iterations), or remove adapt',
     },
     ...samplingProblems(model),
     ...learningProblems(adapt, model),
@@ -267,7 +266,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
     provider === 'openai' || provider === 'ollama'
       ? 'the weights of a hosted model can’t be trained here'
       : provider === 'replayed'
-        ? 'a replayed run always gives the recorded answers'
+        ? 'a replayed run always returns the recorded answers'
         : findBaseline(provider) !== undefined
           ? 'a baseline has no weights to train'
           : 'the weights of a model in your own code can’t be trained here';
@@ -285,8 +284,8 @@ function samplingProblems(model: LocalConfig): readonly Found[] {
     model.temperature === 0 && {
       field: 'model.temperature',
       value: 0,
-      message: 'makes all candidates alike, so adapt has nothing to compare',
-      remedy: 'raise it, e.g. to 1, or leave it out',
+      message: 'makes all candidates identical, so adapt has nothing to compare',
+      remedy: 'raise it, e.g. to 1, or remove it',
     },
     ...filters.map(
       (key) =>
@@ -294,16 +293,16 @@ function samplingProblems(model: LocalConfig): readonly Found[] {
         model[key] !== plainSampling[key] && {
           field: `model.${key}`,
           value: model[key],
-          message: 'samples differently from the model that adapt trains',
-          remedy: `remove model.${key}; model.temperature may stay`,
+          message: 'changes the sampling, but adapt needs plain temperature sampling',
+          remedy: `remove model.${key}; you can keep model.temperature`,
         },
     ),
     sharesProcess(model) &&
-      conflict('model.batch', 'adapt', 'which trains the model of one run', model.batch),
+      conflict('model.batch', 'adapt', "which trains a single run's model", model.batch),
     model.quantization === 'float16' && {
       field: 'model.quantization',
       value: model.quantization,
-      message: 'can’t be trained: float16 is only for serving',
+      message: 'can’t be trained; float16 is only for serving',
       alternatives: ['none', 'int8', 'int4', 'int4-block128'],
     },
   ];
@@ -318,7 +317,7 @@ function learningProblems(
       adapter !== undefined &&
       unused(
         'adapt.lora',
-        'training continues model.adapter, which has its own shape',
+        'training continues from model.adapter, whose shape is fixed',
         undefined,
         'remove model.adapter',
       ),
@@ -326,7 +325,7 @@ function learningProblems(
       epochs > 1 && {
         field: 'adapt.epochs',
         value: epochs,
-        message: 'must be 1: the gradient of reinforce is valid for one step',
+        message: 'must be 1: the reinforce gradient is valid for only one step',
         remedy: 'set adapt.objective.kind to grpo for several steps',
       },
     ...termsOf(reward).map(

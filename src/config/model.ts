@@ -1,4 +1,4 @@
-/** The `model` section: what proposes parameters. A single model or baseline, or a portfolio of them. */
+/** The `model` section: a language model, a baseline, or a portfolio of them, which proposes parameters. */
 import { z } from 'zod';
 import { localSchema } from '../models/local/settings.js';
 import {
@@ -34,7 +34,7 @@ const searches = [...schemasOf(controls), ...schemasOf(teachers)] as const;
 const portfolioSchema = z.strictObject({
   provider: z
     .literal('portfolio')
-    .describe('Several members share one buffer: baselines, and at most one language model'),
+    .describe('Several members that share one buffer: baselines, and at most one language model'),
   members: z
     .array(
       z.discriminatedUnion('provider', [
@@ -96,15 +96,15 @@ export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
 interface MemberConfig {
-  /** Its provider; a second one with the same provider is numbered: `gp-2`. */
+  /** The provider; numbered from the second member that uses it: `gp-2`. */
   readonly name: string;
   readonly config: SingleModelConfig;
   readonly weight: number;
-  /** Its field in the config. */
+  /** Field in the config, e.g. `model.members.1`. */
   readonly field: string;
 }
 
-/** The members of a portfolio; a single model is its own only member. */
+/** The members of a portfolio; a single model counts as the only member. */
 export function membersOf(model: ModelConfig): readonly MemberConfig[] {
   if (model.provider !== 'portfolio') {
     return [{ name: model.provider, config: model, weight: 1, field: 'model' }];

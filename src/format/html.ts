@@ -59,7 +59,7 @@ export function jsonForScript(value: unknown): string {
   );
 }
 
-/** Marks text as safe. Only for this program's own styles and scripts. */
+/** Marks text as safe. Only for policyloop's own styles and scripts. */
 export function trusted(text: string): Html {
   return { [markup]: text };
 }

@@ -40,12 +40,12 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Numbers that agree in this many digits differ only by rounding errors. */
+/** Numbers that agree to this many digits differ only by rounding errors. */
 const mostDigits = 15;
 
 /**
- * A format for numbers shown together, in which different numbers look different. Each has enough digits to
- * distinguish it from the next lower and the next higher one, so their order is also visible.
+ * A format for numbers shown together: each gets enough digits to be distinguished from the next lower and the
+ * next higher one, so different numbers look different and their order is visible.
  */
 export function apart(
   values: Iterable<number | null | undefined>,

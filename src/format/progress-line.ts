@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
 import { shortened } from './width.js';
 
-/** A text next to a bar. One with a short form stays on narrow terminals, in that form. */
+/** Text next to a bar. With a short form, it is shortened on narrow terminals instead of dropped. */
 export type Figure = string | { readonly text: string; readonly short?: string };
 
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
@@ -71,7 +71,7 @@ export class TimeLeft {
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
   }
 
-  /** Example: `3 min 20 s left`; undefined before anything is done, in the last second, and when everything is done. */
+  /** Example: `3 min 20 s left`; undefined before any progress, in the last second, and once everything is done. */
   text(now: number, total: number): string | undefined {
     const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
     const done = last.value - first.value;

@@ -11,17 +11,17 @@ import { wrapped } from './width.js';
 export interface ProgressMode {
   /** Writes one JSON object per record to standard output, and shows nothing else. */
   readonly json?: boolean | undefined;
-  /** Alerts only. */
+  /** Shows only alerts. */
   readonly quiet?: boolean | undefined;
 }
 
 interface Work {
-  /** What is counted, such as `iteration`. */
+  /** Name of the unit of work, such as `iteration`. */
   readonly label: string;
   readonly total: number;
-  /** Amount done before; default 0. */
+  /** Amount already done; default 0. */
   readonly value?: number;
-  /** Seconds between lines if there is no bar, default 10; the last value always gets a line. */
+  /** Seconds between lines if there is no bar (default 10); the last value always gets a line. */
   readonly lineEvery?: number;
   /** Shows the elapsed and remaining time; default true. Set to false if the figures include them. */
   readonly timed?: boolean;
@@ -34,7 +34,7 @@ export interface Progress {
   emit(record: object): void;
   /** Adds a line to the scroll-back. */
   say(text: string): void;
-  /** Adds a line to the scroll-back if updates overwrite each other; elsewhere, the update itself is permanent. */
+  /** Adds a line to the scroll-back if updates overwrite each other; otherwise the update itself stays visible. */
   keep(text: string): void;
   /** Adds a line to the scroll-back even in quiet mode. */
   alert(text: string): void;
@@ -43,8 +43,8 @@ export interface Progress {
   /** Sets the amount done and the short texts that accompany it. */
   update(value: number, figures?: readonly Figure[]): void;
   /**
-   * Says why nothing happens for the next `forMs` milliseconds: until the next update on a terminal; elsewhere as a
-   * line, if the output would otherwise be silent for ten seconds.
+   * Shows why nothing happens for the next `forMs` milliseconds: on a terminal, until the next update; otherwise as a
+   * line, if there would be no output for ten seconds.
    */
   pause(text: string, forMs: number): void;
   /** Restores the terminal; a second call has no effect. */
@@ -152,7 +152,7 @@ class ProgressBar implements Progress {
   emit() {}
 
   say(text: string) {
-    // While a bar is shown, the terminal doesn't wrap lines by itself.
+    // While a bar is shown, the terminal doesn't wrap lines.
     const lines = `${wrapped(forStream(text, true), this.#width()).join('\n')}\n`;
     if (this.#bars === undefined) this.#terminal.write(lines);
     else this.#bars.log(lines);
@@ -221,7 +221,7 @@ class ProgressBar implements Progress {
 
   close() {
     process.removeListener('exit', this.#onExit);
-    // The last redraw writes what was logged since the previous one.
+    // The last redraw writes everything logged since the previous one.
     this.#bars?.update();
     this.#bars?.stop();
     this.#bars = undefined;

@@ -11,13 +11,13 @@ export interface Column<Row> {
   readonly title?: string;
   /** Header in CSV, where an estimate adds `_low` and `_high`; a column without one doesn't appear in CSV. */
   readonly name?: string;
-  /** Numbers, and texts in number columns such as `3 of 20`, are right-aligned. An estimate has an interval. */
+  /** Number columns are right-aligned, including text such as `3 of 20`. An estimate has an interval. */
   readonly kind?: 'text' | 'number' | 'estimate' | 'bar';
-  /** Number format for people, with enough digits to tell different numbers apart; CSV has all digits. */
+  /** Number format for people, with enough digits to distinguish different numbers; CSV has all digits. */
   readonly format?: NumberFormat;
   /** Bold on pages: the main column of the table. */
   readonly strong?: boolean;
-  /** For people: omits the cell if it and all grouped columns before it repeat the row above. */
+  /** For people: leaves the cell empty if it and all grouped columns before it repeat the row above. */
   readonly grouped?: boolean;
   readonly cell: (row: Row) => Cell;
 }
@@ -29,10 +29,10 @@ interface Estimate {
   readonly interval: readonly [number, number] | null | undefined;
 }
 
-/** A text with extras that only some formats show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
+/** Text with extras that only some formats show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
 interface Marked {
   readonly text: string;
-  /** Explains the text: in parentheses, or on a page below it. */
+  /** Explains the text: in parentheses, or below it on a page. */
   readonly detail?: string | undefined;
   readonly href?: string;
   readonly mark?: string;
@@ -52,7 +52,7 @@ export const text = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {})
   ...more,
 });
 
-/** A column of numbers, or of texts that read like numbers. */
+/** A column of numbers, or of text that reads like numbers. */
 export const number = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
   ...text(title, cell, more),
   kind: 'number',
@@ -78,7 +78,7 @@ type Columns<Row> = readonly Column<Row>[];
 
 /**
  * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
- * @param width columns of the terminal; a wider table wraps its texts and then continues below. Infinity for no limit
+ * @param width columns of the terminal; a wider table wraps its text and then continues below. Infinity for no limit
  */
 export function terminalTable<Row>(
   rows: readonly Row[],
@@ -143,7 +143,7 @@ export function htmlTable<Row>(
   })}</tbody></table></div>`;
 }
 
-/** The columns for people. `asText` formats a column's numbers so that different ones look different. */
+/** The columns shown to people. `asText` formats a column's numbers so that different ones look different. */
 function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
   return columns
     .filter(({ title }) => title !== undefined)
@@ -163,7 +163,7 @@ function numberIn(cell: Cell): number | undefined {
   return typeof cell === 'number' ? cell : undefined;
 }
 
-/** The texts of a table for people; the interval of an estimate has a column of its own. */
+/** The text of a table for people; the interval of an estimate has its own column. */
 function readable<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
@@ -220,7 +220,7 @@ function repetitions<Row>(
   });
 }
 
-/** Escapes pipes, which would end the cell, and backslashes before them. */
+/** Escapes pipes, which would end the cell, and the backslashes before them. */
 const markdownText = (text: string) =>
   text.replaceAll(/\s*[\r\n]+\s*/g, ' ').replaceAll(/(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
 
@@ -236,7 +236,7 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
 const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
 /**
- * Marks a text that a spreadsheet would interpret as a formula: https://owasp.org/www-community/attacks/CSV_Injection
+* Marks text that a spreadsheet would interpret as a formula: https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';

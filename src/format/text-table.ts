@@ -1,4 +1,4 @@
-/** Fits a table of texts to the width of a terminal. */
+/** Fits a text table to the width of a terminal. */
 
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
@@ -19,8 +19,8 @@ const gap = 2;
 const narrowest = 14;
 
 /**
- * Shrinks text columns and number titles as far as they remain readable. If that isn't enough, the remaining
- * columns continue below, each block starting with the first column, which identifies the row.
+ * Shrinks text columns and the titles of number columns while they remain readable. If that isn't enough, the
+ * other columns continue below, and each block starts with the first column, which identifies the row.
  */
 export function fittedTable(table: TextTable, width: number): string {
   const natural = table.titles.map((_, c) => columnWidth(table, c, stringWidth));
@@ -70,7 +70,7 @@ function shrunk(
   const spare = (c: number) => widths[c]! - least[c]!;
   while (sum(block, widths) > width) {
     const widest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
-    // If the terminal is too narrow for anything else, shrinks the first column.
+    // If nothing else can shrink, shrink the first column.
     const chosen = spare(widest) > 0 ? widest : block[0]!;
     if (widths[chosen]! <= 1) break;
     widths[chosen]!--;

@@ -22,7 +22,7 @@ export interface FieldProblem {
   /** Whether the problem is with the key itself or with its value. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
-  /** The field that an unknown key was probably meant to be; it is then not also reported as missing. */
+  /** The likely intended field of an unknown key; it isn't also reported as missing. */
   readonly suggested?: string | undefined;
 }
 
@@ -88,7 +88,7 @@ function discriminatorNode(union: SchemaNode): SchemaNode {
 }
 
 /**
- * Suggests the closest key of the same object, and other places where a key of that name belongs; lists the
+ * Suggests the closest key of the same object, and other sections that have a key of that name; lists the
  * object's keys only once.
  */
 function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: boolean): FieldProblem {
@@ -119,7 +119,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
 }
 
 /**
- * Places where a key of this name does exist: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`.
+ * Where a key of this name exists: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`.
  */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
@@ -164,7 +164,7 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
     return {
       message: path.length === 0 ? 'is empty' : 'has no value',
       alternatives: [expectation(node)],
-      remedy: 'give it a value, or remove the key',
+      remedy: 'set a value, or remove the key',
     };
   }
   if (typeof value === 'number' && !Number.isFinite(value))
@@ -172,8 +172,8 @@ function describeWrong(path: Path, node: SchemaNode, value: unknown, issue: Issu
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     return { message: `must be within ±${Number.MAX_SAFE_INTEGER}`, value };
   }
-  const saysItself = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');
-  if (saysItself) return { message: issue.message, value: shown(value) };
+  const hasOwnMessage = issue.code === 'custom' || (node.pattern !== undefined && typeof value === 'string');
+  if (hasOwnMessage) return { message: issue.message, value: shown(value) };
   if (value === '') return { message: 'must not be empty', value };
   const words = wordsOf(node);
   if (words.length > 0 && !isMapping(value) && !Array.isArray(value)) {

@@ -17,7 +17,7 @@ import { parseSource } from './yaml-source.js';
 /** One `key=value` of the command line. */
 export interface Override {
   readonly text: string;
-  /** Its name in problems: the text, without a value that may be secret. */
+  /** Name in error messages: the text, without a value that may be secret. */
   readonly name: string;
   readonly path: readonly string[];
   /** The text after `=`; if empty, the key is removed so that its default applies. */
@@ -89,12 +89,12 @@ function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  // A key of another program may be one for a secret.
+  // Another program's key may hold a secret.
   const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set (or created) the field at `path`, of which the file has the first `depth` keys. */
+/** The last override that set or created the field at `path`, whose first `depth` keys are in the file. */
 export function overrideOf(
   path: Path,
   depth: number,
@@ -109,7 +109,7 @@ export function overrideOf(
   );
 }
 
-/** Whether the override selected the variant (for example, the provider) of the object that `path` is missing from. */
+/** Whether the override selected the variant (e.g. the provider) of the object in which `path` is missing. */
 function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
   const parent = path.slice(0, -1);
   const [section, key] = override.path;
@@ -161,11 +161,11 @@ function dropForeignFields(
     for (const key of foreign) delete after[key];
     if (foreign.length === 0) return [];
     const fields = foreign.map((key) => `${section}.${key}`).join(', ');
-    return `${cause.text}: left out ${fields} of the file, which ${String(after[discriminator])} does not have`;
+    return `${cause.text}: ignored ${fields} from the file, which ${String(after[discriminator])} does not have`;
   });
 }
 
-/** Removes from `changed` the file's sections that depend on a choice that an override has changed. */
+/** Removes from `changed` the file's sections that depend on a value that an override has changed. */
 function dropBoundSections(
   content: Record<string, unknown>,
   changed: Record<string, unknown>,
@@ -177,13 +177,13 @@ function dropBoundSections(
     const isKept = cause === undefined || cause.value === value;
     if (isKept || !isFromFile([section], content, overrides) || changed[section] === undefined) return [];
     delete changed[section];
-    return `${cause.text}: left out ${section} of the file, which goes with ${path}=${value}`;
+    return `${cause.text}: ignored ${section} from the file, which requires ${path}=${value}`;
   });
 }
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** Sets one field, expanding shorthands on the way. */
+/** Sets one field, expanding shorthands on its path. */
 function assign(content: Record<string, unknown>, override: Override, kind: Kind): Problem | undefined {
   let node = kind.json;
   let holder: Holder = content;
@@ -199,7 +199,7 @@ function assign(content: Record<string, unknown>, override: Override, kind: Kind
     }
     const inner = open(child, get(holder, key), path, kind);
     if (inner === undefined) {
-      const message = `is ${expectation(child)}, without a part named ${printable(next)}`;
+      const message = `is ${expectation(child)}, so it has no key ${printable(next)}`;
       return { file: override.name, field: fieldName(path), message };
     }
     set(holder, key, inner);

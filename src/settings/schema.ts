@@ -1,4 +1,4 @@
-/** A schema as plain data (JSON Schema), used by error messages, overrides, editors and the reference. */
+/** Schemas as plain data (JSON Schema), used by error messages, overrides, editors and the reference. */
 import { z } from 'zod';
 import { nearest } from '../base/errors.js';
 
@@ -28,21 +28,21 @@ export interface SchemaNode {
   readonly default?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];
-  /** Another field, whose section also describes the keys of this one. */
+  /** Another field with the same keys, documented in its section. */
   readonly like?: string;
 }
 
-/** A kind of settings, such as an experiment's config, with what is needed to load a file. */
+/** A kind of settings, such as an experiment config, with everything needed to load a file. */
 export interface SettingsKind<Output> {
   readonly schema: z.ZodType<Output>;
   readonly json: SchemaNode;
   /** One or two overrides, shown if one is malformed. */
   readonly example: string;
-  /** Sections that depend on a choice elsewhere and are removed with it; gives the path and value of the choice. */
+  /** Sections that are removed if another field doesn't have the required value; gives its path and that value. */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
   /** Expands short forms of discriminators, after overrides and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
-  /** The long form of a value that stands for a mapping; undefined if there is none. */
+  /** The long form of a value that abbreviates a mapping; undefined if there is none. */
   longForm?(path: readonly PropertyKey[], value: unknown): Record<string, unknown> | undefined;
 }
 
@@ -54,7 +54,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   if (known !== undefined) return known;
   const node = z.toJSONSchema(schema, {
     io: 'input',
-    // zod bounds every integer by the largest safe one, which is of no use to a reader.
+    // zod bounds every integer by the largest safe one, which doesn't help readers.
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -64,7 +64,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   return node;
 }
 
-/** The alternatives of a union; any other node is its own only alternative. */
+/** The alternatives of a union; for any other node, the node itself. */
 export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
   return node.anyOf ?? node.oneOf ?? [node];
 }
@@ -75,7 +75,7 @@ export function discriminatorOf(node: SchemaNode): string | undefined {
   return Object.keys(first?.properties ?? {}).find((key) => first?.properties?.[key]?.const !== undefined);
 }
 
-/** The alternative that `value` was meant for, judged by its type, its discriminator or its keys. */
+/** The alternative that best matches the type, discriminator or keys of `value`. */
 export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
   const fitting = variantsOf(node).filter((variant) => hasType(variant, value));
   if (fitting.length <= 1 || !isMapping(value)) return fitting[0];
@@ -93,7 +93,7 @@ function keyLikeness(key: string, keys: readonly string[]): number {
   return nearest(key, keys) === undefined ? 0 : 0.5;
 }
 
-/** The schema of what `value` has (or would have) at `key`; undefined if there can be no such key. */
+/** The schema of `value[key]`, whether or not it exists; undefined if the key isn't allowed. */
 function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
   if (variant?.type === 'array') return itemOf(variant, key);
@@ -103,8 +103,7 @@ function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | un
 }
 
 /**
- * The schema that any variant of the node gives for a key or item, because a later override may still select
- * the variant.
+ * The schema of a key or item in any variant of the node, because a later override may still select the variant.
  */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);
@@ -147,7 +146,7 @@ export function depthAt(path: readonly PropertyKey[], value: unknown): number {
   return missing < 0 ? path.length : missing;
 }
 
-/** The keys that an object may have; empty if it may have any, and for anything else. */
+/** The keys that an object may have; empty if any key is allowed, or if the node isn't an object. */
 export function keysOf(node: SchemaNode | undefined): readonly string[] {
   return Object.keys(node?.properties ?? {});
 }
@@ -163,7 +162,7 @@ export function wordsOf(node: SchemaNode): readonly string[] {
   );
 }
 
-/** What a node accepts, in words: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`. */
+/** Describes what a node accepts: `a whole number from 0 to 6`, `all, none or a mapping {best, recent, …}`. */
 export function expectation(node: SchemaNode): string {
   const discriminator = discriminatorOf(node);
   if (discriminator !== undefined) {

@@ -1,4 +1,4 @@
-/** Settings of any kind: a file with `key=value` overrides, validated by a schema, with the place of every problem. */
+/** Settings of any kind: a file with `key=value` overrides, validated by a schema; every problem has its location. */
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
 import { requireShortNames } from '../storage/regular-file.js';
@@ -17,15 +17,15 @@ import type { ConfigSource } from './yaml-source.js';
 /** The first part of a problem's output: `file:line:column`, or the override. */
 export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** The content of a file, with the places of its fields. */
+/** The content of a file, with the locations of its fields. */
 export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
   readonly content: Record<string, unknown>;
 }
 
 export interface Settings extends Overridden {
-  /** The place of a field in the file, or the override that set it. */
+  /** The location of a field in the file, or the override that set it. */
   readonly where: Where;
-  /** Adds places to problems with a field that were found later. */
+  /** Adds locations to field problems that are found later. */
   locate(error: UserError): UserError;
   /**
    * Makes relative paths absolute.
@@ -35,7 +35,7 @@ export interface Settings extends Overridden {
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
 }
 
-/** @throws UserError that names each override that is malformed or refers to no field */
+/** Applies overrides to a file's content. @throws UserError listing each override that is malformed or has an unknown key */
 export function overlaid(
   kind: SettingsKind<unknown>,
   { content, depth, place }: SettingsSource,
@@ -60,7 +60,7 @@ export function overlaid(
   };
 }
 
-/** Adds the place of a problem's field, unless it already has a place, names no field, or names an option (`--out`). */
+/** Adds the location of a problem's field, unless it has a location, has no field, or its field is an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem
@@ -85,9 +85,9 @@ export function parseSettings<Output>(
 }
 
 /**
- * A copy of settings with relative paths made absolute; the format of a field says whether it contains a path.
- * @param base folder to which the path at a field is relative; undefined leaves it unchanged
- * @throws UserError for a path that contains a name that is too long
+ * A copy of settings with relative paths made absolute; a field's format determines whether it contains a path.
+ * @param base folder for relative paths at a field; undefined leaves them unchanged
+ * @throws UserError for a path with a name that is too long
  */
 export function withAbsolutePaths<T>(
   value: T,
@@ -117,7 +117,7 @@ export function withAbsolutePaths<T>(
 const isPath = (text: string, node: SchemaNode) =>
   variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
 
-/** Whether text in a field of this format is a path; an address (`package:…`, `gymnasium:…`) is not. */
+/** Whether text in a field of this format is a path; addresses (`package:…`, `gymnasium:…`) aren't. */
 export function isPathOf(format: string, text: string): boolean {
   if (/^[a-z][\w+.-]+:/i.test(text)) return false;
   switch (format) {

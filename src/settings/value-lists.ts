@@ -4,7 +4,7 @@ import { printable } from './issues.js';
 
 /** The values of a key, either listed or drawn at random. */
 export type Values =
-  /** YAML texts as written; at least one. */
+  /** YAML strings as written; at least one. */
   | { readonly kind: 'list'; readonly items: readonly string[] }
   /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
   | { readonly kind: 'uniform' | 'loguniform'; readonly low: number; readonly high: number };
@@ -14,9 +14,9 @@ const mostValues = 100_000;
 const closing: Readonly<Record<string, string>> = { '[': ']', '{': '}', '(': ')' };
 
 /**
- * Splits a text at its top-level commas: not those inside brackets, braces, parentheses or quotes. Joining
- * the parts with commas gives the text again. If a bracket or quote is unclosed, the text is a single part,
- * and YAML will report the problem.
+ * Splits a string at its top-level commas, outside brackets, braces, parentheses and quotes. Joining the parts
+ * with commas restores the string. If a bracket or quote is unclosed, the string is a single part, and YAML will
+ * report the problem.
  */
 export function splitTop(text: string): readonly string[] {
   const parts: string[] = [];
@@ -65,8 +65,8 @@ function endOfQuote(text: string, start: number): number | undefined {
 }
 
 /**
- * The values that a text lists; undefined if it is a single one.
- * @param name its name in error messages
+ * The values that a string lists; undefined if it is a single value.
+ * @param name used in error messages
  * @throws UserError for an empty part, an invalid range, or a call with the wrong arguments
  */
 export function valuesOf(text: string, name: string): Values | undefined {
@@ -91,7 +91,7 @@ function itemsOf(parts: readonly string[], name: string): readonly string[] {
     .map((part) => part.trim())
     .flatMap((part) => {
       if (part === '')
-        throw wrong(name, 'contains an empty value between commas', 'use null for a run without the key');
+        throw wrong(name, 'contains an empty value', 'use null for a run without the key');
       if (isDrawn(part))
         throw wrong(
           name,
@@ -130,8 +130,8 @@ const wrong = (name: string, message: string, remedy: string) =>
   new UserError({ file: name, message, remedy });
 
 /**
- * @throws UserError for an override that lists several values, which only a sweep accepts
  * @param texts `key=value`
+ * @throws UserError for an override that lists several values, which only a sweep accepts
  */
 export function refuseLists(texts: readonly string[]): void {
   for (const text of texts) {
@@ -142,7 +142,7 @@ export function refuseLists(texts: readonly string[]): void {
     throw new UserError({
       field: text.slice(0, equals),
       message: 'lists several values for one run',
-      remedy: `use policyloop sweep for a run per value; put a text with a comma in quotes: '${text.slice(0, equals)}="…"'`,
+      remedy: `use policyloop sweep to run each value, or put a string with a comma in quotes: '${text.slice(0, equals)}="…"'`,
     });
   }
 }

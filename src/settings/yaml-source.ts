@@ -24,19 +24,19 @@ interface Place {
   readonly column: number;
 }
 
-/** The content of a YAML file, with the place of each field. */
+/** The content of a YAML file, with the location of each field. */
 export interface ConfigSource {
   readonly content: unknown;
   depth(path: Path): number;
-  /** The place of a field's key or value; if the file doesn't have it, that of the nearest enclosing field. */
+  /** The location of a field's key or value, or of the nearest enclosing field if the file doesn't have it. */
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
-/** What PyYAML takes for something else than a string; other YAML 1.1 readers take `y`, `1e3` and `08`, too. */
+/** What PyYAML doesn't read as a string; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
 const pyYamlValues =
   /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
-/** Options of yaml to read YAML 1.1 as PyYAML's `safe_load` does; dates stay text. */
+/** Options that make yaml read YAML 1.1 like PyYAML's `safe_load`; dates stay strings. */
 const pyYaml: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.1',
   customTags: (tags) =>
@@ -123,7 +123,7 @@ function countedKeys() {
   };
 }
 
-/** Keeps one error per place: yaml reports further errors that only follow from the first. */
+/** Keeps one error per location, because yaml also reports errors that follow from the first. */
 function distinct(errors: readonly YAMLError[]): readonly YAMLError[] {
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [exhausted];
@@ -177,7 +177,7 @@ function isTooDeep(document: Document.Parsed): boolean {
 
 const mostAliases = 100;
 
-/** Finds aliases without an anchor or inside what they refer to; neither can become a config. */
+/** Finds aliases without an anchor or inside their own anchor, which can't be resolved. */
 function brokenAliases(document: Document.Parsed): readonly { offset: number; message: string }[] {
   const broken: { offset: number; message: string }[] = [];
   const add = (alias: Node, wrong: string) =>
@@ -207,7 +207,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
   }
 }
 
-/** The nodes along a path, as far as they exist in the file; `key` is the start of the key or of the list item. */
+/** The existing nodes along a path; `key` is the start of the key or of the list item. */
 function walk(document: Document.Parsed, path: Path) {
   const found: { readonly key: number; readonly value: Node | undefined }[] = [];
   let node: Node | undefined = document.contents ?? undefined;

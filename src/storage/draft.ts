@@ -18,9 +18,9 @@ import { isLocked, lockRun } from './lock.js';
 import { readOwnText, requireShortNames } from './regular-file.js';
 
 interface Draft {
-  /** Where to write; nothing exists there yet. */
+  /** Path to write to; it doesn't exist yet. */
   readonly path: string;
-  /** Renames the draft to its final name, replacing an empty directory or a cut-off output. */
+  /** Renames the draft to its final name, replacing an empty directory or an interrupted output. */
   complete(): void;
   discard(): void;
 }
@@ -29,17 +29,17 @@ const lockOf = (output: string) => `${output}.partial.lock`;
 
 let atExit = false;
 
-/** Keeps the locks of complete outputs until the process exits, because its command hasn't ended before. */
+/** Keeps the locks of complete outputs until the process exits, because its command is still running. */
 export function markOutputsUntilExit(): void {
   atExit = true;
 }
 
-/** Whether an output of this name exists that must not be replaced. */
+/** Whether an output with this name exists and must not be replaced. */
 export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
 
 /**
- * Whether the command that wrote this output was killed after completing it, and nothing in it has changed since: the same
- * command may write it again.
+ * Whether the command that wrote this output was killed after completing it, and the output hasn't changed since.
+ * The same command may then replace it.
  */
 export function isCutOff(output: string): boolean {
   const lock = lockOf(output);
@@ -48,7 +48,7 @@ export function isCutOff(output: string): boolean {
   return completed === stateOf(output);
 }
 
-/** Changes with every file of an output: its name, size, time or identity. */
+/** A hash that changes if any file of the output changes its name, size, time or inode. */
 function stateOf(output: string): string {
   const hash = createHash('sha256');
   const add = (path: string): void => {
@@ -63,8 +63,8 @@ function stateOf(output: string): string {
 }
 
 /**
- * Begins a file or directory, named `<output>.partial` until complete. Removes what a killed process left.
- * @throws UserError while another process writes it, or if something else is named `<output>.partial`
+ * Starts a file or directory, named `<output>.partial` until complete. Removes the remains of a killed process.
+ * @throws UserError if another process is writing it, or if something else is named `<output>.partial`
  */
 export function openDraft(output: string): Draft {
   requireShortNames(basename(output), { field: '--out' });
@@ -73,7 +73,7 @@ export function openDraft(output: string): Draft {
   makeDirectory(dirname(path), '--out');
   const lock = lockOf(output);
   const wasBegun = existsSync(lock);
-  const isLeft = isCutOff(output);
+  const replaces = isCutOff(output);
   // If the process is killed, its lock marks the draft as ours.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
@@ -81,8 +81,8 @@ export function openDraft(output: string): Draft {
     throw new UserError({
       field: '--out',
       value: output,
-      message: `what is written has the name ${path} until it is complete, and something else has it`,
-      remedy: 'move that away, or name another place',
+      message: `unfinished output is written to ${path}, but that already exists`,
+      remedy: 'move it, or choose another location',
     });
   }
   rmSync(path, { recursive: true, force: true });
@@ -92,8 +92,8 @@ export function openDraft(output: string): Draft {
       syncAll(path);
       // The second line of the lock; `isCutOff` compares it.
       appendFileSync(lock, `${stateOf(path)}\n`);
-      // Not every system renames onto an empty directory.
-      if (isLeft) rmSync(output, { recursive: true, force: true });
+      // Not every system can rename onto an empty directory.
+      if (replaces) rmSync(output, { recursive: true, force: true });
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
       renameSync(path, output);
       sync(dirname(output));
@@ -117,7 +117,7 @@ function syncAll(path: string): void {
   if (found.isDirectory() || found.isFile()) sync(path);
 }
 
-/** Writes a file or directory that appears only once complete; removed on failure. */
+/** Writes a file or directory that appears only once it is complete, and is removed on failure. */
 export function writeWhole<T>(output: string, write: (path: string) => T): T {
   const draft = openDraft(output);
   const discard = (error: unknown): never => {

@@ -1,4 +1,4 @@
-/** Atomic file replacement, new directories, checked JSON, and path patterns. */
+/** Atomic file replacement, new directories, validated JSON, and path patterns. */
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -24,8 +24,9 @@ import { withPath } from './json-lines.js';
 import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
- * Replaces a file in one step: a crash, even of the system, leaves the old one or the new one; a failure leaves the old one.
- * @param content its parts are made when they are written
+ * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file; a failure leaves
+ * the old one.
+ * @param content parts of an iterable are produced as they are written
  * @throws system errors, with the path; UserError for a name that is too long
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
@@ -38,7 +39,7 @@ export function replaceFile(path: string, content: string | Uint8Array | Iterabl
   }
 }
 
-/** Like `replaceFile`, but waits for the disk asynchronously, for a small file that is replaced often. */
+/** Like `replaceFile`, but flushes asynchronously, for a small file that is replaced often. */
 export async function replaceFileMeanwhile(path: string, content: string): Promise<void> {
   const { complete, descriptor, discard } = writeDraft(path, content);
   try {
@@ -61,7 +62,7 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
     return withPath(error, draft);
   };
   try {
-    // Never write through a link left in the draft's place.
+    // Never write through an existing link.
     rmSync(draft, { force: true });
     const opened = openSync(draft, 'wx');
     descriptor = opened;
@@ -79,20 +80,20 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
   }
 }
 
-/** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which a file would replace */
+/** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which writing would replace by a file */
 export function refuseDevice(path: string): void {
-  const there = statSync(path, { throwIfNoEntry: false });
-  if (there === undefined || there.isFile() || there.isDirectory()) return;
+  const existing = statSync(path, { throwIfNoEntry: false });
+  if (existing === undefined || existing.isFile() || existing.isDirectory()) return;
   throw new UserError({
     file: path,
     message: 'is a device, pipe or socket, not a file',
-    remedy: 'name a file',
+    remedy: 'choose a file',
   });
 }
 
 /** Flushes a file, or the entries of a directory, to disk. */
 export function sync(path: string): void {
-  // Windows can't open directories, and flushes only files opened for writing.
+  // Windows can't open directories, and flushes only files that are open for writing.
   if (process.platform === 'win32') return;
   const descriptor = openSync(path, 'r');
   try {
@@ -103,7 +104,7 @@ export function sync(path: string): void {
 }
 
 /**
- * Creates a directory below `root` for this process alone, with a number appended to the name if it exists.
+ * Creates a new directory in `root`, appending a number to the name if it is taken.
  */
 export function claimDirectory(root: string, name: string): string {
   makeDirectory(root);
@@ -119,7 +120,7 @@ export function claimDirectory(root: string, name: string): string {
   }
 }
 
-/** @param field that names the directory, for errors */
+/** @param field the setting or option that gives the path, for errors */
 export function makeDirectory(path: string, field = '--run-dir'): void {
   requireShortNames(path, { field });
   try {
@@ -127,17 +128,17 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
   } catch (error) {
     throw new UserError({
       field,
-      message: `this directory can't be made (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
+      message: `can't create this directory (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
       value: path,
-      remedy: 'name a directory that can be written to',
+      remedy: 'choose a writable directory',
     });
   }
 }
 
 /**
  * Turns text into a name for files, directories and jobs: letters, digits, dot, hyphen and underscore,
- * starting with a letter or digit. A long name ends in a hash.
- * @param otherwise the name if nothing is left of `text`
+ * starting with a letter or digit. A long name is shortened and ends in a hash.
+ * @param otherwise the name if `text` has no usable characters
  */
 export function plainName(text: string, otherwise: string): string {
   const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
@@ -158,16 +159,17 @@ export function readJson(file: string, links: Links = 'follow'): unknown {
   try {
     return parseJson(text);
   } catch (error) {
-    throw new UserError({ file, message: `this is not JSON: ${messageOf(error)}` });
+    throw new UserError({ file, message: `not valid JSON: ${messageOf(error)}` });
   }
 }
 
-/** The same for a file of a run, study or training, which must not be a link. */
+/** Like `readJson`, for a file of a run, study or training run, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'refuse');
 
 /**
+ * Validates a value with a schema.
  * @param section path of the value within the file
- * @throws UserError naming file and field of everything that doesn't fit the schema
+ * @throws UserError with the file and field of everything that doesn't match the schema
  */
 export function checkedValue<S extends z.ZodType>(
   schema: S,
@@ -190,12 +192,12 @@ const mostProblems = 20;
 
 export const isPattern = (text: string): boolean => /[*?]/.test(text);
 
-/** A `**` at the root of a disk would never end. */
+/** Stops a `**` at the root of a disk. */
 const mostFolders = 20_000;
 
 /**
  * Paths of the folders that match a pattern, relative to `from`. `*`, `?` and `**` never match links.
- * @throws UserError if it looks into too many folders
+* @throws UserError if the search covers too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
   const parts = pattern
@@ -210,8 +212,8 @@ export function foldersMatching(pattern: string, from: string): readonly string[
     if (folders.size > mostFolders)
       throw new UserError({
         value: pattern,
-        message: `this pattern looks into more than ${mostFolders} folders`,
-        remedy: 'name more of the path',
+        message: `this pattern searches more than ${mostFolders} folders`,
+        remedy: 'use a more specific path',
       });
     return known;
   };
@@ -244,7 +246,7 @@ function innerFolders(folder: string): readonly string[] {
       item.isDirectory() ? [item.name] : [],
     );
   } catch {
-    // It is gone, not a folder, or unreadable.
+    // It was removed, isn't a folder, or is unreadable.
     return [];
   }
 }

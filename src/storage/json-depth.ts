@@ -1,15 +1,15 @@
-/** Parses untrusted JSON after checking how deep it nests, because code that walks it may recurse. */
+/** Parses untrusted JSON after checking its nesting depth, because code that walks it may recurse. */
 
-/** Legitimate files and messages nest less than a tenth as deep. */
+/** Legitimate files and messages have less than a tenth of this depth. */
 export const deepestJson = 200;
 
 /**
- * @param change applied to each value, innermost first
- * @throws SyntaxError for invalid JSON, or more than `deepestJson` levels
+ * @param change function applied to each value, innermost first
+ * @throws SyntaxError for invalid JSON, or for more than `deepestJson` levels
  */
 export function parseJson(text: string, change?: (value: unknown) => unknown): unknown {
   if (isDeeperThan(text, deepestJson))
-    throw new SyntaxError(`it nests lists and objects more than ${deepestJson} deep`);
+    throw new SyntaxError(`it has more than ${deepestJson} levels of nested lists and objects`);
   return JSON.parse(text, change && ((_, value: unknown) => change(value)));
 }
 
@@ -22,7 +22,7 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-/** Whether lists and objects nest deeper than `limit`. Brackets in strings don't count. */
+/** Whether lists and objects are nested deeper than `limit`. Brackets in strings don't count. */
 export function isDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-/** JSONL files: appended to, and read as a stream of any size. */
+/** JSONL files: append lines, and stream files of any size. */
 
 import { isUtf8 } from 'node:buffer';
 import {
@@ -42,7 +42,7 @@ export class JsonLinesFile<T> {
   }
 
   /**
-   * Appends items at once. They reach the operating system on return (or after `drain`), the disk after
+   * Appends items together. They reach the operating system on return (or after `drain`), and the disk after
    * `flush`.
    */
   append(items: readonly T[]): void {
@@ -52,14 +52,14 @@ export class JsonLinesFile<T> {
     this.#written += items.length;
   }
 
-  /** @throws UserError for a line that could not be read back */
+  /** @throws UserError for a line that is too long to be read back */
   #checked(line: string): string {
     if (3 * line.length < longestLine || Buffer.byteLength(line) < longestLine) return line;
     throw new UserError({
       file: this.path,
       message: `a line of ${line.length} characters is too long to be logged`,
       remedy:
-        'record fewer trajectories (record: first or none) or play shorter episodes (evaluation.maxSteps)',
+        'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
     });
   }
 
@@ -67,7 +67,7 @@ export class JsonLinesFile<T> {
   drain(): void {
     if (this.#pending === '') return;
     const text = this.#pending;
-    // A text that failed half-way must not be appended again.
+    // Text that was partly written must not be appended again.
     this.#pending = '';
     this.#dirty = true;
     try {
@@ -107,16 +107,16 @@ export function withPath(error: unknown, path: string): unknown {
 }
 
 export interface ReadOptions {
-  /** Whether to cut a torn last line off the file; otherwise it is only skipped. */
+  /** Whether to remove a torn last line from the file; otherwise it is only skipped. */
   readonly repair: boolean;
-  /** The problem of a line that is valid JSON, or undefined. */
+  /** Checks an item that is valid JSON; returns its problem, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
-  /** By default links are refused, as for all files of a run. */
+  /** By default, links are refused, as for all files of a run. */
   readonly links?: Links;
 }
 
 /**
- * The items of a JSONL file; undefined if there is none.
+ * The items of a JSONL file; undefined if the file doesn't exist.
  * @throws UserError with line and byte for a broken line, except a torn last one
  */
 export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
@@ -134,7 +134,7 @@ export function readJsonLines<T>(path: string, { links, problem, repair }: ReadO
 export interface Line {
   /** Without the line break; valid only until the next line is read. */
   readonly bytes: Buffer;
-  /** Its first byte. */
+  /** Position of its first byte. */
   readonly start: number;
 }
 
@@ -183,8 +183,8 @@ function lineBreak(buffer: Buffer, from: number, until: number): number {
 const overlong = (file: string, start: number) =>
   new UserError({
     file,
-    message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB, so it is not read, nor what follows it`,
-    remedy: 'restore the file from a copy, or cut it before this line',
+    message: `the line at byte ${start} is longer than ${longestLine / 2 ** 20} MiB; this line and the rest of the file are not read`,
+    remedy: 'restore the file from a copy, or truncate it before this line',
   });
 
 function openIfThere(path: string, links: Links): number | undefined {
@@ -196,12 +196,12 @@ function openIfThere(path: string, links: Links): number | undefined {
   }
 }
 
-/** A line's place, for errors. */
+/** A line's location, for errors. */
 interface LinePlace {
   readonly path: string;
   /** 1-based. */
   readonly line: number;
-  /** Its first byte. */
+  /** Position of its first byte. */
   readonly start: number;
 }
 
@@ -220,7 +220,7 @@ export function brokenLine(problem: string, text: string, { path, line, start }:
     line,
     message: `${problem} (byte ${start})`,
     value: text.slice(0, 80),
-    remedy: 'restore the file from a copy, or remove the line and all after it to go on from there',
+    remedy: 'restore the file from a copy, or remove this line and all later ones to continue from there',
   });
 }
 
@@ -232,7 +232,7 @@ function parseLine(text: string): { readonly item?: unknown; readonly problem?: 
   }
 }
 
-/** Cuts the file after its first `lines` lines. */
+/** Truncates the file after its first `lines` lines. */
 export function keepFirstLines(path: string, lines: number): void {
   cutAfter(path, endOfLine(path, lines));
 }
@@ -249,7 +249,7 @@ export function endOfLine(path: string, lines: number): number {
   return end;
 }
 
-/** Cuts a file after a byte; a file that ends there or doesn't exist is left alone. */
+/** Truncates a file to `length` bytes; does nothing if it is shorter or doesn't exist. */
 export function cutAfter(path: string, length: number): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= length) return;
   const descriptor = openSync(path, 'r+');

@@ -1,23 +1,23 @@
-/** Exclusive work between processes, also on different machines of a shared file system. */
+/** Mutual exclusion between processes, also on different machines that share a file system. */
 import { linkSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 
-/** Work takes milliseconds, so a process that has held a lease for longer is gone. */
+/** Work takes milliseconds, so a process that has held a lease for this long is gone. */
 const leaseMs = 20_000;
 
-/** Number of tries, each after `waitMs`. */
+/** Maximum number of tries, about `waitMs` apart. */
 const mostTries = 20_000;
 const waitMs = 7;
 
 /**
- * Does the work while no other process does any under the same path; other work of this one goes on until
- * then. A lease whose holder died, with its machine or without, is taken over after 20 s by the clock of the
- * file system; so the work must write nothing that only the lease protects from a holder that was merely
- * halted: each holder writes files of its own, or a record that a late one can't replace.
- * @throws UserError where others hold it for minutes
+ * Runs `work` while holding the lease at `path`, which only one process can hold; waits asynchronously. After 20 s
+ * by the file system's clock, a lease is taken over, because its holder has probably died. A holder that was only
+ * suspended may resume later, so `work` must not rely on the lease alone: it should write its own files, or a
+ * record that a late process can't replace.
+ * @throws UserError if others hold the lease for minutes
  */
 export async function underLease<T>(path: string, work: () => T): Promise<T> {
   for (let tries = 0; tries < mostTries; tries++) {
@@ -27,16 +27,16 @@ export async function underLease<T>(path: string, work: () => T): Promise<T> {
   }
   throw new UserError({
     file: path,
-    message: `is held for minutes by others (now ${read(path) ?? 'nobody'})`,
-    remedy: 'where nothing is played any more, delete it',
+    message: `another process has held this lease for minutes (now ${read(path) ?? 'nobody'})`,
+    remedy: 'if no runs are in progress, delete it',
   });
 }
 
 /**
- * The same, where nobody holds the lease now.
- * @param work is told the time in milliseconds since 1970, by the clock of the file system: clocks of
- * machines differ
- * @returns undefined where another holds it
+ * Like `underLease`, but doesn't wait.
+ * @param work receives the time in milliseconds since 1970 by the file system's clock, because machines' clocks
+ * differ
+ * @returns undefined if another process holds the lease
  */
 export function tryLease<T>(path: string, work: (fileMs: number) => T): { readonly result: T } | undefined {
   const own = `${hostname()} ${process.pid} ${threadId}`;
@@ -50,11 +50,11 @@ export function tryLease<T>(path: string, work: (fileMs: number) => T): { readon
   }
 }
 
-/** @returns the time of the file system, or undefined if another process holds the lease */
+/** @returns the file system's time, or undefined if another process holds the lease */
 function take(path: string, draft: string, own: string): number | undefined {
   try {
     for (;;) {
-      // Rewriting sets the time by the file system's clock.
+      // Writing sets the modification time by the file system's clock.
       writeFileSync(draft, own);
       const { mtimeMs } = statSync(draft);
       try {
@@ -73,7 +73,7 @@ function take(path: string, draft: string, own: string): number | undefined {
   }
 }
 
-/** Removes exactly the stale lease that was read: a slower process must not remove a new one. */
+/** Removes only the stale lease that was read, because a slower process must not remove a new one. */
 function removeStale(path: string, aside: string, stale: Stats): void {
   try {
     renameSync(path, aside);

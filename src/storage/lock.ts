@@ -6,19 +6,19 @@ import { UserError } from '../base/errors.js';
 import { withPath } from './json-lines.js';
 import { readRegularFile } from './regular-file.js';
 
-/** What gives back the locks that this thread holds. */
+/** Functions that release the locks of this thread. */
 const held = new Set<() => void>();
 
-// A process that ends before its work is closed leaves no lock.
+// A process that exits early leaves no lock.
 process.on('exit', () => {
   for (const release of held) release();
 });
 
 /**
- * Makes this process the one writer of a run or another directory. Takes over a lock whose process is gone (a crash).
- * @param keepAtExit whether a process that ends before it releases the lock leaves it, as if it had been killed
+ * Makes this process the only writer of a directory. Takes over locks left by crashed processes.
+ * @param keepAtExit whether the lock stays if the process exits without releasing it, as if it had been killed
  * @returns a function that releases the lock
- * @throws UserError while another process, or another thread or part of this one, holds it
+ * @throws UserError if another process, or other code in this one, holds the lock
  */
 export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
   const own = `${process.pid} ${hostname()} ${ownStart()}`;
@@ -38,26 +38,26 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
       throw new UserError({
         file: path,
         message: `another process is writing here (process ${pid} on ${host})`,
-        remedy: `wait for it or stop it; if it is surely gone, delete ${path}`,
+        remedy: `wait for it or stop it; if you are sure that it has ended, delete ${path}`,
       });
     }
     if (holder !== undefined) removeStale(path, holder);
   }
 }
 
-/** Whether a live process holds the lock at `path`: this one too, whichever of its threads took it. */
+/** Whether a live process holds the lock at `path`, including this process and its threads. */
 export function isLocked(path: string): boolean {
   try {
     const holder = readLock(path);
     return holder !== undefined && isHeld(holder);
   } catch (error) {
-    // A link, a pipe or a folder in its place: no process of ours wrote it.
+    // Not a lock that policyloop wrote: a link, a pipe or a folder.
     if (error instanceof UserError) return false;
     throw error;
   }
 }
 
-/** Removes a lock that a process of another machine holds: for one who knows that it is gone. */
+/** Removes a lock held by a process on another machine; the caller must know that it has ended. */
 export function removeForeignLock(path: string): void {
   const holder = readLock(path);
   const host = holder?.trim().split(/\s/)[1];
@@ -65,8 +65,8 @@ export function removeForeignLock(path: string): void {
 }
 
 /**
- * Makes a file with all of its content in one step, so that nobody ever sees a live lock empty.
- * @returns false when there is one already
+ * Creates a file with its content atomically, so nobody ever sees an empty lock.
+ * @returns false if the file already exists
  */
 function createWhole(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}`;
@@ -83,7 +83,7 @@ function createWhole(path: string, content: string): boolean {
   }
 }
 
-/** Removes drafts of locks that killed processes left. */
+/** Removes lock drafts left by killed processes. */
 function removeDrafts(path: string): void {
   const prefix = `${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
@@ -106,8 +106,8 @@ function createInTwoSteps(path: string, content: string): boolean {
 }
 
 /**
- * Removes exactly the lock that was read: when two processes find the same stale lock, the slower one must not remove the
- * new lock of the faster one.
+ * Removes only the lock that was read: if two processes find the same stale lock, the slower one must not remove
+ * the new lock of the faster one.
  */
 function removeStale(path: string, stale: string): void {
   const aside = `${path}.${process.pid}`;
@@ -126,7 +126,7 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
-/** In bytes; a lock holds a process id, a host, a start time and perhaps the state of an output. */
+/** In bytes; a lock contains a process id, a host, a start time and perhaps the state of an output. */
 const longestLock = 4096;
 
 function readLock(path: string): string | undefined {
@@ -147,7 +147,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A process of another host counts as alive, since it can't be asked. A lock without a host was cut short by a crash. */
+/** A process on another host counts as alive, because it can't be checked. A lock without a host is from a crash. */
 function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(/\s/);
   if (host === undefined) return false;
@@ -155,25 +155,25 @@ function isHeld(holder: string): boolean {
   // A stale lock may carry the reused id of this process.
   if (Number(pid) === process.pid) return start === ownStart();
   if (!isRunning(Number(pid))) return false;
-  // Another process may have the same number.
+  // Another process may have the same id.
   const running = startOf(Number(pid));
   return start === undefined || running === undefined || start === running;
 }
 
 const startKey = 'policyloop: start of the process';
 
-/** When this process began, as its locks say it: the same in all of its threads, and different in a later process. */
+/** Start time of this process, as written to its locks: the same in all its threads, different in later processes. */
 function ownStart(): string {
   const known = startOf(process.pid) ?? getEnvironmentData(startKey);
   if (known !== undefined) return String(known);
-  // Threads that start from here on inherit it.
+  // Threads that start later inherit it.
   setEnvironmentData(startKey, performance.timeOrigin);
   return String(performance.timeOrigin);
 }
 
 /**
- * When a process began, in clock ticks since the machine started; undefined where the system does not tell (only
- * Linux does, in field 22 of `/proc/<pid>/stat`; the second field may hold spaces and parentheses).
+ * Start time of a process, in clock ticks since boot; undefined if unknown. Only Linux reports it, in field 22 of
+ * `/proc/<pid>/stat`, whose second field may contain spaces and parentheses.
  */
 function startOf(pid: number): string | undefined {
   try {

@@ -9,8 +9,8 @@ import { type Problem, UserError } from '../base/errors.js';
 export type Links = 'follow' | 'refuse';
 
 /**
- * @returns a descriptor, which the caller closes, and the size in bytes
- * @throws UserError for anything but a regular file; the system's error if there is none
+ * @returns a descriptor, which the caller must close, and the size in bytes
+ * @throws UserError for anything but a regular file; the system's error if it doesn't exist
  */
 export function openRegularFile(
   path: string,
@@ -34,15 +34,14 @@ export function openRegularFile(
 
 /**
  * @param mostBytes larger files are refused
- * @throws UserError for anything but a regular file, or one that is too large; the system's error if there is
- * none
+ * @throws UserError for anything but a regular file, or if it is too large; the system's error if it doesn't exist
  */
 export function readRegularFile(path: string, mostBytes: number, links: Links = 'follow'): Buffer {
   const { descriptor, size } = openRegularFile(path, links);
   try {
     if (size > mostBytes) throw tooLarge(path, size, mostBytes);
     const bytes = readBytes(descriptor, 0, size);
-    // Files of /proc claim to be empty.
+    // Files in /proc claim to be empty.
     if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
     return bytes;
   } finally {
@@ -54,8 +53,8 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
 const largestState = 64 * 2 ** 20;
 
 /**
- * The text of a file of a run, study or training.
- * @throws UserError for a link, anything but a regular file, or one that is too large
+ * The text of a file of a run, study or training run.
+ * @throws UserError for a link, anything but a regular file, or a file that is too large
  */
 export const readOwnText = (path: string): string =>
   readRegularFile(path, largestState, 'refuse').toString('utf8');
@@ -73,25 +72,25 @@ export function readBytes(descriptor: number, position: number, length: number):
 }
 
 function tooLarge(file: string, size: number, most: number): UserError {
-  return new UserError({ file, message: `has ${size} bytes or more, and may have ${most}` });
+  return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
 }
 
 /** In bytes. File systems allow 255; drafts and locks append a suffix. */
 const longestName = 235;
 
-/** In characters, for a name that gets a time or number appended. */
+/** In characters, for a name to which a time or number is appended. */
 export const longestPart = 120;
 
-/** Why a text can't be a file name; undefined if it can. */
+/** Why a string can't be a file name; undefined if it can. */
 function nameProblem(name: string): string | undefined {
-  if (/^\.{0,2}$|[/\\\0]/.test(name)) return 'this is no name of a file: it leads to another folder';
+  if (/^\.{0,2}$|[/\\\0]/.test(name)) return "isn't a file name: it refers to another folder";
   const bytes = Buffer.byteLength(name);
   return bytes > longestName
-    ? `a name of ${bytes} bytes is too long for a file or folder: ${longestName} is the most`
+    ? `a name of ${bytes} bytes is too long for a file or folder; the maximum is ${longestName}`
     : undefined;
 }
 
-/** @throws UserError for a text that is no file name */
+/** @throws UserError if the string can't be a file name */
 export function requireFileName(name: string, place: Omit<Problem, 'message' | 'value'>): string {
   const message = nameProblem(name);
   if (message !== undefined) throw new UserError({ ...place, value: name, message });
@@ -101,6 +100,6 @@ export function requireFileName(name: string, place: Omit<Problem, 'message' | '
 /** @throws UserError for a path with a part that is too long */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
-  if (long !== undefined) requireFileName(long, { remedy: 'give it a shorter name', ...place });
+  if (long !== undefined) requireFileName(long, { remedy: 'choose a shorter name', ...place });
   return path;
 }

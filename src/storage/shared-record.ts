@@ -1,6 +1,6 @@
 /**
  * A record that processes on several machines replace in turn. Each version is a new file, which only one
- * process can create, so a process that was halted and comes late replaces nothing.
+ * process can create, so a process that was suspended and resumes late replaces nothing.
  */
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 
 export interface SharedRecord {
-  /** The next record has one more; 0 before the first. */
+  /** Increases by one with each replacement; 0 before the first. */
   readonly version: number;
   /** Undefined if there is no intact version. */
   readonly content: unknown;
@@ -28,7 +28,7 @@ export function readSharedRecord(directory: string): SharedRecord {
   return { version, content: undefined };
 }
 
-/** @returns false if another process has already replaced that version; then nothing was written */
+/** @returns false if another process has already replaced that version; nothing is written then */
 export function replaceSharedRecord(directory: string, version: number, content: unknown): boolean {
   const next = version + 1;
   const draft = join(directory, `${hostname()}-${process.pid}-${threadId}.draft`);

@@ -1,6 +1,6 @@
 /**
- * Event files that TensorBoard reads: a sequence of records (TFRecord), each an `Event` message in protocol
- * buffers. Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto,
+* Event files for TensorBoard: a sequence of records (TFRecord), each an `Event` message in protocol buffers.
+ * Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto,
  * summary.proto.
  */
 import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
 
 /**
- * Writes the curves of a training to a new event file in `folder`, created when training starts. TensorBoard
- * drops later steps of earlier files, because they are repeated.
+ * Writes the curves of a training run to a new event file in `folder`, created when training starts. TensorBoard
+ * discards steps of earlier files that this one repeats.
  */
 export class EventFile<M extends CurveEvent> {
   readonly #folder: string;
@@ -118,7 +118,7 @@ function tag(field: number, wireType: number): Buffer {
   return Buffer.from(varint((field << 3) | wireType));
 }
 
-/** Seven bits per byte, lowest first; the eighth bit says that more follow. */
+/** Seven bits per byte, lowest first; the eighth bit is set if more follow. */
 function varint(value: number): number[] {
   let rest = BigInt.asUintN(64, BigInt(value));
   const bytes: number[] = [];

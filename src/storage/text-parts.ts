@@ -1,4 +1,4 @@
-/** Encodes a text relative to an earlier one: pieces to copy, and new text between them. */
+/** Encodes text relative to an earlier text: pieces to copy, and new text between them. */
 import { append } from '../base/append.js';
 
 /** New text, or a piece of the earlier text: start and length, in UTF-16 units. */
@@ -17,13 +17,13 @@ export function partsOf(text: string, earlier: string): readonly TextPart[] {
   return parts;
 }
 
-/** @throws RangeError for a piece that the earlier text doesn't have */
+/** @throws RangeError for a piece outside the earlier text */
 export function textOf(parts: readonly TextPart[], earlier: string): string {
   const pieces = parts.map((part) => {
     if (typeof part === 'string') return part;
     const [start, length] = part;
     const isThere = Number.isInteger(start) && start >= 0 && length > 0 && start + length <= earlier.length;
-    if (!isThere) throw new RangeError(`the earlier text has no piece of ${length} from ${start} on`);
+    if (!isThere) throw new RangeError(`the earlier text doesn't have ${length} characters starting at ${start}`);
     return earlier.slice(start, start + length);
   });
   return pieces.join('');
@@ -41,8 +41,8 @@ function sharedEnds(text: string, earlier: string): readonly [before: number, af
 }
 
 /**
- * Looks up each position among the blocks of the earlier text and extends matches. A common piece twice as
- * long as a block contains a whole block, so none is missed.
+ * Looks up each position among the blocks of the earlier text and extends matches. Any common piece that is at
+ * least twice as long as a block contains a whole block, so it is found.
  */
 function middleParts(text: string, earlier: string): readonly TextPart[] {
   if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];

@@ -1,5 +1,5 @@
 /**
- * Starts threads and processes of this program. From sources (tests, development) they need the TypeScript
+ * Starts threads and processes of policyloop. When run from source (tests, development), they need the TypeScript
  * loader.
  */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';

@@ -45,8 +45,8 @@ it('writes a config with its origins, and notes on what is not the same', async 
     loadConfig({ file: args.config }).config,
   );
   expect(printed).toEqual([]);
-  expect(noted[0]).toContain('is a config of ProPS, imported:');
-  expect(noted).toContainEqual(expect.stringContaining('warmup_dir: left out: '));
+  expect(noted[0]).toContain('was imported from ProPS:');
+  expect(noted).toContainEqual(expect.stringContaining('warmup_dir: not imported: '));
 });
 
 it('builds what it writes: what is built is told, what can not be built is refused', async () => {

@@ -503,7 +503,7 @@ describe('overrides', () => {
   });
   it('into what has no parts', () => {
     expect(screen(file, 'model.name.size=8')).toMatchInlineSnapshot(
-      `"override model.name.size=8: model.name: is text, without a part named size"`,
+      `"override model.name.size=8: model.name: is text, so it has no key size"`,
     );
   });
   it('into an item that is not there', () => {

@@ -146,7 +146,7 @@ describe('every kind is read alike', () => {
     const typo = count.slice(0, -1);
     expect(said(`${typo}=3`)).toMatch(new RegExp(`${typo}: unknown key[\\s\\S]*did you mean \`${count}\``));
     expect(said(`${count}="3"`)).toContain('remedy: remove the quotes');
-    expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*give it a value, or remove the key/);
+    expect(said(`${count}=null`)).toMatch(/has no value[\s\S]*set a value, or remove the key/);
     expect(said(`${count}=0`)).toMatch(/must be a whole number (of at least 1|from 1 to)/);
     expect(said(count)).toContain('form key=value');
     expect(() => load(`${optional}=3`, `${optional}=`)).not.toThrow();

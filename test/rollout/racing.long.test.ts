@@ -368,7 +368,7 @@ describe('evaluation.racing', () => {
 
   it('is refused where it could do nothing, or undo something else', () => {
     expect(problems(withRacing({ episodes: 1, racing: { block: 1 } }))).toEqual([
-      'evaluation.racing.block cuts nothing short: the first check comes after 1 of 1 episode',
+      'evaluation.racing.block never stops an evaluation early: the first check comes after 1 of 1 episode',
     ]);
     expect(problems(withRacing({ episodes: 5, racing: {} }))).toHaveLength(1);
     expect(problems(withRacing({ racing: {} }, { target: { return: 50, hold: 2 } }))).toEqual([

@@ -14,7 +14,7 @@ export interface Bins {
   readonly bins: number;
 }
 
-/** Bounds of the observations: Gymnasium's if finite, otherwise where an episode ends, or typical values. */
+/** Bounds of the observations: Gymnasium's if finite, otherwise the values at which episodes end, or typical ones. */
 const observations: Readonly<Record<string, readonly Dimension[]>> = {
   CartPole: [
     { key: 'num_position_bins', low: -2.4, high: 2.4 },
@@ -73,8 +73,8 @@ export const dimensionsOf = (id: string): readonly Dimension[] | undefined => ob
 export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf(id)] !== undefined;
 
 /**
- * Bins of every dimension: as many as its key says, or as there are values in its list of `states`. A
- * dimension that the config doesn't discretise gets a single bin, so that the table doesn't depend on it.
+ * The bins of each dimension: the number set by its key, or the length of its list in `states`. A dimension that
+ * the config doesn't discretise gets a single bin, so the table doesn't depend on it.
  */
 export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): readonly Bins[] {
   const states = given(theirs, 'states');
@@ -92,15 +92,15 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
       field: key ?? 'states',
       message: 'must be a number of bins',
       value: count,
-      remedy: 'give a whole number of at least 1',
+      remedy: 'set it to a whole number of at least 1',
     });
   });
   if (bins.every(({ bins: count }) => count === 1)) {
     throw new UserError({
       field: 'states',
-      message: 'a Q-table needs states, and neither this nor num_…_bins divides an observation',
+      message: 'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation',
       value: states,
-      remedy: `list the values of ${dimensions.length} dimensions, or set continuous: true for a linear policy`,
+      remedy: `list values for ${dimensions.length} dimensions, or set continuous: true for a linear policy`,
     });
   }
   return bins;
@@ -124,8 +124,8 @@ export function actionVectors(theirs: TheirConfig, id: string): readonly (readon
   if (list.length >= 2 && list.every(isVector)) return list.map((value) => [value]);
   throw new UserError({
     field: count === undefined ? 'actions' : 'num_action_bins',
-    message: `a Q-table chooses among actions, and those of ${id} are continuous, from ${-bound} to ${bound}`,
+    message: `a Q-table needs discrete actions, but those of ${id} are continuous, from ${-bound} to ${bound}`,
     value: count ?? written,
-    remedy: 'give num_action_bins, at least 2, or list values within the range',
+    remedy: 'set num_action_bins to at least 2, or list values within the range',
   });
 }

@@ -2,7 +2,7 @@ import { isMapping } from '../../settings/schema.js';
 
 export type TheirConfig = Readonly<Record<string, unknown>>;
 
-/** What happened to one key. `key` and `to` are dotted paths, into the foreign config and ours. */
+/** The outcome for one key. `key` and `to` are dotted paths in the foreign config and in ours. */
 export type ImportNote =
   /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */
   | { readonly kind: 'carried'; readonly key: string; readonly to: readonly string[] }
@@ -47,7 +47,7 @@ export function given(theirs: TheirConfig, key: string): unknown {
   return value === null || value === 'None' || value === '' ? undefined : value;
 }
 
-/** Whether Python would treat the value as true. */
+/** Whether a key is on: `true`, or its spelling as a string. */
 export const isOn = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */

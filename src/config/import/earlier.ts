@@ -1,6 +1,6 @@
 /**
- * The tasks of LLM-RL-finetune before its newest code. They resemble ProPS: episodes are cut at
- * `max_traj_length`, and the buffer holds `max_traj_count` evaluations.
+ * Tasks of LLM-RL-finetune that predate its latest code. As in ProPS, `max_traj_length` truncates episodes, and
+ * the buffer holds `max_traj_count` evaluations.
  */
 import { UserError } from '../../base/errors.js';
 import {
@@ -62,17 +62,17 @@ export const isEarlier = (theirs: TheirConfig): boolean =>
 
 const isRandomSearch = (draft: Draft): boolean => taskOf(draft).endsWith('_random_search');
 
-/** What a config asks for that has no equivalent here, and why. */
+/** The first setting of a config that has no equivalent here, with the reason. */
 function refusal(draft: Draft): { readonly field: string; readonly message: string } | undefined {
   const asked = (key: string) => isOn(given(draft.theirs, key));
   if (!asked('beam')) return undefined;
   if (asked('random'))
-    return { field: 'random', message: 'draws the steps of a beam at random, which no baseline here does' };
+    return { field: 'random', message: 'draws beam steps at random, which no policyloop baseline does' };
   const reward = ['forward_reward_only', 'llm_reward'].find(asked);
   if (reward === undefined) return undefined;
   return {
     field: reward,
-    message: 'scores candidates by a reward of its own: evaluation.reward takes a module',
+    message: 'scores candidates with its own reward, which has to be a module here (evaluation.reward)',
   };
 }
 
@@ -82,7 +82,7 @@ function refuse(draft: Draft): void {
   throw new UserError({
     ...reason,
     value: given(draft.theirs, reason.field),
-    remedy: 'write a config of policyloop for what comes nearest: policyloop init begins one',
+    remedy: 'write the closest policyloop config yourself; policyloop init creates a first one',
   });
 }
 
@@ -119,65 +119,72 @@ const showsTrajectories = (draft: Draft): boolean =>
   /^(cliff_walking|maze_\dx\d|(mountaincar|swimmer|halfcheetah|pendulum)_continuous)$/.test(taskOf(draft)) ||
   (taskOf(draft) === 'frozen_lake' && !isOn(given(draft.theirs, 'reflex')));
 
-/** Their continuous pendulum is lighter than Gymnasium's. */
+/** Their continuous pendulum has less gravity than Gymnasium's. */
 const isLightPendulum = (draft: Draft): boolean => /^pendulum_(continuous|llm)/.test(taskOf(draft));
 
 const task: KeyImport = (draft, key) => {
   if (isLightPendulum(draft)) {
     change(draft, key, 'its pendulum has a gravity of 6', { 'environment.options.g': 6 });
   } else if (isGridSearch(draft)) {
-    const reason = 'walks its grid row by row, as there; a grid that is walked through is halved';
+    const reason = 'searches its grid row by row, as in the original; then the grid spacing is halved';
     change(draft, key, reason, gridFields(draft));
   } else if (isNetwork(draft)) {
-    const reason = 'one hidden layer of 11 units with leaky ReLU, as there';
+    const reason = 'one hidden layer of 11 units with leaky ReLU, as in the original';
     change(draft, key, reason, networkFields);
   } else if (taskOf(draft).endsWith('_iterative')) {
     change(
       draft,
       key,
-      'it goes on with one conversation there; every iteration here starts from a fresh prompt with the history',
+      'the original continues one conversation; here every iteration starts from a fresh prompt with the history',
       {
         'prompts.conversation': 'fresh',
       },
     );
-  } else drop(draft, key, 'chooses a runner there; here the environment and the policy say it all');
+  } else
+    drop(
+      draft,
+      key,
+      'selects a runner in the original; here the environment and the policy determine everything',
+    );
 };
 
 const history: KeyImport = (draft, key, value) => {
-  if (!showsReturns(draft)) return drop(draft, key, 'its template shows no evaluation');
+  if (!showsReturns(draft)) return drop(draft, key, 'its template shows no evaluations');
   const steps = showsTrajectories(draft)
     ? ', each with memory.rows sampled steps of its first episode'
-    : ', as there';
-  return change(draft, key, `the last so many evaluations, all in the prompt${steps}`, {
+    : ', as in the original';
+  return change(draft, key, `this many of the latest evaluations, all in the prompt${steps}`, {
     'memory.recent': value,
   });
 };
 
 /** The step size of a random search; for a model, the step stated in its prompt if above 0. */
 const searchStep: KeyImport = (draft, key, value) => {
-  const told = stepInTemplate(draft, value);
+  const stated = stepInTemplate(draft, value);
   if (isRandomSearch(draft)) {
-    const reason = 'steps from the best so far, in a policy whose values have decimals enough for them';
+    const reason = 'takes steps from the best policy so far, with enough decimals for them';
     change(draft, key, reason, {
       'model.provider': 'hill-climb',
       'model.sigma': value,
       'policy.decimals': 4,
     });
-  } else if (isGridSearch(draft)) drop(draft, key, 'a grid has steps of its own');
-  else if (told !== value && told !== undefined)
-    change(draft, key, 'its template tells this step, whatever stands here', { 'prompts.stepSize': told });
-  else if (typeof told === 'number' && told > 0) carry(draft, key, { 'prompts.stepSize': told });
-  else drop(draft, key, 'tells the model no step');
+  } else if (isGridSearch(draft)) drop(draft, key, 'a grid has its own step size');
+  else if (stated !== value && stated !== undefined)
+    change(draft, key, 'its template states this step, whatever this key says', {
+      'prompts.stepSize': stated,
+    });
+  else if (typeof stated === 'number' && stated > 0) carry(draft, key, { 'prompts.stepSize': stated });
+  else drop(draft, key, 'the prompt states no step');
 };
 
 const evaluationEpisodes: KeyImport = (draft, key, value) => {
   if (isGiven(draft, 'num_training_rollouts')) {
-    drop(draft, key, 'num_training_rollouts are the episodes whose mean the model is told');
+    drop(draft, key, 'the model sees the mean over num_training_rollouts episodes');
   } else carry(draft, key, { 'evaluation.episodes': value });
 };
 
 const ofBeams = droppedIfOn(onlyWithBeam);
-const ofCosts = droppedIfOn('the model is told returns to be raised, not costs');
+const ofCosts = droppedIfOn('the model sees returns to maximise, not costs');
 
 const keys: Readonly<Record<string, KeyImport>> = {
   ...sharedKeys,
@@ -190,7 +197,7 @@ const keys: Readonly<Record<string, KeyImport>> = {
   ...binImports,
   bias: (draft, key, value, { policy }) =>
     isNetwork(draft)
-      ? drop(draft, key, 'the layers of a network have biases')
+      ? drop(draft, key, 'all layers of a network have biases')
       : policy === 'linear'
         ? carry(draft, key, { 'policy.bias': isOn(value) })
         : drop(draft, key, 'a table has no bias'),
@@ -203,8 +210,8 @@ const keys: Readonly<Record<string, KeyImport>> = {
   num_evaluation_episodes: evaluationEpisodes,
   num_training_rollouts: carried('evaluation.episodes'),
   warmup_episodes: firstPolicies,
-  warmup_dir: dropped('its files are not those of a run here: random policies are drawn anew'),
-  norm: droppedIfOn('observations are not normalised here, nor actions squashed by a sigmoid'),
+  warmup_dir: dropped('its files differ from those of a policyloop run, so new random policies are drawn'),
+  norm: droppedIfOn('policyloop neither normalises observations nor squashes actions with a sigmoid'),
   best_5_q_tables: droppedIfOn('memory.best shows the best evaluations'),
   llm_1st_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
   llm_round_template_name: dropped('every iteration starts from a fresh prompt of the prompt set'),
@@ -249,7 +256,7 @@ export const earlier: Dialect = {
       }),
       ...(isRandomSearch(draft) && { 'model.provider': 'hill-climb' }),
     });
-    // The untrained policy comes first.
+    // The original starts with the untrained policy.
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
     return { environment, model: modelOf(draft), policy: fields['policy.kind'], prompts };
   },

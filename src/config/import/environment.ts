@@ -11,7 +11,7 @@ export interface EnvironmentChoice {
 
 /**
  * The environment that a config refers to.
- * @param fixed the environment that `task` always plays in the original, regardless of `gym_env_name`
+ * @param fixed the environment that `task` always uses in the original, regardless of `gym_env_name`
  * @throws UserError if `gym_env_name` is required and names no known environment
  */
 export function chooseEnvironment(theirs: TheirConfig, fixed?: string): EnvironmentChoice {
@@ -21,16 +21,19 @@ export function chooseEnvironment(theirs: TheirConfig, fixed?: string): Environm
   const named = typeof written === 'string' ? resolved(written) : undefined;
   if (named?.id === fixed) return named;
   const task = String(given(theirs, 'task'));
-  return { id: fixed, reason: `task ${task} plays ${fixed} there, whatever gym_env_name says` };
+  return {
+    id: fixed,
+    reason: `in the original, task ${task} always uses ${fixed}, whatever gym_env_name says`,
+  };
 }
 
 function namedEnvironment(id: unknown): EnvironmentChoice {
   if (typeof id === 'string') return resolved(id) ?? unknown(id);
   throw new UserError({
     field: 'gym_env_name',
-    message: 'names no environment',
+    message: "isn't an environment id",
     value: id,
-    remedy: 'give the id of an environment, e.g. CartPole-v1',
+    remedy: 'set it to the id of an environment, e.g. CartPole-v1',
   });
 }
 
@@ -43,13 +46,13 @@ function resolved(id: string): EnvironmentChoice | undefined {
   if (known !== undefined) {
     return known.id === id
       ? { id }
-      : { id: known.id, reason: `${id} is ${known.id} here, which behaves the same` };
+      : { id: known.id, reason: `${id} is called ${known.id} here, and behaves the same` };
   }
   const bare = id.slice(id.indexOf(':') + 1);
   const byCase = allIds().find((ours) => ours.toLowerCase() === bare.toLowerCase());
   if (byCase !== undefined) {
     const ours = environmentInfo(byCase).id;
-    const prefixed = bare === id ? '' : `${ours} is built in, without a Python package; `;
+    const prefixed = bare === id ? '' : `${ours} is built in and needs no Python package; `;
     return {
       id: ours,
       reason: bare === byCase ? prefixed.slice(0, -2) : `${prefixed}${bare} is ${ours} in the wrong case`,
@@ -62,7 +65,7 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
   if (!isMapping(value)) {
     throw new UserError({
       field: key,
-      message: 'must hold options by name',
+      message: 'must map option names to values',
       value,
       remedy: `for example ${key}: {is_slippery: true}`,
     });
@@ -72,40 +75,40 @@ export function importOptions(draft: Draft, key: string, value: unknown): void {
   for (const [name, option] of entries) {
     const path = `${key}.${name}`;
     if (name === 'render_mode') drop(draft, path, noWindow);
-    else if (!/^[A-Za-z]\w*$/.test(name)) drop(draft, path, 'no option of an environment has such a name');
+    else if (!/^[A-Za-z]\w*$/.test(name)) drop(draft, path, "isn't a valid option name");
     else carry(draft, path, { [`environment.options.${name}`]: option === 'None' ? null : option });
   }
 }
 
 export const noWindow =
-  'no window is opened: policyloop render draws an episode of a run, render.every one every N iterations';
+  'policyloop opens no window; use policyloop render to draw an episode of a run, or render.every to draw one every N iterations';
 
 /** The environment's own time limit in steps; undefined if it has none or is remote. */
 export function stepLimit(id: string): number | undefined {
   return infoOf(id)?.maxSteps;
 }
 
-/** Environments with a small number of states, which only a table can play. */
+/** Environments with a small number of states, which need a table. */
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
-/** An option given outside `env_kwargs`. */
+/** An option set outside `env_kwargs`. */
 export function importSlippery(draft: Draft, key: string, value: unknown, id: string): void {
   if (/^(FrozenLake|CliffWalking)/.test(id)) {
     carry(draft, key, { 'environment.options.is_slippery': isOn(value) });
-  } else drop(draft, key, `nothing is slippery in ${id}`);
+  } else drop(draft, key, `${id} has no such option`);
 }
 
 export function importGridSize(draft: Draft, key: string, value: unknown, id: string): void {
   const size = Array.isArray(value) ? value[0] : value;
-  if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no grid of another size`);
+  if (!id.startsWith('FrozenLake')) drop(draft, key, `${id} has no grid size to choose`);
   else if (size === 4 || size === 8) carry(draft, key, { 'environment.options.map_name': `${size}x${size}` });
   else {
     throw new UserError({
       field: key,
-      message: `FrozenLake has maps of 4 × 4 and 8 × 8`,
+      message: 'must be 4 or 8, the sizes of the FrozenLake maps',
       value,
-      remedy: 'draw another one: environment.options.desc, a list of rows such as SFFH',
+      remedy: 'for another size, set environment.options.desc to a list of rows such as SFFH',
     });
   }
 }
@@ -117,7 +120,7 @@ function newestVersion(id: string): EnvironmentChoice | undefined {
     .filter((ours) => parts(ours).name === name)
     .at(-1);
   if (newest === undefined || version !== undefined) return undefined;
-  return { id: newest, reason: `the id gives no version: ${newest} is the newest here` };
+  return { id: newest, reason: `the id has no version; ${newest} is the newest here` };
 }
 
 function parts(id: string): { readonly name: string; readonly version: number | undefined } {
@@ -140,11 +143,11 @@ function infoOf(id: string) {
   }
 }
 
-/** The error for an unknown id, at the key that gives it. */
+/** Throws the error for an unknown id, with the key `gym_env_name` as its field. */
 function unknown(id: string): never {
-  const elsewhere = elsewherePlayed.find(({ ids }) => ids.test(id));
-  if (elsewhere !== undefined) {
-    const { message, remedy } = elsewhere;
+  const known = notBuiltIn.find(({ ids }) => ids.test(id));
+  if (known !== undefined) {
+    const { message, remedy } = known;
     throw new UserError({ field: 'gym_env_name', message, value: id, remedy: remedy(id) });
   }
   try {
@@ -156,17 +159,17 @@ function unknown(id: string): never {
   throw new Error(`${id} is known`);
 }
 
-/** Their environments that aren't built in, and how to play them. */
-const elsewherePlayed = [
+/** Their environments that aren't built in, and how to use them. */
+const notBuiltIn = [
   {
     ids: /^(LunarLander|BipedalWalker|CarRacing|Ant|Humanoid|HumanoidStandup|Pusher)(Continuous|Hardcore)?-v\d+$/,
     message: 'is not built in',
-    remedy: (id: string) => `gym_env_name=gymnasium:${id} plays it with Python's Gymnasium`,
+    remedy: (id: string) => `run it in Python's Gymnasium with gym_env_name=gymnasium:${id}`,
   },
   {
     ids: /^(Panda|Fetch)/,
-    message: 'is not built in, and observes dictionaries, which no policy here reads',
-    remedy: () => 'wrap it so that it observes a vector, in a module of yours: environment: ./my-env.js',
+    message: "is not built in, and its observations are dictionaries, which policies can't read",
+    remedy: () => 'wrap it in your own module, with vectors as observations: environment: ./my-env.js',
   },
 ] as const;
 

@@ -1,4 +1,4 @@
-/** Grid search, networks, changes and beams of LLM-RL-finetune. */
+/** Imports the grid-search, network, change and beam settings of LLM-RL-finetune configs. */
 
 import { UserError } from '../../base/errors.js';
 import { carry, change, type Draft, drop, type Fields, given, isOn } from './draft.js';
@@ -22,10 +22,11 @@ export const networkFields: Fields = {
   ...{ 'policy.kind': 'mlp', 'policy.hidden': [11], 'policy.activation': 'leaky-relu' },
 };
 
-/** Their networks project each of the two layers from this many numbers. */
+/** In their networks, each of the two layers is projected from this many numbers. */
 export const rank: KeyImport = (draft, key, value, reading) => {
   if (!isNetwork(draft)) return projection(draft, key, value, reading);
-  const reason = 'so many numbers make each of the two layers there; twice as many make both here';
+  const reason =
+    'in the original, each of the two layers is projected from this many numbers; here both together from twice as many';
   const both = typeof value === 'number' ? 2 * value : value;
   return change(draft, key, reason, { 'policy.projection.rank': both });
 };
@@ -36,7 +37,7 @@ export const isBeam = ({ theirs }: Draft) => isOn(given(theirs, 'beam'));
 
 export const delta: KeyImport = (draft, key, value) => {
   if (!isOn(value)) return carry(draft, key);
-  if (isBeam(draft)) return drop(draft, key, 'has no effect there beside beam: true');
+  if (isBeam(draft)) return drop(draft, key, 'has no effect in the original with beam: true');
   return carry(draft, key, { 'proposal.form': 'delta' });
 };
 
@@ -44,7 +45,7 @@ export const beam: KeyImport = (draft, key, value) => {
   if (!isOn(value)) return carry(draft, key);
   const [width, each] = [widthOf(draft), given(draft.theirs, 'num_new_candidate') ?? 5];
   const candidates = typeof width === 'number' && typeof each === 'number' ? width * each : undefined;
-  const reason = `${String(each)} proposals from each parent, all played over evaluation.episodes; the warm-up gives the first parents, there the untrained policy`;
+  const reason = `${String(each)} proposals per parent, each evaluated on evaluation.episodes; the first parents come from the warm-up (in the original, the untrained policy)`;
   return change(draft, key, reason, { 'proposal.beam': width, candidates });
 };
 
@@ -57,14 +58,13 @@ export const temperature: KeyImport = (draft, key, value) =>
 export const firstPolicies: KeyImport = (draft, key, value, reading) => {
   const isNeeded = isBeam(draft) || isOn(given(draft.theirs, 'delta'));
   if (value !== 0 || !isNeeded) return warmUp(draft, key, value, reading);
-  const reason = 'a random policy is the first parent, there the untrained one';
+  const reason = 'the first parent is a random policy (in the original, the untrained one)';
   return change(draft, key, reason, { 'warmup.policies': 1 });
 };
 
-export const onlyWithBeam = 'has a meaning with beam: true only';
+export const onlyWithBeam = 'only applies with beam: true';
 
-/** The tasks of LLM-RL-finetune that show the steps of a good episode, to find parameters that act similarly. */
-
+/** Tasks of LLM-RL-finetune that show the steps of a good episode and ask for parameters that act similarly. */
 export const isImitation = (draft: Draft): boolean => /_imitation/.test(taskOf(draft));
 
 const isSecondAgent = (draft: Draft): boolean => taskOf(draft).endsWith('_imitation_v5');
@@ -75,11 +75,11 @@ interface Template {
   readonly range: boolean;
   /** The exploration step; `given` means `search_std`. */
   readonly step?: 'given' | 1;
-  /** The return that it claims good parameters exceed. */
+  /** The return that good parameters exceed, according to the template. */
   readonly optimum?: number;
 }
 
-/** By the number at the end of a template's name; the first template has none. */
+/** Keyed by the number at the end of a template's name; the first template has none. */
 const templates: Readonly<Record<string, Template>> = {
   1: { returns: true, range: true, step: 'given', optimum: 50 },
   2: { returns: true, range: true, step: 'given', optimum: 50 },
@@ -101,16 +101,16 @@ export function requireImitation(draft: Draft): void {
     throw new UserError({
       field: templateKey,
       value: given(draft.theirs, templateKey),
-      message: 'what this template says of demonstrations is not known',
+      message: 'unknown template for demonstrations',
       alternatives: ['…_imitation.j2', '…_imitation_2.j2 to …_imitation_6.j2'],
-      remedy: 'name one of theirs, or write a config of policyloop with a section demonstrations',
+      remedy: 'use one of these, or write a policyloop config with a demonstrations section',
     });
   }
   if (isGiven(draft, 'demonstrations_dir')) return;
   throw new UserError({
     field: 'demonstrations_dir',
-    message: 'is missing: this task shows the demonstrations that it holds',
-    remedy: 'add demonstrations_dir, a folder with episode_1.json',
+    message: 'is missing, but this task shows the demonstrations in that folder',
+    remedy: 'set demonstrations_dir to a folder with episode_1.json',
   });
 }
 
@@ -120,7 +120,7 @@ export const showsReturns = (draft: Draft): boolean =>
 export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
   if (!isImitation(draft)) return drop(draft, key, 'its task shows no demonstrations');
   const digits = isSecondAgent(draft) ? 5 : 3;
-  const reason = `all steps of its episode_1.json with ${digits} digits, as there; a relative path is relative to the config here, to the working directory there`;
+  const reason = `all steps of its episode_1.json with ${digits} digits, as in the original; relative paths start at the config file, not at the working directory`;
   return change(draft, key, reason, {
     'demonstrations.from': value,
     'demonstrations.episodes': 1,
@@ -129,19 +129,20 @@ export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
   });
 };
 
-/** The range stated by some templates; all of them are played in it. */
+/** The range that some templates state; it is used for all of them. */
 const range = { 'policy.low': -7, 'policy.high': 7 };
 
 export const template: KeyImport = (draft, key, value, reading) => {
   if (!isImitation(draft)) return sharedKeys[templateKey]!(draft, key, value, reading);
   const { optimum, range: hasRange, returns } = templateOf(draft)!;
   const parts = [
-    `Jinja templates become our ${reading.prompts} set, which shows demonstrations with what the policy is`,
-    hasRange ? 'the range is the one that it tells' : 'it tells no range, and gets the −7 to 7 of the others',
-    optimum !== undefined && `it says that good parameters pass ${optimum}; here that is about the best`,
-    !returns && 'it shows no evaluation, so that the memory shows none',
+    `our ${reading.prompts} prompt set replaces the Jinja templates; it shows the demonstrations and describes the policy`,
+    hasRange ? 'the range is the one it states' : 'it states no range, so it gets the −7 to 7 of the others',
+    optimum !== undefined &&
+      `it says that good parameters exceed ${optimum}; our prompts state this as the optimum`,
+    !returns && 'it shows no evaluations, and neither do our prompts',
     isSecondAgent(draft) &&
-      'it tells errors to be lowered, 100 less the return; here returns are told, to be raised',
+      'it shows errors to minimise (100 − return); our prompts show returns to maximise',
   ];
   const reason = parts.filter((part) => part !== false).join('; ');
   return change(draft, key, reason, {

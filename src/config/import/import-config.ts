@@ -12,9 +12,9 @@ import { props } from './props.js';
 
 export interface ImportedConfig {
   readonly program: string;
-  /** What a user could have written here: unchecked and without defaults. */
+  /** The equivalent config in our format, unchecked and without defaults. */
   readonly config: Record<string, unknown>;
-  /** At least one for each of their keys. */
+  /** At least one per foreign key. */
   readonly notes: readonly ImportNote[];
 }
 
@@ -25,7 +25,7 @@ export function isForeignConfig(content: unknown): content is TheirConfig {
 
 /**
  * Translates their keys to ours. Pure: reads no files and creates no environment.
- * @throws UserError, whose `field` is one of their keys, for anything that has no meaning here
+ * @throws UserError, whose `field` is one of their keys, for anything without an equivalent here
  */
 export function importConfig(theirs: TheirConfig): ImportedConfig {
   const dialect = dialectOf(theirs);
@@ -75,7 +75,7 @@ export function applyTheirOverrides(
     if (deeper.length > 0) {
       throw new UserError({
         file: `override ${text}`,
-        message: 'no key of theirs is so deep',
+        message: 'the path has too many levels',
         value: override.path.join('.'),
       });
     }
@@ -99,10 +99,10 @@ function dialectOf(theirs: TheirConfig): Dialect {
 
 function unknownKey(key: string, { name, keys }: Dialect): string {
   const suggestion = nearest(key, Object.keys(keys));
-  return `no key of ${name} that is known here${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
+  return `unknown key of ${name}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
 }
 
-/** Their key that a field of ours comes from: the one that shares most of the path. */
+/** The foreign key that a field of ours comes from: the one whose target shares most of the path. */
 export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
   let origin: string | undefined;
   let most = 0;
@@ -118,20 +118,19 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
   return origin;
 }
 
-/** What the user should know, one note per line; omits keys with the same meaning here. */
+/** Notes for the user, one per line, without keys that mean the same here. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
   const listed = notes.filter((note) => note.kind !== 'carried');
   const lines = listed.map((note) =>
     note.kind === 'changed'
       ? `${note.key}${note.to.length === 0 ? '' : ` → ${note.to.join(', ')}`}: ${note.reason}`
-      : `${note.key}: left out: ${note.reason}`,
+      : `${note.key}: not imported: ${note.reason}`,
   );
-  return [`${file} is a config of ${program}, imported:`, ...lines.map((line) => `  ${line}`)];
+  return [`${file} was imported from ${program}:`, ...lines.map((line) => `  ${line}`)];
 }
 
 /**
- * The imported config as YAML, with comments that give the original key of each field and, at the end, what
- * was dropped.
+ * The imported config as YAML. Comments give the original key of each field and, at the end, the dropped keys.
  */
 export function importedYaml({ program, config, notes }: ImportedConfig, file: string): string {
   const document = new Document(config, { aliasDuplicateObjects: false });
@@ -144,20 +143,20 @@ export function importedYaml({ program, config, notes }: ImportedConfig, file: s
     if (reasons.length > 0 && isScalar(pair.key)) pair.key.commentBefore = comment(reasons);
     else if (isScalar(pair.value)) pair.value.comment = comment([origins.map(({ key }) => key).join(', ')]);
   }
-  document.commentBefore = comment([`Imported from ${file}, a config of ${program}.`]);
+  document.commentBefore = comment([`Imported from ${file}, a config for ${program}.`]);
   const left = notes.flatMap((note) => {
     if (note.kind === 'dropped') return [`${note.key}: ${note.reason}`];
     return note.kind === 'changed' && note.to.length === 0 ? [`${note.key}: ${note.reason}`] : [];
   });
-  if (left.length > 0) document.comment = comment(['Left out:', ...left]);
+  if (left.length > 0) document.comment = comment(['Not imported:', ...left]);
   return document.toString({ lineWidth: 0 });
 }
 
-/** A YAML comment needs only the sign. Line breaks in foreign keys would end it. */
+/** Lines of a YAML comment. Replaces control characters, because a line break in a foreign key would end it. */
 const comment = (lines: readonly string[]): string =>
   lines.map((line) => ` ${line.replaceAll(/\p{C}/gu, '?')}`).join('\n');
 
-/** A reason is shown only once, at the first of the fields that it applies to. */
+/** A reason is shown only once, at the first field that it applies to. */
 function originsByPath(
   notes: readonly ImportNote[],
 ): ReadonlyMap<string, readonly Exclude<ImportNote, { kind: 'dropped' }>[]> {

@@ -4,7 +4,7 @@ import { carry, change, type Draft, drop, type Fields, given, isOn } from './dra
 import { type EnvironmentChoice, importEnvironment, importSlippery, noWindow } from './environment.js';
 import type { ModelChoice } from './model.js';
 
-/** Properties of the config as a whole that decide how single keys are read. */
+/** Properties of the whole config that determine how individual keys are read. */
 export interface Reading {
   readonly environment: EnvironmentChoice;
   readonly policy: 'linear' | 'q-table';
@@ -21,7 +21,7 @@ export interface Dialect {
   readonly keys: Readonly<Record<string, KeyImport>>;
   /**
    * @param draft receives everything that is known before reading individual keys
-   * @throws UserError for a config that has no meaning here
+   * @throws UserError for a config without an equivalent here
    */
   readonly read: (draft: Draft) => Reading;
 }
@@ -42,7 +42,7 @@ export const droppedIfOn =
   (draft, key, value) =>
     isOn(value) ? drop(draft, key, reason) : carry(draft, key);
 
-/** Non-existent template names found in configs, and the template that was meant. */
+/** Wrong template names found in configs, with the correct ones. */
 const missingTemplates: Readonly<Record<string, string>> = {
   'num_optim_semantics.j2': 'num_optim_semantic.j2',
 };
@@ -50,9 +50,10 @@ const missingTemplates: Readonly<Record<string, string>> = {
 const template: KeyImport = (draft, key, value, { prompts }) => {
   const name = String(value);
   const suggestion = Object.hasOwn(missingTemplates, name) ? missingTemplates[name] : undefined;
-  const missing =
-    suggestion === undefined ? '' : `${name} does not exist there, ${suggestion} must be meant; `;
-  change(draft, key, `${missing}Jinja templates become our ${prompts} set`, { 'prompts.set': prompts });
+  const missing = suggestion === undefined ? '' : `${name} does not exist, so ${suggestion} is assumed; `;
+  change(draft, key, `${missing}our ${prompts} prompt set replaces the Jinja templates`, {
+    'prompts.set': prompts,
+  });
 };
 
 const logDirectory: KeyImport = (draft, key, value) => {
@@ -61,9 +62,9 @@ const logDirectory: KeyImport = (draft, key, value) => {
       .split(/[\\/]/)
       .findLast((part) => part !== '') ?? '';
   const name = plainName(last, '');
-  const where = 'runs are written below --runs-dir, or to --run-dir';
+  const where = 'policyloop writes runs to --runs-dir, or to --run-dir';
   if (name === '') drop(draft, key, where);
-  else change(draft, key, `${where}; its last part names the experiment`, { name });
+  else change(draft, key, `${where}; the last part of this path becomes the name`, { name });
 };
 
 const model: KeyImport = (draft, key, _value, { model: choice }) => {
@@ -83,33 +84,31 @@ export const sharedKeys: Readonly<Record<string, KeyImport>> = {
   render_mode: dropped(noWindow),
   logdir: logDirectory,
   llm_model_name: model,
-  template_dir: dropped(
-    'Jinja templates are not read: prompts.set names a built-in set, or a folder of yours',
-  ),
+  template_dir: dropped('Jinja templates are not read; set prompts.set to a built-in set or your own folder'),
   llm_si_template_name: template,
   llm_output_conversion_template_name: dropped(
-    'the prompt set has a correction of its own, sent up to `corrections` times',
+    'the prompt set has its own correction, sent up to `corrections` times',
   ),
   env_desc_file: (draft, key, _value, { prompts, environment }) =>
     drop(
       draft,
       key,
       prompts === 'semantic'
-        ? `the semantic set describes ${environment.id} itself; prompts.description names a template of yours`
-        : 'the numeric set tells nothing of the environment; prompts.set: semantic does',
+        ? `the semantic set has its own description of ${environment.id}; for another, set prompts.description to your template`
+        : "the numeric set doesn't describe the environment; prompts.set: semantic does",
     ),
 };
 
 export const warmUp: KeyImport = (draft, key, value) => {
   if (value === 0) carry(draft, key, { 'warmup.policies': 0 });
   else {
-    change(draft, key, 'each is evaluated over all evaluation.episodes here, as every candidate is', {
+    change(draft, key, 'each is evaluated on all evaluation.episodes, like every candidate', {
       'warmup.policies': value,
     });
   }
 };
 
-/** A budget that no history reaches, because their prompts include every evaluation in their buffers. */
+/** A budget that no history reaches, because their prompts include the whole buffer. */
 export const wholeHistory: Fields = { 'memory.tokens': 10_000_000 };
 
 /**

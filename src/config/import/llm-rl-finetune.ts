@@ -29,7 +29,7 @@ function policyKind({ theirs }: Draft, environment: string): 'linear' | 'q-table
   return isTable ? 'q-table' : 'linear';
 }
 
-/** Templates older than the newest code, whose prompts show trajectories or only the last policy and its return. */
+/** Whether the template predates their latest code: it shows trajectories, or only the last policy and its return. */
 const isOlder = ({ theirs }: Draft): boolean => {
   const template = given(theirs, 'llm_si_template_name');
   return template !== undefined && promptsOf(template) === undefined;
@@ -38,20 +38,24 @@ const isOlder = ({ theirs }: Draft): boolean => {
 const task: KeyImport = (draft, key, _value, { policy }) => {
   const optimum = policy === 'linear' ? runnerOf(given(draft.theirs, 'task'))?.optimum : undefined;
   if (optimum === undefined) {
-    drop(draft, key, 'chooses a runner there; here the environment and the policy say it all');
+    drop(
+      draft,
+      key,
+      'selects a runner in the original; here the environment and the policy determine everything',
+    );
   } else {
-    const older = isOlder(draft) ? ', in its newest code; the older templates did not' : '';
-    const reason = `its runner tells the model of an optimum of ${optimum}${older}`;
+    const older = isOlder(draft) ? ' in its latest code; older templates did not' : '';
+    const reason = `its runner states an optimum of ${optimum}${older}`;
     change(draft, key, reason, { 'prompts.optimum': optimum });
   }
 };
 
 const continuous: KeyImport = (draft, key, value, { policy, environment: { id } }) => {
   if (isOn(value) !== (policy === 'linear'))
-    return drop(draft, key, `${id} observes states: a table plays it`);
+    return drop(draft, key, `${id} has discrete states, so it needs a table`);
   if (policy === 'linear') return carry(draft, key, policyFields(policy));
   const reason =
-    'a value for every state and action, as there; policy.form: actions, one action a state, is far easier for a model';
+    'a value for every state and action, as in the original; policy.form: actions (one action per state) is far easier for a model';
   return change(draft, key, reason, policyFields(policy));
 };
 
@@ -62,10 +66,10 @@ export const tableActions: KeyImport = (draft, key, _value, { policy, environmen
 };
 
 const actionBins: KeyImport = (draft, key, value, { policy, environment: { id } }) => {
-  if (policy === 'linear') drop(draft, key, 'a linear policy gives the action itself');
+  if (policy === 'linear') drop(draft, key, 'a linear policy outputs the action itself');
   else if (!hasContinuousActions(id)) drop(draft, key, `the actions of ${id} are discrete`);
   else {
-    change(draft, key, `${String(value)} values, evenly over the range of the action`, {
+    change(draft, key, `${String(value)} values, evenly spaced over the action range`, {
       'policy.actions': actionVectors(draft.theirs, id),
     });
   }
@@ -75,7 +79,7 @@ export const tableStates: KeyImport = (draft, key, _value, { policy, environment
   const dimensions = dimensionsOf(id);
   if (policy === 'linear' || dimensions === undefined) drop(draft, key, `follows from ${id}`);
   else if (dimensions.some((dimension) => dimension.key !== undefined && isGiven(draft, dimension.key))) {
-    drop(draft, key, 'follows from the numbers of bins; states are counted from 0 here');
+    drop(draft, key, 'follows from the numbers of bins; policyloop counts states from 0');
   } else {
     change(draft, key, 'as many equal bins as each list has values, counted from 0', {
       'policy.discretize': binsOf(draft.theirs, dimensions),
@@ -90,10 +94,10 @@ const bins: KeyImport = (draft, key, value, { policy, environment: { id } }) => 
     change(
       draft,
       key,
-      `${String(value)} equal bins, counted from 0; there as many edges, so that one bin is never met`,
+      `${String(value)} equal bins, counted from 0; the original has this many edges, so one bin is never used`,
       { 'policy.discretize': binsOf(draft.theirs, dimensions) },
     );
-  } else drop(draft, key, `${id} observes nothing that it would divide`);
+  } else drop(draft, key, `${id} has no observation to which this applies`);
 };
 
 export const binImports: Readonly<Record<string, KeyImport>> = {
@@ -105,9 +109,9 @@ export const projection: KeyImport = (draft, key, value, { policy }) => {
   if (policy === 'linear') return carry(draft, key, { 'policy.projection.rank': value });
   throw new UserError({
     field: key,
-    message: 'projects the values of a table, which only the weights of a linear policy are here',
+    message: 'projects the values of a table, but policyloop projects only the weights of linear policies',
     value,
-    remedy: `${key}= leaves it out: the model then proposes every entry of the table`,
+    remedy: `remove it with ${key}=; the model then proposes every entry of the table`,
   });
 };
 
@@ -119,29 +123,31 @@ const showsBuffer = ({ theirs }: Draft): boolean => {
 /** The number of evaluations in the buffer, all of which a prompt shows. */
 const bufferSize: KeyImport = (draft, key, value, { environment: { id } }) => {
   if (!isOlder(draft)) {
-    const reason = 'the last so many evaluations, all in the prompt, as there; no episode is cut by it';
+    const reason =
+      'this many of the latest evaluations, all in the prompt, as in the original; it truncates no episodes';
     change(draft, key, reason, { 'memory.recent': value, ...wholeHistory });
     return;
   }
   const limit = stepLimit(id);
   const cut =
     limit === undefined
-      ? 'evaluation.maxSteps cuts an episode'
-      : `${id} cuts an episode after ${limit} steps`;
-  drop(draft, key, `most steps of a trajectory in the prompt: memory.rows here; ${cut}`);
+      ? 'evaluation.maxSteps truncates episodes'
+      : `${id} truncates episodes after ${limit} steps`;
+  drop(draft, key, `the maximum number of steps of a trajectory in the prompt is memory.rows here; ${cut}`);
 };
 
 const trajectories: KeyImport = (draft, key, value) => {
-  if (!isOlder(draft)) return drop(draft, key, 'not read there: max_traj_length is the size of the buffer');
+  if (!isOlder(draft))
+    return drop(draft, key, 'not used in the original, where max_traj_length is the buffer size');
   if (!showsBuffer(draft)) return drop(draft, key, 'the replay buffer is not shown (use_replay_buffer)');
-  const reason = 'so many evaluations, each with memory.rows sampled steps of its first episode';
+  const reason = 'this many evaluations, each with memory.rows sampled steps of its first episode';
   change(draft, key, reason, { 'memory.recent': value, 'memory.trajectories': 'rows', ...wholeHistory });
 };
 
 const useReplayBuffer: KeyImport = (draft, key) => {
   if (showsBuffer(draft)) return carry(draft, key);
   const reason =
-    'no evaluation is shown; the older prompts still named the last policy and its return: memory.recent=1 does so here';
+    'no evaluations are shown; older prompts still showed the last policy and its return, as memory.recent=1 does';
   change(draft, key, reason, { 'memory.best': 0, 'memory.recent': 0 });
 };
 
@@ -149,26 +155,26 @@ const conversation: KeyImport = (draft, key, value) => {
   const fields = { 'prompts.conversation': 'fresh' };
   if (isOn(value) || !isOlder(draft)) return carry(draft, key, fields);
   const reason =
-    'every iteration starts from a fresh prompt, as in the newest code; the older code went on with one conversation, as prompts.conversation={turns: N} does here';
+    'every iteration starts from a fresh prompt, as in the latest code; older code continued one conversation, as prompts.conversation={turns: N} does';
   change(draft, key, reason, fields);
 };
 
 const warmUp: KeyImport = (draft, key, value) => {
   const reason =
-    'the random policies and the untrained one, which is evaluated there, too; weights are drawn as policyloop draws them, not from U(-3.5, 3.5)';
+    "the random policies and the untrained one, which the original also evaluates; weights come from policyloop's distribution, not from U(-3.5, 3.5)";
   const policies = typeof value === 'number' ? value + 1 : value;
   change(draft, key, reason, { 'warmup.policies': policies });
 };
 
-const saysModel: KeyImport = (draft, key, _value, { model }) => {
-  if (model === undefined) drop(draft, key, 'there is no llm_model_name');
+const modelType: KeyImport = (draft, key, _value, { model }) => {
+  if (model === undefined) drop(draft, key, 'llm_model_name is not set');
   else carry(draft, key, { 'model.provider': model.fields.provider });
 };
 
 const baseModel: KeyImport = (draft, key, _value, { model }) => {
   const fields = model?.fields;
   if (fields?.adapter !== undefined) carry(draft, key, { 'model.path': fields.path });
-  else drop(draft, key, 'has a meaning with model_type: OFFLINE only');
+  else drop(draft, key, 'only applies with model_type: OFFLINE');
 };
 
 const keys: Readonly<Record<string, KeyImport>> = {
@@ -185,18 +191,18 @@ const keys: Readonly<Record<string, KeyImport>> = {
   max_traj_count: trajectories,
   use_replay_buffer: useReplayBuffer,
   reset_llm_conversation: conversation,
-  llm_ui_template_name: dropped('the user prompt is a part of the prompt set'),
-  model_type: saysModel,
+  llm_ui_template_name: dropped('the user prompt is part of the prompt set'),
+  model_type: modelType,
   base_model: baseModel,
   warmup_episodes: warmUp,
   optimum: carried('prompts.optimum'),
   step_size: carried('prompts.stepSize'),
   record_video: droppedIfOn(
-    'policyloop render draws an episode of a run, render.every: N one every N iterations',
+    'use policyloop render to draw an episode of a run, or render.every: N to draw one every N iterations',
   ),
   print_episode: dropped('every iteration is saved'),
-  max_limit: dropped('the report scales its plots by what they show'),
-  title: dropped('the report is titled by the run'),
+  max_limit: dropped('the report scales its plots to the data'),
+  title: dropped('the report takes its title from the run'),
 };
 
 export const llmRlFinetune: Dialect = {

@@ -1,13 +1,13 @@
 import { UserError } from '../../base/errors.js';
 import { type Fields, given, type TheirConfig } from './draft.js';
 
-/** A model of ours: the fields of `model`, and what the user should know about the choice. */
+/** Our `model` fields, with a note for the user about the choice. */
 export interface ModelChoice {
   readonly fields: Fields & { readonly provider: string };
   readonly reason?: string;
 }
 
-/** Both programs infer the provider from the model's name; the first also has `model_type`. */
+/** Both programs infer the provider from the model's name; LLM-RL-finetune also has `model_type`. */
 export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   const written = given(theirs, 'llm_model_name');
   if (written === undefined) return undefined;
@@ -18,7 +18,7 @@ export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   if (oss !== undefined) {
     return {
       fields: { provider: 'ollama', name: `gpt-oss:${oss.toLowerCase()}` },
-      reason: `policyloop runs no model of this architecture itself: ollama pull gpt-oss:${oss.toLowerCase()}, or name an OpenAI-compatible server with model.provider=openai and model.baseUrl`,
+      reason: `policyloop can't run this architecture itself: run ollama pull gpt-oss:${oss.toLowerCase()}, or use an OpenAI-compatible server with model.provider=openai and model.baseUrl`,
     };
   }
   if (type === 'hf') return downloaded(name);
@@ -33,7 +33,7 @@ export function chooseModel(theirs: TheirConfig): ModelChoice | undefined {
   return {
     fields: { provider: 'ollama', name },
     reason:
-      'who serves this model is not said: taken for one of Ollama; of an OpenAI-compatible server: model.provider=openai, with model.baseUrl',
+      'the config names no server, so Ollama is assumed; for an OpenAI-compatible server, set model.provider=openai and model.baseUrl',
   };
 }
 
@@ -60,7 +60,7 @@ const anthropic: Service = {
 function compatible(name: string, { name: service, baseUrl, apiKeyEnv }: Service): ModelChoice {
   return {
     fields: { provider: 'openai', name, baseUrl, apiKeyEnv },
-    reason: `${service} is asked through its OpenAI-compatible interface, with the key in ${apiKeyEnv}`,
+    reason: `${service} is called through its OpenAI-compatible API, with the key in ${apiKeyEnv}`,
   };
 }
 
@@ -70,16 +70,17 @@ function adapted(adapter: string, base: unknown): ModelChoice {
   if (base === undefined) {
     return {
       fields: { provider: 'local', path: adapter },
-      reason: 'without base_model it is taken for the directory of a whole model, run in this program',
+      reason:
+        'without base_model, this is assumed to be the directory of a complete model, which policyloop runs itself',
     };
   }
   if (gptOss.test(String(base))) {
     throw new UserError({
       field: 'base_model',
-      message: 'policyloop can neither run nor adapt a model of this architecture',
+      message: 'policyloop can neither run nor adapt models of this architecture',
       value: base,
       remedy:
-        'serve the base with the adapter (vLLM does), and name the server: model_type=openai, then model.baseUrl',
+        'serve the base model with the adapter (e.g. with vLLM), then set model_type=openai and model.baseUrl',
     });
   }
   const { path, reason } = directoryOf(String(base));
@@ -91,10 +92,10 @@ function downloaded(name: string): ModelChoice {
   return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
 }
 
-/** Models are directories here, so models that their programs download by name must already be present. */
+/** Models are directories here, so models that their programs download by name must be downloaded first. */
 function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
     return { path: name };
   const path = `./models/${name.split('/')[1]}`;
-  return { path, reason: `nothing is downloaded here: hf download ${name} --local-dir ${path}` };
+  return { path, reason: `policyloop doesn't download it; run hf download ${name} --local-dir ${path}` };
 }

@@ -61,19 +61,19 @@ const task: KeyImport = (draft, key, value, reading) => {
     change(
       draft,
       key,
-      `${name} is not among the tasks of the paper: read as a ${policy} policy with ${prompts} prompts`,
+      `${name} isn't one of the paper's tasks, so it is read as a ${policy} policy with ${prompts} prompts`,
       fields,
     );
   } else if (name.endsWith('_with_feedback')) {
     change(
       draft,
       key,
-      'a model is told returns, and remarks of a person or a vision model with feedback: {from: …}',
+      'the model sees returns; for remarks by a person or a vision model, set feedback: {from: …}',
       fields,
     );
   } else if (policy === 'linear' && prompts === 'semantic' && !showsTrajectories(draft, reading)) {
     const reason =
-      "parameters and returns are shown, as in the paper's code; a fork of it shows trajectories, too, as memory.trajectories=rows does here";
+      "parameters and returns are shown, as in the paper's code; one fork also shows trajectories, as memory.trajectories=rows does";
     change(draft, key, reason, fields);
   } else carry(draft, key, fields);
 };
@@ -84,13 +84,13 @@ const actions: KeyImport = (draft, key, value, { environment }) => {
     change(
       draft,
       key,
-      'of the sticks to take, 0 is an illegal move, and without 3 no table returns more than -1/9 on average: the table here holds 1, 2 or 3',
+      'taking 0 sticks is illegal, and without 3 no table returns more than -1/9 on average, so the table here contains 1, 2 or 3',
     );
   } else
     drop(
       draft,
       key,
-      `follows from ${environment.id}${list.length > 0 ? ', of which a table has all actions' : ''}`,
+      `follows from ${environment.id}${list.length > 0 ? '; a table has all of its actions' : ''}`,
     );
 };
 
@@ -98,7 +98,9 @@ const forTables: KeyImport = (draft, key, _value, { policy }) =>
   drop(
     draft,
     key,
-    policy === 'linear' ? 'not given to a linear policy there' : 'the entries of a table are actions',
+    policy === 'linear'
+      ? 'not used for linear policies in the original'
+      : 'the entries of a table are actions',
   );
 
 const ofNumbers =
@@ -111,11 +113,15 @@ const ofNumbers =
 const rank: KeyImport = (draft, key, value) => {
   if (isProjected(given(draft.theirs, 'task'))) carry(draft, key, { 'policy.projection.rank': value });
   else
-    drop(draft, key, 'only tasks that end in _rndm_proj project; policy.projection: {rank: …} does it here');
+    drop(
+      draft,
+      key,
+      'only applies to tasks ending in _rndm_proj; to project here, set policy.projection: {rank: …}',
+    );
 };
 
 const history: KeyImport = (draft, key, value) =>
-  change(draft, key, 'the last so many evaluations, all in the prompt, as there', {
+  change(draft, key, 'this many of the latest evaluations, all in the prompt, as in the original', {
     'memory.recent': value,
   });
 
@@ -147,7 +153,7 @@ function trajectoryFields(draft: Draft, kinds: Kinds): Fields {
 
 const trajectories: KeyImport = (draft, key, value, reading) => {
   if (!isOn(value)) carry(draft, key);
-  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none there');
+  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none in the original');
   else
     change(
       draft,
@@ -160,13 +166,14 @@ const trajectories: KeyImport = (draft, key, value, reading) => {
 const episodeLength: KeyImport = (draft, key, value, reading) => {
   const fields = { 'evaluation.maxSteps': value };
   if (!('memory.rows' in trajectoryFields(draft, reading))) return carry(draft, key, fields);
-  const reason = 'cuts an episode; the prompt shows the whole first episode of each evaluation, as there';
+  const reason =
+    'truncates episodes; the prompt shows the whole first episode of each evaluation, as in the original';
   return change(draft, key, reason, { ...fields, ...trajectoryFields(draft, reading) });
 };
 
 const summary: KeyImport = (draft, key, value, reading) => {
   if (!isOn(value)) carry(draft, key);
-  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none there');
+  else if (reading.prompts === 'numeric') drop(draft, key, 'numeric prompts show none in the original');
   else if (showsTrajectories(draft, reading)) drop(draft, key, 'the trajectories themselves are shown');
   else {
     change(draft, key, 'computed from the first episode, not written by a model', {
@@ -184,7 +191,7 @@ function completionTokens({ theirs }: Draft): number {
   return Math.max(1, Math.min(wanted, most));
 }
 
-const ollamaOnly: KeyImport = (draft, key) => drop(draft, key, 'has a meaning for models of Ollama only');
+const ollamaOnly: KeyImport = (draft, key) => drop(draft, key, 'only applies to Ollama models');
 
 const contextTokens: KeyImport = (draft, key, value, reading) => {
   if (reading.model?.fields.provider !== 'ollama') return ollamaOnly(draft, key, value, reading);
@@ -194,7 +201,7 @@ const contextTokens: KeyImport = (draft, key, value, reading) => {
   change(
     draft,
     key,
-    'Ollama would cut what is beyond it: the history is kept to what the reply and the task leave, and the oldest evaluations are hidden beyond that',
+    'Ollama would truncate longer prompts, so the history gets the space left by the reply and the task, and the oldest evaluations are omitted',
     {
       'model.contextTokens': value,
       ...(!isGiven(draft, 'ollama_num_predict') && { 'model.maxTokens': maxTokens }),
@@ -208,7 +215,7 @@ const maxTokens: KeyImport = (draft, key, value, reading) => {
   const tokens = typeof value === 'number' ? completionTokens(draft) : value;
   if (tokens === value) carry(draft, key, { 'model.maxTokens': value });
   else {
-    change(draft, key, 'a reply has to end, and to leave half of the context for the prompt', {
+    change(draft, key, 'replies need a limit, and half of the context is left for the prompt', {
       'model.maxTokens': tokens,
     });
   }
@@ -218,12 +225,12 @@ const warmUpFolder: KeyImport = (draft, key) =>
   drop(
     draft,
     key,
-    'its files are not those of a run here: random policies are drawn anew, and warmup.from takes over the replay buffer of a run',
+    "its files differ from those of a policyloop run, so new random policies are drawn; warmup.from loads a run's replay buffer",
   );
 
 /** An imported run must not wait for a person or call a second, paid model. */
 const noFeedback =
-  'no remarks are asked for unless the config says so: feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
+  'to request remarks, set feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
 
 /** Every key of the paper's code, followed by those added in forks. */
 const keys: Readonly<Record<string, KeyImport>> = {
@@ -254,9 +261,9 @@ const keys: Readonly<Record<string, KeyImport>> = {
   feedback_interval: dropped(noFeedback),
   buffer_top_k: carried('memory.best'),
   buffer_recent_j: carried('memory.recent'),
-  memory_strategy: dropped('memory.best, memory.recent and memory.order say it here'),
-  summary_template: dropped('a summary is computed, without a template'),
-  summary_desc_file: dropped('a summary is computed, without a template'),
+  memory_strategy: dropped('replaced by memory.best, memory.recent and memory.order'),
+  summary_template: dropped('the summary is computed, without a template'),
+  summary_desc_file: dropped('the summary is computed, without a template'),
   use_gemini_feedback: droppedIfOn(noFeedback),
   gemini_feedback_model: dropped(noFeedback),
   gemini_feedback_template_name: dropped(noFeedback),

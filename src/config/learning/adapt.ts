@@ -1,4 +1,4 @@
-/** The `adapt` section: the run trains the model that answers it. */
+/** The `adapt` section: the run trains its own model. */
 import { z } from 'zod';
 import { type AdaptableModule, adaptableModules } from '../../models/local/graph/adapter.js';
 import { advantageScales, comparingObjectives } from './objective.js';
@@ -26,7 +26,7 @@ export const loraShape = ({ rank, alpha, modules }: LoraDefaults) => ({
     .array(z.enum(adaptableModules))
     .min(1)
     .default(modules)
-    .describe('Which projections get an adapter'),
+    .describe('Projections that get an adapter'),
 });
 
 /** Adapter defaults for learning from the model's own samples. */
@@ -41,15 +41,15 @@ const loraSchema = z.strictObject(loraShape(sampledLora));
 export const adaptSchema = z.strictObject({
   every: count(1)
     .default(1)
-    .describe('Iterations between updates; an update learns from all of their candidates'),
+    .describe('Iterations between updates; an update learns from all candidates since the previous one'),
   lora: loraSchema
     .optional()
     .describe('The initial adapter (default: rank 16 on all projections, or `model.adapter` if set)'),
   objective: z
     .discriminatedUnion('kind', [...comparingObjectives, imitationSchema])
     .prefault({ kind: 'grpo' })
-    .describe('What an update maximises'),
-  reward: rewardSchema.prefault({ kind: 'rank' }).describe('What a candidate earns'),
+    .describe('Objective that an update maximises'),
+  reward: rewardSchema.prefault({ kind: 'rank' }).describe('Reward of a candidate'),
   advantages: z
     .enum(advantageScales)
     .default('group')
@@ -59,7 +59,7 @@ export const adaptSchema = z.strictObject({
   epochs: count(1).default(1).describe('Optimizer steps on the same candidates'),
   learningRate: z.number().positive().default(1e-4).describe('Learning rate'),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
-  maxGradientNorm: z.number().positive().default(1).describe('Maximum norm of a gradient'),
+  maxGradientNorm: z.number().positive().default(1).describe('Maximum gradient norm'),
   batchTokens: count(1)
     .default(4096)
     .describe('Tokens per batch in an update, including padding; lower it to save memory'),

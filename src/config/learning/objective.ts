@@ -21,7 +21,7 @@ const klSchema = z
       .describe('Multiply the KL term by the probability ratio, which makes its gradient unbiased'),
   })
   .prefault({})
-  .describe('Keeps the policy near the model that it started from');
+  .describe('Keeps the policy close to the initial model');
 
 const rewardKl = share(0).describe(
   'Weight of the log-probability ratio to the reference, subtracted from the reward; 0: no reference is loaded',
@@ -31,12 +31,12 @@ const entropy = z
   .union([
     z.number().min(0),
     z.strictObject({
-      from: z.number().min(0).describe('In the first update'),
-      to: share(0).describe('After the last one'),
+      from: z.number().min(0).describe('Weight in the first update'),
+      to: share(0).describe('Weight after the last update'),
     }),
   ])
   .default(0)
-  .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training');
+  .describe('Weight of the entropy bonus; `{from, to}` interpolates linearly over the training run');
 
 const importanceKinds = [
   'none',
@@ -52,9 +52,9 @@ const importanceSchema = z
       .enum(importanceKinds)
       .default('sequence-mask')
       .describe(
-        "Treatment of ratios of trainer to sampler above the cap: omit the tokens (mask), or use the cap (truncate); 'none' ignores ratios",
+        "Treatment of trainer-to-sampler ratios above the cap: omit the tokens (mask), or use the cap (truncate); 'none' ignores ratios",
       ),
-    cap: z.number().positive().default(3).describe('Largest ratio'),
+    cap: z.number().positive().default(3).describe('Maximum ratio'),
   })
   .prefault({})
   .describe('Corrects for differences between sampler and trainer, e.g. 4-bit weights');
@@ -69,7 +69,7 @@ const grpoSchema = z.strictObject({
     .enum(grpoVariants)
     .default('dapo')
     .describe(
-      'Divisor of the sum over tokens: all tokens of the update (dapo, cispo), those of the completion (grpo), the maximum length (dr_grpo), those of `localBatch` completions (bnpo)',
+      'Divisor of the sum over tokens: the number of tokens in the update (dapo, cispo), in the completion (grpo) or in `localBatch` completions (bnpo), or the maximum length (dr_grpo)',
     ),
   ratio: z
     .enum(['token', 'sequence'])
@@ -100,7 +100,7 @@ const ppoSchema = z.strictObject({
     .number()
     .positive()
     .default(1)
-    .describe('Multiplies rewards; values are learnt best if returns are near 1'),
+    .describe('Factor for rewards; values are learnt best if returns are near 1'),
   valueClip: z.number().positive().default(0.2).describe('Maximum change of a value per update'),
   valueCoefficient: share(0.1).describe('Weight of the value loss'),
   discount: z.number().min(0).max(1).default(1).describe('γ: discount per token'),

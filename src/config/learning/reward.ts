@@ -62,7 +62,7 @@ export const rewardSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...format, ...shared }),
   z.strictObject({ ...module, ...shared }),
   z.strictObject({
-    kind: z.literal('sum').describe('A weighted sum of the others'),
+    kind: z.literal('sum').describe('A weighted sum of other rewards'),
     terms: z.array(termSchema).min(1).describe('Terms of the sum'),
     ...shared,
   }),
@@ -83,11 +83,11 @@ export const isAbsolute = (reward: CandidateReward): boolean =>
 
 /** Expands the short form of a module in a reward and in the terms of a sum: `{kind: ./my-reward.js}`. */
 export function rewardWithModules(reward: Record<string, unknown>): Record<string, unknown> {
-  const out = (term: unknown) => {
+  const expanded = (term: unknown) => {
     if (!isMapping(term) || typeof term.kind !== 'string' || !isModulePath(term.kind)) return term;
     const { kind, ...rest } = term;
     return { kind: 'module', ...rest, path: kind };
   };
-  const terms = Array.isArray(reward.terms) ? { terms: reward.terms.map(out) } : {};
-  return { ...(out(reward) as Record<string, unknown>), ...terms };
+  const terms = Array.isArray(reward.terms) ? { terms: reward.terms.map(expanded) } : {};
+  return { ...(expanded(reward) as Record<string, unknown>), ...terms };
 }

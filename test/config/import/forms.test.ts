@@ -53,7 +53,7 @@ describe('configs of LLM-RL-finetune', () => {
 
   it.each([
     ['random', /at random/],
-    ['llm_reward', /reward of its own/],
+    ['llm_reward', /its own reward/],
   ])('with a beam and %s are refused', (key, message) => {
     expect(() => importConfig(theirs({ beam: true, [key]: true }))).toThrow(message);
   });

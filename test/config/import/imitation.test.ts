@@ -43,16 +43,16 @@ describe('a config that shows demonstrations', () => {
     const other = (number: string) => importConfig(theirs(number, { search_std: 2 })).config.prompts;
     expect(other('_2')).toMatchObject({ stepSize: 2 });
     expect(other('_5')).toMatchObject({ stepSize: 1 });
-    expect(noteOn(theirs('_5', { search_std: 2 }), 'search_std')).toContain('tells this step');
+    expect(noteOn(theirs('_5', { search_std: 2 }), 'search_std')).toContain('states this step');
     expect(other('_3')).toEqual({ set: 'numeric' });
   });
 
   it('says what differs: errors, a range that is not told, evaluations that are not shown', () => {
     const key = 'llm_si_template_name';
-    expect(noteOn(theirs(''), key)).toMatch(/the range is the one that it tells/);
+    expect(noteOn(theirs(''), key)).toMatch(/the range is the one it states/);
     expect(noteOn(theirs(''), key)).not.toMatch(/errors/);
-    expect(noteOn(theirs('_3'), key)).toMatch(/tells no range/);
-    expect(noteOn(theirs('_6', { task: `${task}_v5` }), key)).toMatch(/here returns are told, to be raised/);
+    expect(noteOn(theirs('_3'), key)).toMatch(/states no range/);
+    expect(noteOn(theirs('_6', { task: `${task}_v5` }), key)).toMatch(/returns to maximise/);
     expect(importConfig(theirs('_4')).config.memory).toBe('none');
     expect(noteOn(theirs('_4'), 'max_traj_count')).toMatch(/shows no evaluation/);
   });
@@ -62,7 +62,7 @@ describe('a config that shows demonstrations', () => {
       /demonstrations_dir: is missing[\s\S]*episode_1\.json/,
     );
     for (const unknown of ['_7', '_old'])
-      expect(() => importConfig(theirs(unknown))).toThrow(/llm_si_template_name: what this template says/);
+      expect(() => importConfig(theirs(unknown))).toThrow(/llm_si_template_name: unknown template/);
   });
 
   it('leaves the folder out of a task that shows none', () => {

@@ -60,7 +60,7 @@ describe('every documented key', () => {
           if (note.to.length === 0) expect([null, 'None', true, false]).toContain(value);
         } else {
           expect(note.reason.length, key).toBeGreaterThan(10);
-          expect(note.reason).not.toContain('no key of');
+          expect(note.reason).not.toContain('unknown key');
         }
       }
     }
@@ -257,7 +257,7 @@ describe('well-known defects', () => {
 
   it('a template that does not exist', () => {
     const text = propsTable.replace('num_optim_candidates_semantics_feedback.j2', 'num_optim_semantics.j2');
-    expect(noteOn(text, 'llm_si_template_name')).toContain('num_optim_semantics.j2 does not exist there');
+    expect(noteOn(text, 'llm_si_template_name')).toContain('num_optim_semantics.j2 does not exist');
     expect(load(text).config.prompts.set).toBe('semantic');
   });
 
@@ -269,7 +269,7 @@ dim_actions: ${actions}
 dim_states: [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]
 llm_model_name: gpt-4o
 `;
-    expect(noteOn(nim('[[0, 1, 2]]'), 'dim_actions')).toContain('0 is an illegal move');
+    expect(noteOn(nim('[[0, 1, 2]]'), 'dim_actions')).toContain('0 sticks is illegal');
     expect(noteOn(nim('[[1, 2, 3]]'), 'dim_actions')).not.toContain('illegal');
     const { config } = load(nim('[[0, 1, 2]]'), 'model.provider=random');
     expect((await assemble(config, {})).family.parameters.choices).toEqual([1, 2, 3]);
@@ -311,16 +311,16 @@ describe('what can mean nothing here is an error at its place', () => {
       'gym_env_name: Highway-v0',
       'theirs.yaml:1:15: gym_env_name: there is no such environment',
     ],
-    ['no environment', 'gym_env_name: null', 'theirs.yaml:1:15: gym_env_name: names no environment'],
+    ['no environment', 'gym_env_name: null', "theirs.yaml:1:15: gym_env_name: isn't an environment id"],
     [
       'a map that there is not',
       `${finetuneTables.gridWorld.replace('grid_size: 8', 'grid_size: 5')}`,
-      'grid_size: FrozenLake has maps',
+      'grid_size: must be 4 or 8',
     ],
     [
       'options that are none',
       'gym_env_name: CartPole-v1\nenv_kwargs: 3',
-      'theirs.yaml:2:13: env_kwargs: must hold options by name',
+      'theirs.yaml:2:13: env_kwargs: must map option names to values',
     ],
     [
       'a value of the wrong kind',

@@ -279,7 +279,7 @@ describe('a file of demonstrations is refused', () => {
   it('beyond a size', async () => {
     const file = join(temporaryDirectory(), 'episode.json');
     writeFileSync(file, `[${step}${' '.repeat(2 ** 24)}]`);
-    expect(await refusal(shown(file))).toMatch(/and may have 16777216/);
+    expect(await refusal(shown(file))).toMatch(/the maximum is 16777216/);
   });
 
   it('missing, or fewer than were asked for', async () => {

@@ -19,7 +19,7 @@ describe('is refused', () => {
 
   it('where it would have no effect, or contradicts the rest', () => {
     expect(wrong({ model: { provider: 'random' } })).toThrow(
-      /feedback: has no effect: random reads no prompts/,
+      /feedback: has no effect: random doesn.t read prompts/,
     );
     expect(
       wrong({
@@ -34,14 +34,14 @@ describe('is refused', () => {
     expect(wrong({ prompts: { set: 'compact' } })).toThrow(/feedback.*compact/s);
     expect(wrong({ feedback: { from: 'person', every: 7 } })).toThrow(/feedback\.every.*6 iterations/s);
     expect(wrong({ feedback: { from: 'person', frames: 4 } })).toThrow(
-      /feedback\.frames.*a person is asked/s,
+      /feedback\.frames.*the feedback comes from a person/s,
     );
     expect(wrong({ feedback: { ...vision, minutes: 4 } })).toThrow(/feedback\.minutes.*no effect/s);
     expect(wrong({ feedback: { every: 2 } })).toThrow(/feedback\.from/);
     expect(wrong({ repeats: 3 })).toThrow(/feedback\.from.*not 3 repeats/s);
     expect(wrong({ model: { provider: 'local' }, adapt: {} })).toThrow(/feedback.*adapt/s);
     expect(wrong({ model: { provider: 'local' }, feedback: vision })).toThrow(
-      /feedback\.model.*local models read no pictures/s,
+      /feedback\.model.*local models can.t read images/s,
     );
     expect(
       wrong({ feedback: { ...vision, model: { provider: 'openai', name: 'x' } }, limits: { cost: 1 } }),

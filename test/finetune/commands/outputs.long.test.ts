@@ -144,7 +144,7 @@ describe('finetune merge', () => {
     mkdirSync(at('mine.partial'));
     writeFileSync(at('mine.partial', 'notes.txt'), 'precious');
     expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(
-      /something else has it[\s\S]*move that away/,
+      /already exists[\s\S]*move it/,
     );
     expect(readFileSync(at('mine.partial', 'notes.txt'), 'utf8')).toBe('precious');
     expect(existsSync(at('mine.partial.lock'))).toBe(false);

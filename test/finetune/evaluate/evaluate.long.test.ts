@@ -480,7 +480,7 @@ describe('what is wrong is said before anything is played', () => {
     expect(readdirSync(path('interrupted'))).toEqual(['checkpoint.safetensors']);
     mkdirSync(path('torn'));
     writeFileSync(path('torn', 'plan.json'), '{"version": 1, "ha');
-    expect(await refusal({ out: 'torn' })).toMatch(/plan\.json: this is not JSON/);
+    expect(await refusal({ out: 'torn' })).toMatch(/plan\.json: not valid JSON/);
     const release = lockRun(path('torn', 'evaluation.lock'));
     expect(await refusal({ out: 'torn' })).toMatch(/another process is writing/);
     release();
