@@ -20,7 +20,7 @@ export interface BoxSpace {
   readonly dtype?: 'float32' | 'float64';
 }
 
-/** A box with bounds ± `bound` in every dimension; unbounded if omitted. */
+/** A box with the same bounds ±`bound` in every dimension; unbounded if omitted. */
 export function symmetricBox(
   dimensions: number,
   bound = Number.POSITIVE_INFINITY,
@@ -36,7 +36,7 @@ export interface TupleSpace {
   readonly spaces: readonly DiscreteSpace[];
 }
 
-/** Any text or, if `choices` is set, one of these texts, each of which is allowed at every step. */
+/** Any string or, if `choices` is set, one of these strings; each is allowed at every step. */
 export interface TextSpace {
   readonly kind: 'text';
   readonly choices?: readonly string[] | undefined;
@@ -65,20 +65,20 @@ export interface Step {
   readonly truncated: boolean;
 }
 
-/** What a text world reports in addition to its observation. */
+/** Information that a text world reports in addition to the observation. */
 export interface TextInfo {
   readonly score: number;
-  /** Score of a game that is won; null if unknown. */
+  /** Score for winning the game; null if unknown. */
   readonly maxScore: number | null;
   readonly won: boolean;
   readonly lost: boolean;
   /** Number of commands that were understood; null if unknown. */
   readonly moves: number | null;
-  /** Commands that currently have an effect or give information, sorted and without duplicates; null if unknown. */
+  /** Commands that currently change or show something, sorted and without duplicates; null if unknown. */
   readonly admissible: readonly string[] | null;
 }
 
-/** How to search the linear policies of a drawn task by default. Same format as the `policy` section. */
+/** Default policy settings for a drawn task, as in the `policy` section. */
 export interface LinearHint {
   readonly bias: boolean;
   readonly low: number;
@@ -88,7 +88,7 @@ export interface LinearHint {
   readonly projection?: { readonly rank: number; readonly seed: number };
 }
 
-/** How an environment describes itself in prompts. */
+/** An environment's own description for prompts. */
 export interface EnvironmentWords {
   readonly description?: string;
   /** The meaning of each component of an observation; for a discrete one, of each value. */
@@ -97,7 +97,7 @@ export interface EnvironmentWords {
   readonly actionNames?: readonly string[];
 }
 
-/** What policies and prompts need to know about an environment. */
+/** The part of an environment that policies and prompts need. */
 export interface EnvironmentSpec {
   /** The registered id, e.g. `CartPole-v1`. */
   readonly id: string;
@@ -105,7 +105,7 @@ export interface EnvironmentSpec {
   readonly actionSpace: Space;
   /** Steps after which an episode is truncated; undefined if there is no limit. */
   readonly maxSteps?: number;
-  /** Present if it was drawn together with the task. */
+  /** Present for drawn tasks. */
   readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
 }
@@ -114,27 +114,27 @@ export interface EnvironmentSpec {
 export interface Environment extends EnvironmentSpec {
   /**
    * Starts an episode. A seed sets the random stream to NumPy's `Generator(PCG64(SeedSequence(seed)))`.
-   * Without one, the current stream continues; the first reset then takes a seed from the operating system.
+   * Without a seed, the current stream continues; at the first reset, the operating system provides a seed.
    */
   reset(seed?: number | bigint): Observation;
   /**
    * Takes one step.
-   * @throws UserError before the first reset, after the episode has ended, and for a discrete action out of
-   * range, a vector of the wrong length, or a number that is not finite. A continuous action beyond its
-   * bounds is accepted, as in Gymnasium.
+   * @throws UserError before the first reset, after the end of the episode, and for a discrete action out of
+   * range, a vector of the wrong length, or a number that isn't finite. As in Gymnasium, continuous actions
+   * may exceed their bounds.
    */
   step(action: Action): Step;
-  /** Simulated seconds per step if the task has a time scale; sets the natural speed of animations. */
+  /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
   readonly stepSeconds?: number;
   /** Draws the current state, if the environment supports drawing. @throws UserError before the first reset */
   frame?(): Frame;
-  /** What a text world reports about the current state. @throws UserError before the first reset */
+  /** Information about the current state of a text world. @throws UserError before the first reset */
   info?(): TextInfo;
-  /** Commands that win the current game from its start, if the text world knows them. @throws like `info` */
+  /** Commands that win the current game from its start, if known. @throws like `info` */
   gold?(): readonly string[] | undefined;
-  /** The player's task in the current game, if the text world knows it. @throws like `info` */
+  /** The player's task in the current game, if known. @throws like `info` */
   objective?(): string | undefined;
-  /** Frees what the garbage collector can't. The environment is unusable afterwards; closing it again has no effect. */
+  /** Frees resources that aren't garbage-collected. The environment is then unusable; closing it again has no effect. */
   close?(): void;
 }
 
@@ -172,8 +172,8 @@ export interface TaskStep extends Omit<Step, 'truncated'> {
 }
 
 /**
- * The dynamics of an environment, without the time limit and input checks of `LimitedEnvironment`. Stepped only between
- * `reset` and the end of an episode; `frame`, `info`, `gold` and `objective` are called only after a reset.
+ * The dynamics of an environment, without the time limit and input checks of `LimitedEnvironment`. `step` is called only
+ * between `reset` and the end of an episode; `frame`, `info`, `gold` and `objective` only after a reset.
  */
 export interface Task<A extends Action = Action>
   extends Pick<

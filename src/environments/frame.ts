@@ -1,13 +1,13 @@
 /**
- * Pictures of states: flat shapes in the environment's own coordinates. x points right, y up. Renderers choose colours.
+ * Pictures of states: flat shapes in the environment's own coordinates. x points right and y up. Renderers choose colours.
  */
 
 /** [x, y] */
 export type Point = readonly [number, number];
 
-/** What a shape represents; renderers choose its colour by this. */
+/** The role of a shape; renderers choose its colour by role. */
 export type Role =
-  /** What the policy moves. */
+  /** The part that the policy moves. */
   | 'agent'
   /** Background or contrasting parts of the agent: a far leg, a wheel, the tip of an arm. */
   | 'agent-detail'
@@ -15,7 +15,7 @@ export type Role =
   /** A moving object that belongs to neither side: a ball, a stick. */
   | 'object'
   | 'goal'
-  /** What ends an episode badly: a hole, a cliff. */
+  /** Something that ends an episode badly: a hole, a cliff. */
   | 'danger'
   /** Floor, walls, rails, hills. */
   | 'ground'

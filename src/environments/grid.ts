@@ -1,6 +1,6 @@
 import { circle, type Frame, line, type Point, type Role, rectangle, type Shape, text } from './frame.js';
 
-/** Changes of row and column for the directions up, right, down and left. */
+/** Row and column changes for the directions up, right, down and left. */
 const steps = [
   [-1, 0],
   [0, 1],
@@ -28,7 +28,7 @@ export class Grid {
     ];
   }
 
-  /** The tile that a move leads to; a move off the grid stays at the edge. @param direction clockwise: 0 is up, 4 again */
+  /** The tile after a move; a move off the grid stays at the edge. @param direction clockwise from 0 (up), modulo 4 */
   move(tile: number, direction: number): number {
     const [down, right] = steps[direction % 4] as (typeof steps)[number];
     const [row, column] = this.#placeOf(tile);

@@ -83,7 +83,7 @@ export class LimitedEnvironment implements Environment {
     return new UserError({
       field: 'environment',
       message: `this ${this.id} was closed`,
-      remedy: 'make another one',
+      remedy: 'create a new one',
     });
   }
 }
@@ -132,7 +132,7 @@ export function invalidAction(action: Action, space: Space, id: string): UserErr
   switch (space.kind) {
     case 'discrete': {
       const whole = Number.isInteger(action);
-      const message = whole ? `is out of range for ${id}` : `${id} takes an integer as action`;
+      const message = whole ? `is out of range for ${id}` : `actions of ${id} must be integers`;
       const remedy =
         Array.isArray(action) && action.length === 1 ? 'pass the number, not an array' : undefined;
       return refuse(message, [rangeOf(space)], remedy);
@@ -142,19 +142,22 @@ export function invalidAction(action: Action, space: Space, id: string): UserErr
       const expected = `an array of ${length} finite number${length === 1 ? '' : 's'}`;
       if (!Array.isArray(action)) {
         const remedy = length === 1 && typeof action === 'number' ? `pass [${action}]` : `pass ${expected}`;
-        return refuse(`${id} takes a vector as action`, [expected], remedy);
+        return refuse(`actions of ${id} must be vectors`, [expected], remedy);
       }
       if (action.length !== length) {
         const message = `has length ${action.length}, but actions of ${id} have length ${length}`;
         return refuse(message, [expected], `pass ${expected}`);
       }
       const remedy = 'look for a NaN or an overflow in the policy';
-      return refuse('holds something that is not a finite number', [expected], remedy);
+      return refuse('contains a value that is not a finite number', [expected], remedy);
     }
     case 'text':
-      return refuse(`${id} takes a text as action`, space.choices ?? ['any text']);
+      return refuse(`is not a valid action of ${id}`, space.choices ?? ['any string']);
     case 'tuple':
-      return refuse(`${id} takes one integer for each part of its action`, space.spaces.map(rangeOf));
+      return refuse(
+        `actions of ${id} must have one integer within range per component`,
+        space.spaces.map(rangeOf),
+      );
   }
 }
 

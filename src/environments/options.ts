@@ -4,9 +4,9 @@ import { nearest, type Problem, UserError } from '../base/errors.js';
 import type { Environment, Task } from './environment.js';
 import { LimitedEnvironment } from './limited-environment.js';
 
-/** An option that every environment takes in addition to its own. */
+/** The option that all environments share. */
 const limitSchema = z.strictObject({
-  /** Steps after which an episode is truncated, overriding the registered number; -1 for no limit. */
+  /** Overrides the registered number of steps after which an episode is truncated; -1 for no limit. */
   max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
 });
 
@@ -32,7 +32,7 @@ export function parseOptions<S extends z.ZodObject>(
       field: 'options',
       message: `the options of ${id} must be an object`,
       value: options,
-      remedy: 'give names and values, e.g. {max_episode_steps: 100}',
+      remedy: 'use names and values, e.g. {max_episode_steps: 100}',
     });
   }
   const names = optionNames(schema);
@@ -41,7 +41,7 @@ export function parseOptions<S extends z.ZodObject>(
   for (const [key, value] of Object.entries(options)) {
     const name = snakeCase(key);
     if (!names.includes(name)) problems.push(unknownOption(id, key, names));
-    else if (name in given) problems.push({ field: key, message: 'is given twice' });
+    else if (name in given) problems.push({ field: key, message: 'is set twice' });
     else if (value !== undefined) given[name] = value;
   }
   const { max_episode_steps, ...own } = given;
@@ -67,7 +67,7 @@ function unknownOption(id: string, given: string, names: readonly string[]): Pro
   const suggestion = nearest(snakeCase(given), names);
   return {
     field: given,
-    message: `${id} has no such option`,
+    message: `unknown option of ${id}`,
     alternatives: names,
     ...(suggestion === undefined ? {} : { remedy: `did you mean ${suggestion}?` }),
   };
@@ -78,11 +78,11 @@ function unusableValue(issue: z.core.$ZodIssue, given: Readonly<Record<string, u
   const field = issue.path.join('.');
   const value = typeof name === 'string' ? given[name] : undefined;
   if (name !== 'max_episode_steps') return { field, message: issue.message, value };
-  const remedy = 'give the number of steps, or -1 for no limit';
+  const remedy = 'set the number of steps, or -1 for no limit';
   return { field, message: 'must be a positive integer', value, remedy };
 }
 
-/** What is known about an environment without loading it. */
+/** Information about an environment, available without loading it. */
 export interface EnvironmentInfo {
   readonly id: string;
   /** Ids of older versions with identical behaviour. */
@@ -91,7 +91,7 @@ export interface EnvironmentInfo {
   readonly options: readonly string[];
   /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Default step limit of an episode. Undefined for no limit, and for synthetic tasks, which draw their own. */
+  /** Default step limit of an episode; undefined if there is none, and for synthetic tasks, which draw their own. */
   readonly maxSteps: number | undefined;
 }
 
@@ -99,7 +99,7 @@ export interface CatalogueEntry extends EnvironmentInfo {
   make(options: Readonly<Record<string, unknown>>): Promise<Environment>;
 }
 
-/** A catalogue entry. @param create makes the task from valid options */
+/** Makes a catalogue entry. @param create creates the task from valid options */
 export function entry<S extends z.ZodObject>(
   id: string,
   { aliases = [], maxSteps }: Partial<Pick<EnvironmentInfo, 'aliases' | 'maxSteps'>>,

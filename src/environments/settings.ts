@@ -21,14 +21,14 @@ export const environmentSchema = z.strictObject({
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive
     .optional()
-    .describe('Time limit for a reset or step of a module or another program (default: 60)'),
+    .describe('Time limit in seconds for a reset or step of a module or another program (default: 60)'),
   parallel: count(1)
     .optional()
     .describe('Concurrent episodes in another program (default: 32 in a Python process, 1 with `openenv:`)'),
   modules: text
     .optional()
     .describe(
-      'Folder with the modules that `gymnasium:module:Env-v0` names (default: the folder of the config)',
+      "Folder of Python modules for ids such as `gymnasium:module:Env-v0` (default: the config's folder)",
     )
     .meta({ format: 'path' }),
 });

@@ -37,18 +37,18 @@ export const policySchema = z.discriminatedUnion('kind', [
   modulePolicySchema,
 ]);
 
-/** Creates the built-in policy family that `config` names. @throws UserError if it doesn't fit the environment */
+/** Creates a built-in policy family. @throws UserError if it doesn't fit the environment, or comes from a module */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
   const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
   if (record !== undefined) return record.create(config, environment);
   throw new UserError({
     field: 'policy.kind',
-    message: 'policies of a module must be imported first',
+    message: 'policies from a module must be loaded first',
     remedy: 'use openPolicyFamily',
   });
 }
 
-/** The policy used if the config names none: linear for vectors, a table for discrete states. */
+/** The default policy: linear for vectors, a table for discrete states. */
 export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
@@ -56,7 +56,7 @@ export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): Bu
   return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1, ...linear };
 }
 
-/** Like `createPolicyFamily`, but also opens policies from a module. @throws UserError */
+/** Like `createPolicyFamily`, but also loads policies from a module. @throws UserError */
 export async function openPolicyFamily(
   config: PolicyConfig,
   environment: EnvironmentSpec,

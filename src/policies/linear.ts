@@ -16,12 +16,12 @@ import {
 } from './policy.js';
 import type { LinearConfig, LinearOrder } from './settings.js';
 
-/** Size of the weight matrix: a row per observation, plus one for the bias if present; a column per output. */
+/** Shape of the weight matrix: one row per observation, plus one for the bias if present; one column per output. */
 interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** The parameter index of each weight, counted row by row with biases last; undefined if the orders agree. */
+/** Parameter index of each weight (row by row, biases last); undefined if the orders are the same. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,
@@ -35,8 +35,8 @@ function placesOf(
 }
 
 /**
- * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a` (i is an observation dimension);
- * with a bias, b[a] follows at `observations * outputs + a`. A discrete action is the argmax (the first if
+ * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a`, with i an observation dimension;
+ * the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the first if
  * tied). A continuous action is the output vector itself, not clipped, as in Prompted Policy Search
  * (arXiv:2511.21928). The parameters are the weights, or their coordinates in a random subspace.
  */
@@ -69,11 +69,11 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
     return sums;
   };
   if (!discrete) return (observation) => outputsFor(observation as readonly number[], []);
-  const sums: number[] = []; // reused for every step: allocating it would take a third of the time
+  const sums: number[] = []; // reused, because allocating it at every step would take a third of the time
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** For a range of ±6: Normal(0, 3) with a bias, Uniform(−3, 3) without. Scaled to the actual range. */
+/** Draws initial weights: for a range of ±6, Normal(0, 3) with a bias, Uniform(−3, 3) without; scaled to other ranges. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const centre = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;
@@ -100,7 +100,7 @@ function weightNames(shape: LinearShape): readonly string[] {
   return [...weights.flat(), ...(bias ? targets.map((target) => `bias of ${target}`) : [])];
 }
 
-/** Reorders items given per weight, row by row, into parameter order. */
+/** Reorders one item per weight from row-by-row order into parameter order. */
 function ordered<T>(items: readonly T[], places: readonly number[] | undefined): readonly T[] {
   if (places === undefined) return items;
   const moved = [...items];
@@ -112,6 +112,6 @@ const orderInSubspace = () =>
   new UserError({
     field: 'policy.order',
     message:
-      'sets the order of weights among the parameters, but with policy.projection no parameter is a weight',
+      'orders the weights among the parameters, but with policy.projection the parameters are not weights',
     remedy: 'omit one of the two',
   });

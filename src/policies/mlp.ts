@@ -18,9 +18,9 @@ import {
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
-/** Larger networks can't be proposed: a prompt line must hold all parameters, and CMA-ES their covariances. */
+/** Maximum that can be proposed: prompt lines list all parameters, and CMA-ES stores their covariances. */
 const maxParameters = 5000;
-/** A projection's basis has one row per weight. */
+/** Maximum with a projection, whose basis has one row per weight. */
 const maxWeights = 20_000;
 
 /** A layer of a network: `units = f(inputs · W + b)`. f is the activation, or the identity in the last layer. */
@@ -36,10 +36,10 @@ export interface Layer {
 type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
 
 /**
- * Multilayer perceptrons: each hidden layer computes f(inputs · W + b), the last layer omits f. A discrete
+ * Multilayer perceptrons: each hidden layer computes f(inputs · W + b); the last layer omits f. A discrete
  * action is the argmax (the first if tied). A continuous action is the output vector itself, not clipped, as
  * for linear policies. Parameters are ordered by layer: the weights row by row (one row per input), then the
- * biases. With a projection, they are the coordinates of all of these in a random subspace.
+ * biases. With a projection, the parameters are the coordinates of these in a random subspace.
  * @throws UserError if the spaces don't fit, or there are too many weights to propose
  */
 export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): PolicyFamily {
@@ -84,7 +84,7 @@ export function layersOf({
 const weightsOf = (layers: readonly Layer[]): number =>
   layers.reduce((sum, { inputs, units }) => sum + (inputs + 1) * units, 0);
 
-/** All weights and biases by layer: the parameters themselves or their projection. */
+/** All weights and biases, by layer: the parameters themselves or their projection. */
 export const networkWeights = (
   { projection }: Pick<Network, 'projection'>,
   parameters: ParameterVector,
@@ -101,7 +101,7 @@ function checkSize({ hidden, projection }: MlpConfig, weights: number): void {
     field: 'policy.hidden',
     message: `this network would have ${weights} weights and biases; at most ${most} can be ${projection === undefined ? 'proposed' : 'projected'}`,
     value: hidden,
-    remedy: `${fewer}; \`policyloop finetune rl\` trains larger ones by reinforcement learning`,
+    remedy: `${fewer}, or train a larger network by reinforcement learning with \`policyloop finetune rl\``,
   });
 }
 
@@ -122,7 +122,7 @@ function buildNetwork(
   const weights = Float64Array.from(values);
   const activate = activations[activation];
   const last = layers.length - 1;
-  // Reused for every step, as in linear policies.
+  // Reused at every step, as in linear policies.
   const units = layers.map((layer) => new Array<number>(layer.units).fill(0));
   const forward = (observation: readonly number[]): readonly number[] => {
     let inputs = observation;

@@ -18,7 +18,7 @@ export interface UserPolicyFamily {
     /** Default: 1; 0 for integers. */
     readonly decimals?: number;
   };
-  /** How parameters become actions, as described in prompts. */
+  /** Describes in prompts how parameters become actions. */
   readonly description?: string;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): (observation: Observation) => Action;
@@ -26,7 +26,7 @@ export interface UserPolicyFamily {
   initial?(random: RandomGenerator): ParameterVector;
 }
 
-/** What a run records about the policies of a module or program, so that it can be displayed without them. */
+/** A run's record of policies from a module or program, so the run can be displayed without them. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),
@@ -43,7 +43,7 @@ export const recordedPolicy = z.object({
 
 export interface RecordedPolicy {
   readonly name: string;
-  /** How parameters become actions, as described in prompts. */
+  /** Describes in prompts how parameters become actions. */
   readonly text: string;
   readonly parameters: ParameterSpec;
 }
@@ -51,12 +51,12 @@ export interface RecordedPolicy {
 /** A policy family for display only; its policies can't be built. */
 export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
   const refuse = () => {
-    throw new UserError({ message: 'policies of a module are recorded for display only' });
+    throw new UserError({ message: "recorded policies of a module are for display only and can't be run" });
   };
   const { name, parameters, text } =
     'name' in recorded
       ? recorded
-      : { ...{ name: 'policy of a module', text: '' }, parameters: { ...bare, count: recorded.count } };
+      : { ...{ name: 'module policy', text: '' }, parameters: { ...bare, count: recorded.count } };
   return { parameters, description: { kind: 'module', name, text }, build: refuse, initial: refuse };
 }
 
@@ -77,7 +77,7 @@ const parametersShape = z
   .refine(({ low, high }) => low < high, 'low must be below high')
   .refine(({ count, names }) => (names?.length ?? count) === count, 'there must be one name per parameter');
 
-/** @throws UserError that names the file and what is missing or wrong */
+/** Loads policies from a module. @throws UserError that names the file and the fault */
 export async function modulePolicies(
   { path, options }: ModulePolicyConfig,
   environment: EnvironmentSpec,
@@ -88,11 +88,14 @@ export async function modulePolicies(
   const wrong = (message: string) => new UserError({ file, message });
   if (!isRecord(made)) throw wrong('create returned no policy family');
   const { build, description, initial } = made as unknown as Partial<UserPolicyFamily>;
-  if (typeof build !== 'function') throw wrong(`the policy made by ${basename(file)} has no function build`);
+  if (typeof build !== 'function')
+    throw wrong(`the policy created by ${basename(file)} has no build function`);
   const { data, error } = parametersShape.safeParse(made.parameters);
   if (data === undefined) {
     const { path: place, message } = error.issues[0]!;
-    throw wrong(`${['parameters', ...place].join('.')} of the policy made by ${basename(file)}: ${message}`);
+    throw wrong(
+      `${['parameters', ...place].join('.')} of the policy created by ${basename(file)}: ${message}`,
+    );
   }
   const { choices, names, ...range } = data;
   const parameters: ParameterSpec = {

@@ -12,8 +12,8 @@ import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { ProjectionConfig } from './settings.js';
 
 /**
- * Which values a parameter vector may have. Warm-up, prompt wording, parser, validation, constrained decoding
- * and the dataset builder all read this one definition.
+ * The allowed values of a parameter vector. Warm-up, prompts, parser, validation, constrained decoding and the
+ * dataset builder all use this definition.
  */
 export interface ParameterSpec {
   /** Length of the vector. */
@@ -40,11 +40,11 @@ export type Policy = (observation: Observation) => Action;
 export interface VectorShape {
   /** Length of the observation vector. */
   readonly observations: number;
-  /** Number of outputs: discrete actions, or dimensions of a continuous action. */
+  /** Number of outputs: one per discrete action, or per dimension of a continuous action. */
   readonly outputs: number;
   /** If true, the action is the argmax over the outputs; otherwise the output vector itself. */
   readonly discrete: boolean;
-  /** The action that output 0 stands for. */
+  /** The action of output 0. */
   readonly firstAction: number;
 }
 
@@ -68,10 +68,10 @@ export type PolicyDescription =
     } & VectorShape)
   | {
       readonly kind: 'q-table';
-      /** `actions`: one action per state. `values`: a value per state and action, with greedy choice. */
+      /** `actions`: one action per state. `values`: one value per state and action; the best action is chosen. */
       readonly form: 'actions' | 'values';
       readonly states: number;
-      /** The action that each index stands for, as text: `0`, `1`, … or a vector such as `[-1]`. */
+      /** The action of each index, as text: `0`, `1`, … or a vector such as `[-1]`. */
       readonly actions: readonly string[];
       /** Bins per observation dimension, if a continuous observation was discretised. */
       readonly bins?: readonly BinEdges[];
@@ -84,7 +84,7 @@ export interface BinEdges {
   readonly edges: readonly number[];
 }
 
-/** A parametrised family of policies for one pair of spaces. */
+/** A parametrised family of policies for an observation space and an action space. */
 export interface PolicyFamily {
   readonly parameters: ParameterSpec;
   readonly description: PolicyDescription;
@@ -109,15 +109,15 @@ export interface Projection {
  * A random subspace of weight space through the origin, as in "Measuring the Intrinsic Dimension of Objective
  * Landscapes" (Li et al. 2018, arXiv:1804.08838). The same seed gives the same subspace.
  * @param weights number of weights
- * @throws UserError if the rank exceeds it
+ * @throws UserError if the rank exceeds the number of weights
  */
 export function createProjection({ rank, seed }: ProjectionConfig, weights: number): Projection {
   if (rank > weights) {
     throw new UserError({
       field: 'policy.projection.rank',
-      message: `exceeds the number of weights of this policy, ${weights}`,
+      message: `exceeds the number of weights of this policy (${weights})`,
       value: rank,
-      remedy: `use a rank of at most ${weights}, or omit policy.projection: every weight is then a parameter`,
+      remedy: `set a rank of at most ${weights}, or omit policy.projection to make every weight a parameter`,
     });
   }
   return { seed, rank, scale: Math.sqrt(weights / rank), basis: orthonormalBasis(weights, rank, seed) };
@@ -147,7 +147,7 @@ export function numericSpace(space: Space, id: string): NumericSpace {
   throw new UserError({
     field: 'environment',
     value: id,
-    message: "has texts as observations or actions, which numeric policies can't handle",
+    message: "has text observations or actions, which numeric policies can't handle",
     remedy: 'train a language model as the agent (policyloop finetune rl), or write your own policy',
   });
 }
@@ -155,11 +155,11 @@ export function numericSpace(space: Space, id: string): NumericSpace {
 export function tupleActions(id: string): UserError {
   return new UserError({
     field: 'environment',
-    message: `no policy can act in ${id}: its action is a tuple`,
+    message: `no policy can act in ${id}, because its action is a tuple`,
   });
 }
 
-/** The weights of a linear policy, row by row: its parameters in that order, or their projection. */
+/** The weights of a linear policy, row by row: the reordered parameters, or their projection. */
 export function linearWeights(
   { places, projection }: Pick<Extract<PolicyDescription, { kind: 'linear' }>, 'places' | 'projection'>,
   parameters: ParameterVector,
@@ -168,7 +168,7 @@ export function linearWeights(
   return places === undefined ? parameters : places.map((place) => parameters[place]!);
 }
 
-/** @throws UserError if the observation is not a vector, or the action is a tuple or a text */
+/** @throws UserError if the observation isn't a vector, or if the action is a tuple or text */
 export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,
@@ -177,10 +177,10 @@ export function vectorShape(
   if (observed.kind === 'discrete') {
     throw new UserError({
       field: 'policy.kind',
-      message: `${kind === 'mlp' ? 'a network' : `a ${kind} policy`} needs a vector as observation, but ${id} observes one of ${observed.n} states`,
+      message: `${kind === 'mlp' ? 'a network' : `a ${kind} policy`} needs a vector observation, but ${id} has ${observed.n} discrete states`,
       value: kind,
       alternatives: ['q-table'],
-      remedy: 'set policy.kind to q-table, or leave policy out',
+      remedy: 'set policy.kind to q-table, or omit policy',
     });
   }
   const observations = dimensionsOf(observed);
@@ -203,7 +203,7 @@ export const outputNames = ({
 }: Omit<VectorShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
-/** Parameters that are weights with these names, or their coordinates in a random subspace of rank `rank`. */
+/** One parameter per named weight or, if `rank` is given, per coordinate of a random subspace of that rank. */
 export const weightParameters = (
   { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
   names: readonly string[],

@@ -25,7 +25,7 @@ interface Discretizer {
   readonly bins?: readonly BinEdges[];
 }
 
-/** The states of a table. Parts of a tuple and bins are combined with the last dimension varying fastest. */
+/** Maps observations to states. In tuples and binned vectors, the last dimension varies fastest. */
 function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): Discretizer {
   const space = numericSpace(environment.observationSpace, environment.id);
   const bins = config.discretize?.map(binEdges);
@@ -44,16 +44,16 @@ function createDiscretizer(config: QTableConfig, environment: EnvironmentSpec): 
     }
     throw refuse(
       'policy.discretize',
-      `a Q-table needs bins for ${environment.id}, whose observation is a vector of ${space.low.length} real numbers`,
-      `give ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
+      `a Q-table needs bins for ${environment.id}, because its observation is a vector of ${space.low.length} real numbers`,
+      `set ${space.low.length} items such as {low: -1, high: 1, bins: 4}, or use policy.kind: linear`,
     );
   }
   const dimensions = dimensionsOf(space);
   if (bins.length !== dimensions) {
     throw refuse(
       'policy.discretize',
-      `${environment.id} has ${plural(dimensions, 'observation dimension')}, but bins are given for ${bins.length}`,
-      `give exactly ${plural(dimensions, 'item')}`,
+      `${environment.id} has ${plural(dimensions, 'observation dimension')}, but bins are set for ${bins.length}`,
+      `set exactly ${plural(dimensions, 'item')}`,
     );
   }
   const sizes = bins.map((bin) => bin.edges.length + 1);
@@ -90,7 +90,7 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** A larger table would not fit into any prompt. */
+/** A larger table wouldn't fit into a prompt. */
 const maxParameters = 20_000;
 
 /**
@@ -125,7 +125,7 @@ type Table = Omit<PolicyFamily, 'description'>;
 
 function actionTable(_config: QTableConfig, discretizer: Discretizer, actions: readonly Action[]): Table {
   const { states } = discretizer;
-  // A table entry is the action itself if actions are numbers, otherwise an index into the list of actions.
+  // A table entry is the action itself if actions are numbers; otherwise, its index in the list of actions.
   const choices = actions.map((action, index) => (typeof action === 'number' ? action : index));
   const first = choices[0]!;
   return {

@@ -16,7 +16,7 @@ const binsSchema = z.union([
     bins: count(1).describe('Number of equal bins; values outside the range fall into the outermost ones'),
   }),
   z.strictObject({
-    edges: z.array(z.number()).describe('Inner edges, ascending; there is one bin more than edges'),
+    edges: z.array(z.number()).describe('Inner edges, ascending; n edges make n + 1 bins'),
   }),
 ]);
 
@@ -41,9 +41,7 @@ export const linearSchema = z.strictObject({
   bias: z.boolean().default(true).describe('Whether each output has a bias (after the weights)'),
   projection: projectionSchema
     .optional()
-    .describe(
-      'Propose coordinates of the weights in a random subspace of this rank, if there are too many weights',
-    ),
+    .describe('Propose coordinates in a random subspace instead of all weights, if there are too many'),
   order: orderSchema
     .optional()
     .describe(
@@ -56,7 +54,7 @@ export const mlpSchema = z.strictObject({
   kind: z
     .literal('mlp')
     .describe(
-      'A small network: hidden layers, then outputs as in `linear`. Parameters are ordered by layer: the weights row by row (one row per input), then the biases',
+      'Small network: hidden layers, then outputs as in `linear`. Parameters are ordered by layer: the weights row by row (one row per input), then the biases',
     ),
   hidden: z
     .array(count(1).max(1000))
@@ -70,16 +68,18 @@ export const mlpSchema = z.strictObject({
     .describe('Activation function of hidden units; `leaky-relu` has slope 0.2 for negative inputs'),
   projection: projectionSchema
     .optional()
-    .describe('Propose coordinates of all weights in a random subspace of this rank'),
+    .describe('Propose coordinates in a random subspace instead of all weights'),
   ...range(6, ''),
 });
 
 export const qTableSchema = z.strictObject({
-  kind: z.literal('q-table').describe('A table over discrete (or discretised) states'),
+  kind: z.literal('q-table').describe('Table over discrete (or discretised) states'),
   form: z
     .enum(['actions', 'values'])
     .default('actions')
-    .describe('`actions`: one action per state. `values`: a value per state and action, greedy choice'),
+    .describe(
+      '`actions`: one action per state. `values`: one value per state and action; the best action is chosen',
+    ),
   discretize: z
     .array(binsSchema)
     .min(1)
@@ -89,14 +89,17 @@ export const qTableSchema = z.strictObject({
     .array(z.array(z.number()).min(1))
     .min(1)
     .optional()
-    .describe('The action vectors to choose from if actions are continuous, e.g. `[[-1], [0], [1]]`'),
+    .describe('Action vectors to choose from if actions are continuous, e.g. `[[-1], [0], [1]]`'),
   ...range(10, ' (form `values`)'),
 });
 
 export const modulePolicySchema = z.strictObject({
   kind: z.literal('module').describe('Policies from your own file; short form: `{kind: ./my-policy.js}`'),
   path: z.string().min(1).describe('Path of the JavaScript file').meta({ format: 'path' }),
-  options: z.record(z.string(), z.unknown()).default({}).describe('Options passed to its `create`'),
+  options: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe("Options passed to the file's `create` function"),
 });
 
 export type BuiltInPolicyConfig = LinearConfig | MlpConfig | QTableConfig;

@@ -26,7 +26,7 @@ export interface RandomGenerator {
 
 /**
  * @param seed a non-negative integer of any size; defaults to 128 random bits from the operating system
- * @param spawnKey NumPy's `spawn_key`: streams with different keys below the same seed are independent
+ * @param spawnKey NumPy's `spawn_key`: streams of the same seed with different keys are independent
  * @throws UserError for a negative, fractional or non-finite seed
  */
 export function createGenerator(
@@ -46,7 +46,7 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
-/** State of a generator from this file, used to continue it in another thread; undefined for any other value. */
+/** State of a generator created here, for continuing it in another thread; undefined for any other value. */
 export function stateOf(random: unknown): readonly number[] | undefined {
   return random instanceof Generator ? random.state : undefined;
 }
@@ -59,7 +59,7 @@ const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;
-  /** Upper half of an output whose lower half has been used; an output serves two 32-bit draws. */
+  /** Unused upper half of the last output: each output provides two 32-bit draws. */
   #half = 0;
   #hasHalf = false;
 
@@ -89,7 +89,7 @@ class Generator implements RandomGenerator {
 
   integers(low: number, high: number): number {
     if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || low >= high) {
-      const message = 'needs two safe integers with low < high';
+      const message = 'must be two safe integers with low < high';
       throw new UserError({ field: 'integers', message, value: [low, high] });
     }
     const range = high - low;
@@ -117,7 +117,7 @@ class Generator implements RandomGenerator {
     return mean + standardDeviation * this.#standardNormal();
   }
 
-  /** Lower half of an output, then its upper half. */
+  /** Returns the lower half of an output, then its upper half. */
   #next32(): number {
     if (this.#hasHalf) {
       this.#hasHalf = false;
@@ -141,7 +141,7 @@ class Generator implements RandomGenerator {
     }
   }
 
-  /** The same on whole outputs, for ranges above 2^32. */
+  /** As `#bounded32`, but with full 64-bit outputs, for ranges above 2^32. */
   #bounded64(range: bigint): bigint {
     const threshold = 2n ** 64n % range;
     for (;;) {
@@ -170,7 +170,7 @@ class Generator implements RandomGenerator {
     }
   }
 
-  /** Marsaglia's method beyond the base strip; one bit of the magnitude gives the sign. */
+  /** Draws from the tail by Marsaglia's method; one bit of the magnitude gives the sign. */
   #tail(magnitude: number): number {
     for (;;) {
       const x = -Math.log1p(-this.random()) / tailStart;

@@ -2,7 +2,7 @@
 import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 
-// SeedSequence hashes a seed of any size, and spawn keys below it, into independent streams. Algorithm and constants:
+// SeedSequence hashes a seed of any size and its spawn keys into independent streams. Algorithm and constants:
 // Melissa O'Neill's seed_seq_fe, with a pool of four words.
 
 const poolSize = 4;
@@ -205,7 +205,7 @@ export class Pcg64 {
   }
 }
 
-/** Upper word of a 64-bit product whose lower word is `low`; the double product is off by less than 2^11. */
+/** Upper word of a·b, whose lower word is `low`. As a double, a·b is off by less than 2^11. */
 function highWord(a: number, b: number, low: number): number {
   return Math.floor((a * b - low) * inverseWord + 0.5);
 }
@@ -218,7 +218,7 @@ export const tailStart = 3.6541528853610088;
 const strips = 256;
 const scale = 2 ** 52;
 
-/** Width of a strip per unit of the magnitude. */
+/** Width of each strip divided by 2^52, the range of the magnitude. */
 export const stripWidth = new Float64Array(strips);
 /** Magnitudes below this are under the curve at any height. */
 export const stripCore = new Float64Array(strips);

@@ -1,4 +1,4 @@
-/** Describes a policy's behaviour over the episodes of an evaluation: endings, effort, streaks, and states visited. */
+/** Describes a policy's behaviour in the episodes of an evaluation: endings, effort, streaks and states visited. */
 import type { Action, Observation, Space } from '../environments/environment.js';
 import { largest, mean, quantile, smallest, sum } from '../statistics/descriptive.js';
 import type { EpisodeRecord } from './episode.js';
@@ -14,7 +14,7 @@ export interface Ending {
   readonly episodes: number;
   readonly return: number;
   readonly length: Quartiles;
-  /** Their final observations. */
+  /** Final observations of these episodes. */
   readonly last: readonly Occurrence[] | readonly Quartiles[];
 }
 
@@ -44,7 +44,7 @@ interface Spaces {
   readonly actionSpace: Space;
 }
 
-/** Limits on what is listed, so that prompts stay readable; longer vectors are truncated. */
+/** Limits that keep prompts readable; longer vectors are truncated. */
 const mostComponents = 24;
 const mostActions = 12;
 const mostOccurrences = 12;
@@ -74,7 +74,7 @@ export function behaviourOf(episodes: readonly SeenEpisode[], spaces: Spaces): B
   };
 }
 
-/** Index of the episode with the median return: the lower of two middle ones, the earliest if tied. */
+/** Index of the episode with the median return: the lower of two middle returns; the earliest episode if tied. */
 export function medianEpisode(returns: readonly number[]): number {
   const order = returns.map((value, i) => ({ value, i })).sort((a, b) => a.value - b.value || a.i - b.i);
   const { value } = order[Math.floor((order.length - 1) / 2)]!;
@@ -116,7 +116,7 @@ function occurrences(values: readonly (number | string)[]): readonly Occurrence[
     .sort((a, b) => b.times - a.times || (a.value < b.value ? -1 : 1));
 }
 
-/** A value outside a box space, formatted for a prompt: a number, a tuple, or the start of a text on one line. */
+/** Formats a value for a prompt if its space isn't a box: a number, a tuple, or the start of a text on one line. */
 function nameOf(value: Observation | Action): number | string {
   if (typeof value === 'number') return value;
   if (isVector(value)) return `[${value.join(', ')}]`;
@@ -124,7 +124,7 @@ function nameOf(value: Observation | Action): number | string {
   return `"${line.length > mostCharacters ? `${line.slice(0, mostCharacters)}…` : line}"`;
 }
 
-/** The actions whose shares are listed: the first ones of a discrete space, the most frequent ones of any other. */
+/** The actions whose shares are listed: the first ones of a discrete space, otherwise the most frequent ones. */
 function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly (number | string)[] {
   if (space.kind === 'box') return [];
   if (space.kind === 'discrete')
@@ -134,7 +134,7 @@ function listedActions(episodes: readonly SeenEpisode[], space: Space): readonly
     .map(({ value }) => value);
 }
 
-/** The figures of one episode. All episodes of a task have the same names in the same order. */
+/** The figures of one episode. Their names and order are the same for all episodes of a task. */
 function figuresOf(
   episode: SeenEpisode,
   spaces: Spaces,
@@ -152,7 +152,7 @@ function figuresOf(
 
 type Named = readonly (readonly [name: string, value: number])[];
 
-/** Effort: which actions, how large, how often they change, and the longest streak of one action. */
+/** Figures on actions: their shares or sizes, how often they change, and the longest streak of one action. */
 function actionFigures(
   actions: readonly Action[],
   space: Space,

@@ -5,7 +5,7 @@ import type { Policy } from '../policies/policy.js';
 export interface Episode {
   /** Undiscounted sum of the rewards. */
   readonly return: number;
-  /** In steps. */
+  /** Number of steps. */
   readonly length: number;
   readonly terminated: boolean;
   /** Cut off by the environment's time limit or by `maxSteps`. */
@@ -84,7 +84,7 @@ export function playEpisode(
   return rollout(environment, policy, { seed, maxSteps, ...(record && { record: emptyTrajectory() }) });
 }
 
-/** Plays one seeded episode; fills `record` if given. @param options `onState` gets each state's episode so far */
+/** Plays one seeded episode; fills `record` if given. @param options `onState` gets the episode so far at each state */
 export function rollout(
   environment: Environment,
   policy: Policy,

@@ -1,4 +1,4 @@
-/** Threads that play episodes, with the same results as the main thread. They start only when that saves time. */
+/** Threads that play episodes, with the same results as the main thread. They start only if that saves time. */
 
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
@@ -12,11 +12,11 @@ import type { ParameterVector } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
-/** What a worker creates its environment and policies from. */
+/** Settings from which a worker creates its environment and policies. */
 export interface WorkerSetting {
   readonly environment: Pick<EnvironmentConfig, 'id' | 'options' | 'timeoutSeconds'>;
   readonly policy: PolicyConfig;
-  /** Path of the module of `evaluation.reward`. */
+  /** Module path from `evaluation.reward`. */
   readonly reward?: string | undefined;
   readonly maxSteps: number;
 }
@@ -33,20 +33,20 @@ interface Player {
     play(job: WorkerJob): Promise<readonly PlayedEpisode[]>;
     close(): Promise<void>;
   }>;
-  /** Whether it has played; its first job includes the start. */
+  /** True after its first job, whose time includes starting the thread. */
   isWarm: boolean;
 }
 
 /** Time for users' environments to close their resources. */
 const closingMs = 1000;
-/** Cost of starting a worker with the slowest environment (bench/workers.ts); workers start after that much play. */
+/** Time to start a worker with the slowest environment (bench/workers.ts). Workers start after this much play time. */
 const startMs = 600;
-/** Sending a shorter episode to a worker would take as long as playing it here. */
+/** Playing a shorter episode here is as fast as sending it to a worker. */
 const shortestEpisodeMs = 0.5;
 
 /**
- * @param count number of threads; `auto`: one per core, once episodes in this thread have cost as much as starting them
- * @returns undefined for a single thread, unless users' modules take part: only a thread can be stopped
+ * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
+ * @returns undefined for a single thread, unless user modules are involved, because only a thread can be stopped
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;
@@ -60,25 +60,25 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
 
 export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
-  readonly #onlyWherePays: boolean;
+  readonly #onlyIfFaster: boolean;
   readonly #call: CallSetting;
-  /** Whether users' modules take part; they must not run in this thread. */
+  /** True if user modules are involved; these must not run in this thread. */
   readonly isNeeded: boolean;
   #threads: number;
   #players: Player[] = [];
   #spentMs = 0;
   #played = 0;
 
-  /** @param modules paths of users' modules that take part */
+  /** @param modules paths of the user modules involved */
   constructor(
     setting: WorkerSetting,
     threads: number,
-    onlyWherePays: boolean,
+    onlyIfFaster: boolean,
     modules: readonly string[] = [],
   ) {
     this.#setting = setting;
     this.#threads = threads;
-    this.#onlyWherePays = onlyWherePays;
+    this.#onlyIfFaster = onlyIfFaster;
     this.isNeeded = modules.length > 0;
     const { id, timeoutSeconds: seconds = usualSeconds } = setting.environment;
     const origin = this.isNeeded ? modules.map((path) => basename(path)).join(', ') : id;
@@ -89,25 +89,25 @@ export class EvaluationWorkers {
     return this.#players.length;
   }
 
-  /** Limits it to a single thread, if one is needed, because other evaluations run at the same time. */
+  /** For evaluations that run in parallel: limits each to one thread, or to none if threads aren't needed. */
   alone(): EvaluationWorkers | undefined {
     this.#threads = 1;
     return this.isNeeded ? this : undefined;
   }
 
-  /** Counts episodes that a thread played, and how long it took. */
+  /** Records the time a thread took to play a number of episodes. */
   count(ms: number, episodes = 1): void {
     this.#spentMs += ms;
     this.#played += episodes;
   }
 
-  /** Whether the threads should play the remaining episodes of an evaluation. */
+  /** True if the threads should play the remaining `episodes` of an evaluation. */
   wanted(episodes: number): boolean {
     return this.isNeeded || this.#pays(episodes);
   }
 
   #pays(episodes: number): boolean {
-    if (!this.#onlyWherePays) return true;
+    if (!this.#onlyIfFaster) return true;
     return episodes > 1 && this.#spentMs >= startMs && this.#spentMs / this.#played >= shortestEpisodeMs;
   }
 
@@ -118,7 +118,7 @@ export class EvaluationWorkers {
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    // A failed thread with users' modules ends the run; any other thread is restarted.
+    // If a thread with user modules fails, the run ends; any other thread is restarted.
     const players = this.#players.filter(({ thread }) => this.isNeeded || !thread.ended);
     const threads = Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length);
     while (players.length < threads) players.push(this.#start());

@@ -20,7 +20,7 @@ import type { EvaluationWorkers } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
-/** Longest time that steps may block the event loop, and so signals; a single step can't be interrupted. */
+/** Maximum time that steps block the event loop and thus signals, except that a single step can't be interrupted. */
 const longestTurnMs = 50;
 
 /** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
@@ -55,7 +55,7 @@ class EpisodeTurns {
     return episode.result();
   }
 
-  /** Whether it is time to yield. Adapts the stride to the speed of the steps. */
+  /** True if it is time to yield. Adapts the stride to the speed of the steps. */
   #isOver(): boolean {
     const now = performance.now();
     const wasFast = now - this.#looked < 1;
@@ -92,15 +92,15 @@ export interface EvaluationSetting {
   /** Maximum number of steps per episode, on top of the environment's own limit. */
   readonly maxSteps: number;
   readonly record: 'none' | 'first' | 'all';
-  /** Threads that play part of the episodes when that pays off; without them, all are played in the main thread. */
+  /** Threads that play some of the episodes if that saves time; without them, the main thread plays all. */
   readonly workers?: EvaluationWorkers | undefined;
 }
 
 /**
- * Plays one episode per seed, in order. The result doesn't depend on where the episodes are played.
+ * Plays one episode per seed, in order. The result doesn't depend on which thread plays an episode.
  * @param race ends the evaluation early if it is lost; checked after each block of episodes
- * @throws EnvironmentError if a remote environment fails, or if a return is NaN or too large; the signal's
- * reason when aborted
+ * @throws EnvironmentError if a remote environment fails, or if a return is NaN or too large; if aborted, the
+ * signal's reason
  */
 export async function evaluate(
   setting: EvaluationSetting,
@@ -138,18 +138,18 @@ export async function evaluate(
   };
 }
 
-/** Whether to record an episode's trajectory, by its index within the evaluation. */
+/** True if the trajectory of this episode should be recorded. @param episode index within the evaluation */
 export const isRecorded = (episode: number, { record }: Pick<EvaluationSetting, 'record'>): boolean =>
   record === 'all' || (record === 'first' && episode === 0);
 
-/** Means and variances of larger returns would overflow. */
+/** Maximum size of a return; means and variances of larger returns would overflow. */
 const largestReturn = 1e150;
 
 function requireUsable(value: number, { environment }: EvaluationSetting, seed: number): void {
   if (Math.abs(value) <= largestReturn) return;
   throw new EnvironmentError(
     'invalid',
-    `${environment.id}: the return of an episode (seed ${seed}) is ${value}: its rewards overflowed\n  expected: a number between -1e150 and 1e150`,
+    `${environment.id}: the return of an episode (seed ${seed}) is ${value}, because its rewards overflowed\n  expected: a number between -1e150 and 1e150`,
   );
 }
 
@@ -199,7 +199,7 @@ async function play(
   return played;
 }
 
-/** Plays many episodes at a time, with the results of `rollout`. @throws EnvironmentError as soon as one fails */
+/** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError once an episode fails */
 async function playRemotely(
   environment: RemoteEnvironment,
   policy: Policy,
@@ -231,7 +231,7 @@ async function playRemotely(
   return played;
 }
 
-/** Plays at most as many episodes as the batch has slots, stepping them together. */
+/** Steps episodes together. @param tasks at most one per slot of the batch */
 async function playBatch(
   batch: EpisodeBatch,
   policy: Policy,

@@ -1,4 +1,4 @@
-/** Plays episodes in a thread of `evaluation-workers.ts`, as a module of it. */
+/** Module that plays episodes in the threads of `evaluation-workers.ts`. */
 import { openPolicyFamily } from '../policies/families.js';
 import { playEpisode } from './episode.js';
 import type { WorkerJob, WorkerSetting } from './evaluation-workers.js';

@@ -1,4 +1,4 @@
-/** Cuts an evaluation short once it can hardly reach the incumbent's mean (Maron & Moore 1994, "Hoeffding races"). */
+/** Cuts evaluations short that are unlikely to reach the incumbent's mean (Maron & Moore 1994, "Hoeffding races"). */
 
 import { UserError } from '../base/errors.js';
 import { highestReturn } from '../environments/catalogue/known-bounds.js';
@@ -9,7 +9,7 @@ import type { BufferEntry } from './replay-buffer.js';
 import type { EvaluationConfig } from './settings.js';
 
 export interface Racing {
-  /** In [0.5, 1]: at most 1 − confidence of the evaluations that would reach the incumbent are cut short. */
+  /** In [0.5, 1]. At most a share 1 − confidence of the evaluations that would reach the incumbent are cut short. */
   readonly confidence: number;
   readonly block: number;
   readonly highest: number;
@@ -23,7 +23,7 @@ export interface Race extends Racing {
   readonly total: number;
 }
 
-/** The racing of `evaluation.racing`, if any. @throws UserError if no upper bound on an episode's return is known */
+/** The settings of `evaluation.racing`, if set. @throws UserError if no upper bound on an episode's return is known */
 export function racingOf(
   {
     environment: { id, options },
@@ -38,13 +38,13 @@ export function racingOf(
   if (highest !== undefined) return { ...racing, highest };
   throw new UserError({
     field: 'evaluation.racing.highest',
-    message: `is required: no upper bound on the return of an episode of ${id} is known`,
+    message: `is required, because no upper bound on the return of an episode of ${id} is known`,
     remedy:
-      'set an upper bound, such as the highest reward of a step times the steps of an episode, or remove evaluation.racing',
+      'set an upper bound, such as the maximum reward per step times the steps per episode, or remove evaluation.racing',
   });
 }
 
-/** Undefined without racing or before there is an incumbent. */
+/** Undefined if racing is off or there is no incumbent yet. */
 export function raceAgainst(
   incumbent: BufferEntry | undefined,
   racing: Racing | undefined,
@@ -57,7 +57,7 @@ export function raceAgainst(
   return { ...racing, highest, episodes, total: mean(returns) * episodes };
 }
 
-/** Bet sizes of the test, as shares of what can be lost; see `isLost`. */
+/** Bet sizes of the test: the share of the capital that a return at the upper bound loses; see `isLost`. */
 const stakes = [0.5, 1] as const;
 
 /**
@@ -72,7 +72,7 @@ export function isLost({ confidence, episodes, highest, total }: Race, returns: 
   let capitals: readonly number[] = stakes.map(() => 1);
   let peak = 1;
   for (const [i, value] of returns.entries()) {
-    // A return above the bound proves the bound wrong.
+    // A return above the bound proves that the bound is wrong.
     if (value > highest) return false;
     const needed = (total - sum) / (episodes - i);
     if (needed < highest) {

@@ -1,7 +1,7 @@
 import type { ParameterVector } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 
-/** Parameters and their score: all that a baseline sees of a candidate. */
+/** What a baseline sees of a candidate. */
 export interface Evaluated {
   readonly parameters: ParameterVector;
   /** Mean return. */
@@ -55,7 +55,7 @@ export interface RacingTotals {
   readonly episodes: number;
   /** Planned episodes that were not played. */
   readonly saved: number;
-  /** Estimated steps of the saved episodes, from the mean length of the played ones of the same evaluation. */
+  /** Estimated steps of the saved episodes, from the mean length of the evaluation's played episodes. */
   readonly savedSteps: number;
 }
 
@@ -72,7 +72,7 @@ export function racingTotals(entries: readonly BufferEntry[]): RacingTotals {
   return { evaluations: entries.length, cut, episodes, saved, savedSteps: Math.round(savedSteps) };
 }
 
-/** Every evaluation of a run, oldest first. Append-only. */
+/** All evaluations of a run, oldest first. Append-only. */
 export interface ReplayBuffer {
   readonly entries: readonly BufferEntry[];
   /** The entry with the highest score, the earliest if tied; undefined if empty. */
@@ -116,7 +116,7 @@ export function bestEntry(entries: readonly BufferEntry[]): BufferEntry | undefi
   return best;
 }
 
-/** The best `count` entries without duplicates, best first; earlier ones win ties. Excludes cut evaluations. */
+/** The best `count` distinct entries, best first; earlier ones win ties. Excludes evaluations that were cut short. */
 export function bestEntries(entries: readonly BufferEntry[], count: number): readonly BufferEntry[] {
   const ranked = entries.filter(({ planned }) => planned === undefined).toSorted((a, b) => b.score - a.score);
   const best = new Map<string, BufferEntry>();

@@ -26,8 +26,8 @@ export function replay(
   if (parameters.length !== count) {
     throw new UserError({
       field: 'policy',
-      message: `this policy has ${parameters.length} parameters, but policies of the config have ${count}`,
-      remedy: 'restore the original environment and policy in the config.yaml of the run',
+      message: `this policy has ${parameters.length} parameters, but the config's policies have ${count}`,
+      remedy: "restore the original environment and policy in the run's config.yaml",
     });
   }
   const policy = family.build(parameters);
@@ -51,6 +51,6 @@ export function notDrawn(id: string, field = 'environment'): UserError {
   return new UserError({
     field,
     message: `${id} can't be drawn`,
-    remedy: 'only built-in environments can be drawn; policyloop environments lists them',
+    remedy: 'use a built-in environment; list them with policyloop environments',
   });
 }

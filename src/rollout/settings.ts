@@ -10,13 +10,13 @@ const racingSchema = z.strictObject({
     .max(1)
     .default(0.95)
     .describe(
-      'At most 1 − confidence of the evaluations that would reach the best are cut short; 1: only if it is out of reach',
+      'Maximum share of promising evaluations cut short is 1 − confidence; 1 stops an evaluation only when it can no longer reach the best',
     ),
-  block: count(1).default(5).describe('Episodes between checks, and so the minimum number of episodes'),
+  block: count(1).default(5).describe('Episodes between checks, and thus the minimum number of episodes'),
   highest: z
     .number()
     .optional()
-    .describe('Upper bound on the return of an episode (default: what is known about the environment)'),
+    .describe('Upper bound on the return of an episode (default: the known bound of the environment)'),
 });
 
 export const evaluationSchema = z.strictObject({
@@ -27,13 +27,13 @@ export const evaluationSchema = z.strictObject({
     .describe('`common`: all candidates play the same episodes. `fresh`: new episodes in each iteration'),
   maxSteps: count(1)
     .default(1000)
-    .describe("Steps after which an episode is cut off, in addition to the environment's own limit"),
+    .describe("Maximum steps per episode, in addition to the environment's own limit"),
   reward: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'Path of a JavaScript file whose function computes the reward of each step, instead of the environment',
+      "Path of a JavaScript file with a function that computes each step's reward, replacing the environment's",
     )
     .meta({ format: 'path' }),
   workers: z
@@ -45,7 +45,7 @@ export const evaluationSchema = z.strictObject({
   racing: racingSchema
     .optional()
     .describe(
-      'Cut an evaluation short once it can hardly reach the best so far (default: play all episodes)',
+      'Cut an evaluation short once it is unlikely to reach the best so far (default: play all episodes)',
     ),
 });
 

@@ -1,4 +1,4 @@
-/** Creates the environment that a config names, with its reward function. */
+/** Creates a config's environment, with the reward function it sets. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';
@@ -14,7 +14,7 @@ import { loadModule, thrownIn } from '../modules/user-module.js';
 
 /** A step as a reward function sees it. */
 export interface Transition extends Step {
-  /** What the policy saw before the step. */
+  /** The observation before the step. */
   readonly before: Observation;
   readonly action: Action;
 }
@@ -27,7 +27,7 @@ export async function makeTask(source: EnvironmentSource, reward: string | undef
   return reward === undefined ? environment : withRewards(environment, await loadReward(reward));
 }
 
-/** Opens an environment with a module's rewards. @throws like `openEnvironment`; its steps EnvironmentError */
+/** Opens an environment with a module's rewards. @throws like `openEnvironment`; its steps throw EnvironmentError */
 export async function openTask(
   source: EnvironmentSource,
   reward: string | undefined,

@@ -8,7 +8,7 @@ import { largest } from '../statistics/descriptive.js';
 import { drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
 /**
- * log E max(0, Y − best) for a normal Y. Still orders points for which the improvement itself underflows (S.
+ * log E max(0, Y − best) for a normal Y. Ranks points even if the improvement itself underflows (S.
  * Ament et al., “Unexpected Improvements to Expected Improvement for Bayesian Optimization”, NeurIPS 2023).
  * @param variance may be 0; the improvement is then positive only if the mean is above `best`
  */
@@ -36,21 +36,21 @@ export interface Landscape {
   readonly grid: ValueGrid;
   /** The best points so far, whose neighbours are sampled. */
   readonly best: readonly ParameterVector[];
-  /** Keys of evaluated points, which are not proposed again. */
+  /** Keys of evaluated points; these aren't proposed again. */
   readonly seen: ReadonlySet<string>;
   worth(parameters: ParameterVector): number;
 }
 
-/** Samples: uniform over the box; around each best point per step size; and around each with redrawn entries. */
+/** Number of samples: uniform over the box; per best point and step size; and per best point, with redrawn entries. */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
-/** Standard deviations of steps, relative to half the box: around the best points, and for each refinement round. */
+/** Standard deviations of steps as a share of half the box: around the best points, and for each refinement round. */
 const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
 /** Number of points kept for refinement, and of neighbours sampled per point and round. */
 const [kept, neighbours] = [10, 40];
 
-/** The sampled point with the highest worth among those not seen before; an arbitrary point if all have been seen. */
+/** The unseen sampled point with the highest worth; an arbitrary point if all have been seen. */
 export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);
@@ -116,7 +116,7 @@ interface Valued {
   readonly worth: number;
 }
 
-/** The highest-ranked unseen points without duplicates; earlier ones win ties. */
+/** The distinct unseen points with the highest worth; earlier ones win ties. */
 function highest(
   { seen, worth }: Landscape,
   points: readonly ParameterVector[],

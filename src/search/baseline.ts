@@ -5,30 +5,30 @@ import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 /** The parameters to search and the evaluations so far. */
 export interface Task {
   readonly parameters: ParameterSpec;
-  /** Every evaluation that the memory holds, oldest first. Append-only. */
+  /** All evaluations in memory, oldest first. Append-only. */
   readonly history: readonly Evaluated[];
   /** Number of leading `history` entries that precede the first proposal (warm-up, imported policies). */
   readonly warmup: number;
   /** Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up. */
   readonly proposed?: number;
-  /** True if repeated evaluations of a point differ because each iteration has its own episodes. */
+  /** True if repeated evaluations of a point can differ, because each iteration has its own episodes. */
   readonly noisy?: boolean;
-  /** True if others also propose, so that `history` may contain points far from this search's own. */
+  /** True if other proposers contribute, so `history` may contain points far from this search's own. */
   readonly shared?: boolean;
 }
 
 /** A baseline: a search algorithm that proposes in place of a language model. */
 export interface Baseline {
-  /** A pure function of its arguments, so that a resumed run proposes the same as an uninterrupted one. */
+  /** Must be a pure function, so that a resumed run makes the same proposals as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
-  /** Proposes an iteration's candidates jointly; absent if they are independent of each other. */
+  /** Proposes all candidates of an iteration together; absent if they are independent. */
   readonly proposeGroup?: (
     task: Task,
     randoms: readonly RandomGenerator[],
   ) => Promise<readonly ParameterVector[]>;
 }
 
-/** Folds the history into a cached state; a call costs only new entries. Starts over if the history changes. */
+/** Folds the history into a cached state. A call processes only new entries; if earlier ones change, it starts over. */
 export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: Evaluated, index: number) => void,
@@ -57,8 +57,8 @@ const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
 /**
- * The first sample that has not been evaluated: up to 40 near ones, with steps 10% wider each time from the tenth on,
- * then up to 60 from anywhere; the last one if all were evaluated.
+ * The first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% per try after the
+ * tenth, then up to 60 from anywhere; the last sample if all have been evaluated.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,

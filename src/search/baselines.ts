@@ -1,4 +1,4 @@
-/** Baselines for a language model: searches that see only parameters and returns. */
+/** Baselines to compare a language model with: searches that see only parameters and returns. */
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import type { Baseline } from './baseline.js';
@@ -40,7 +40,7 @@ export const controls = [
   { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
 ] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
 
-/** Searches whose proposals serve as training data, not for comparison. `mixture` is the former name of `teacher`. */
+/** Searches that generate training data instead of serving as baselines. `mixture` is the former name of `teacher`. */
 export const teachers = [
   { name: 'teacher', label: 'teacher', schema: teacherSchema, create: createTeacher },
   { name: 'mixture', label: 'teacher', schema: mixtureSchema, create: createTeacher },
@@ -54,12 +54,12 @@ export const findBaseline = (provider: string): BaselineRecord | undefined =>
 
 export const isBaseline = (name: string): name is BaselineName => controls.some((one) => one.name === name);
 
-/** @throws UserError if there is no such baseline */
+/** @throws UserError if the baseline is unknown */
 export function requireBaseline(field: string, name: string): BaselineName {
   if (isBaseline(name)) return name;
   throw new UserError({
     field,
-    message: 'there is no such baseline',
+    message: 'unknown baseline',
     value: name,
     alternatives: [...baselineNames],
   });

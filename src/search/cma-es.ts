@@ -13,7 +13,7 @@ import type { CmaEsConfig } from './settings.js';
 
 /** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
-/** Above this axis ratio the distribution counts as degenerate. */
+/** Above this axis ratio, the distribution counts as degenerate. */
 const longestAxisRatio = 1e7;
 
 /** Constants derived from the number of parameters and the population size. */
@@ -58,9 +58,9 @@ interface Search {
 }
 
 /**
- * Starts at the best point of the warm-up, or at the centre of the range if there is none or the config says so. Every
- * `population` evaluations update the distribution, using the samples as clamped and rounded to allowed values. Once it
- * has shrunk below the grid of values without finding anything better, the search restarts from a random point.
+ * Starts at the best point of the warm-up, or at the centre of the range if there is no warm-up or the config says so.
+ * The distribution is updated after every `population` evaluations, from the samples as rounded to allowed values. Once
+ * it is as narrow as the grid of values and finds nothing better, the search restarts from a random point.
  */
 export function createCmaEs(config: CmaEsConfig): Baseline {
   const fold = foldHistory<Search>(
@@ -100,7 +100,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   };
 }
 
-/** Tuned together, with sigma as a share of the range (docs/tasks.md). Used if the config sets no sigma. */
+/** Defaults if the config sets no sigma, tuned together; `share` is sigma as a share of the range (docs/tasks.md). */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
 function startSearch(task: Task, config: CmaEsConfig): Search {
@@ -134,7 +134,7 @@ function createDistribution(mean: readonly number[], sigma: number): Distributio
   };
 }
 
-/** Whether to restart: degenerate, or narrow (a few grid values) and without improvement for a while. */
+/** True if the search should restart: the distribution is degenerate, or narrow without recent improvement. */
 function isExhausted({ distribution, grid }: Search): boolean {
   const { mean, sigma, covariance, generations, bestGeneration } = distribution;
   const isNarrow = sigma * largest(covariance.deviations) < 2 * grid.step;
@@ -151,7 +151,7 @@ function update({ distribution, strategy, generation, task }: Search): void {
     distribution.sigma = Math.min(distribution.sigma * Math.exp(exponent), high - low);
   };
   if (ranked[0]!.score === ranked.at(-1)!.score) {
-    // A plateau gives no ranking, so widen the search (the tutorial's advice for flat fitness).
+    // On a plateau there is no ranking, so widen the search (the tutorial's advice for flat fitness).
     widen(0.2 + stepPathRate / stepDamping);
     return;
   }
@@ -224,7 +224,7 @@ function strategyFor(n: number, population: number): Strategy {
   const effectiveParents = sum(parents) ** 2 / sum(parents.map((w) => w ** 2));
   const effectiveRest = sum(rest) ** 2 / sum(rest.map((w) => w ** 2));
 
-  // The diagonal alone has fewer values to learn, so it can be learnt faster (Ros and Hansen).
+  // The diagonal has fewer values, so it can be learnt faster (Ros and Hansen).
   const speed = n > fullCovarianceLimit ? (n + 2) / 3 : 1;
   const rankOneRate = speed * (2 / ((n + 1.3) ** 2 + effectiveParents));
   const rankMuRate = Math.min(

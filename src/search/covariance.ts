@@ -5,9 +5,9 @@ import { largest, smallest, sum } from '../statistics/descriptive.js';
 export interface Covariance {
   /** Square roots of C's diagonal. */
   readonly deviations: readonly number[];
-  /** Longest over shortest axis of the ellipsoid; Infinity once C is no longer positive definite. */
+  /** Ratio of the ellipsoid's longest to its shortest axis; Infinity once C isn't positive definite. */
   readonly axisRatio: number;
-  /** C^½ z, up to a rotation: turns a standard normal z into a sample of N(0, C). */
+  /** C^½ z, up to a rotation: transforms a standard normal z into a sample of N(0, C). */
   color(z: readonly number[]): number[];
   /** C^-½ y. */
   whiten(y: readonly number[]): number[];
@@ -81,7 +81,7 @@ export function createDiagonalCovariance(n: number): Covariance {
 
 const ratio = (lengths: readonly number[]) => largest(lengths) / smallest(lengths);
 
-/** Multiplies a square matrix, given by its entries, with a vector. */
+/** Multiplies a square matrix, given by its entries, by a vector. */
 function multiply(vector: readonly number[], entry: (row: number, column: number) => number): number[] {
   return vector.map((_, row) => sum(vector.map((value, column) => entry(row, column) * value)));
 }

@@ -18,16 +18,16 @@ import {
 export interface Observations {
   readonly rows: readonly Float64Array[];
   readonly targets: Float64Array;
-  /** The metric for each coordinate. */
+  /** Metric used for each coordinate. */
   readonly apart: Apart;
 }
 
-/** `distance`: values differ by their difference. `equality`: table entries are either equal or not. */
+/** `distance`: numeric difference. `equality`: 0 for equal table entries, otherwise 1. */
 export type Apart = 'distance' | 'equality';
 
 /** Added to the diagonal of the covariance matrix so that duplicate points don't make it singular. */
 const jitter = 1e-6;
-/** Added to the amplitude, in case all targets are equal. */
+/** Added to the amplitude, because it is 0 if all targets are equal. */
 const leastAmplitude = 1e-9;
 
 /** Normal priors on log hyperparameters; length scales grow with √d (C. Hvarfner et al., ICML 2024). */
@@ -52,7 +52,7 @@ export interface Likelihood {
   readonly slope: Float64Array;
 }
 
-/** The squared difference of coordinate i, or 0/1 for `equality`; the terms of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling. */
+/** (xᵢ − x′ᵢ)², or for `equality` 0 or 1: a term of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling. */
 const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
   apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
@@ -127,7 +127,7 @@ export function negativeLogPosterior(
     slope[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
     for (let b = 0; b < a; b++) {
       const c = scaledDistance(rows[a]!, rows[b]!, weights, apart);
-      // The sum runs over one triangle of a symmetric matrix, which cancels the ½ before the trace.
+      // Summing over only one triangle of the symmetric matrix cancels the factor ½ of the trace.
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
       const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)
@@ -142,7 +142,7 @@ export function negativeLogPosterior(
   return { value, slope };
 }
 
-/** The posterior of the function given the observations. */
+/** Posterior distribution of the function, given the observations. */
 export interface Posterior {
   /** The highest posterior mean among the observed points. */
   readonly highest: number;
@@ -152,7 +152,7 @@ export interface Posterior {
   believing(point: Float64Array): Posterior;
 }
 
-/** If the covariance matrix can't be factored, retries with ten times the noise. */
+/** Computes the posterior. If the covariance matrix can't be factored, retries with ten times the noise. */
 export function posteriorOf(observations: Observations, hyperparameters: Hyperparameters): Posterior {
   const fit = fitted(observations, hyperparameters);
   const roughness = hyperparameters.at(-1)!;

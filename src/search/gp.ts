@@ -22,17 +22,17 @@ import { createValueGrid, isTable } from './moves.js';
 
 /** Number of points around which to sample. */
 const bestCount = 5;
-/** With more parameters than this, all share one length scale. */
+/** Maximum number of parameters with a length scale of their own; above this, all share one. */
 const mostLengths = 24;
 const fitIterations = 8;
-/** Number of proposals between refits: with a short history, and with a long one. */
+/** Number of proposals between refits, for a short and for a long history. */
 const [refitEvery, refitSeldom] = [3, 10];
 /** A history longer than `above` is thinned to the best, the latest, and a random choice of the rest. */
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Always fits from the prior's mean, so that a resumed run finds the same. Given enough points, averages a process with
- * one length scale per parameter and one with a shared length scale, which is stronger if parameters are rotated.
+ * Fits always start from the prior's mean, so a resumed run gets the same results. Given enough points, it averages a
+ * process with one length scale per parameter and one with a shared length scale, which is better for rotated problems.
  */
 export function createGp(): Baseline {
   const believed = createBelief();
@@ -44,7 +44,7 @@ export function createGp(): Baseline {
   };
 }
 
-/** Fits processes to a task's returns; empty while all returns are equal. */
+/** Creates a function that fits processes to a task's returns; it returns none while all returns are equal. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
@@ -102,7 +102,7 @@ async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly
   return fits;
 }
 
-/** Chooses each point of a group as if the earlier ones had given their expected results. */
+/** Chooses each point of a group as if the earlier ones had returned their expected results. */
 function chooseAll(
   task: Task,
   believed: readonly Posterior[],
@@ -125,7 +125,7 @@ function chooseAll(
   });
 }
 
-/** The improvement averaged over the processes; constant while nothing is known. */
+/** Log expected improvement, averaged over the processes; 0 if there are none. */
 function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   if (processes.length === 0) return () => 0;
   return (parameters: ParameterVector) => {
@@ -139,7 +139,7 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   };
 }
 
-/** The best few distinct points; the newest wins ties. */
+/** The best `bestCount` distinct points; the newest wins ties. */
 function bestPoints(
   history: readonly Evaluated[],
   worthAlone: (evaluated: Evaluated) => number,
@@ -186,8 +186,8 @@ export type Screening = <Proposal extends { readonly parameters: ParameterVector
 ) => Promise<readonly Proposal[]>;
 
 /**
- * Selects `count` proposals greedily, assuming that earlier picks give their expected results; the first wins ties. A
- * pure function of its arguments, so that a resumed run selects the same.
+ * Selects `count` proposals greedily, as if earlier picks had returned their expected results; the first wins ties. A
+ * pure function, so a resumed run selects the same proposals.
  */
 export function createScreening(count: number): Screening {
   const believed = createBelief();

@@ -1,4 +1,4 @@
-/** Grid search: visits the points of a grid one after another, whatever they return. */
+/** Grid search: visits the points of a grid in turn, regardless of their returns. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
@@ -6,15 +6,15 @@ import { type Baseline, evaluatedKeys, sampleUnseen, type Task } from './baselin
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
-/** Maximum number of points of the first grid, unless two values per parameter already give more. */
+/** Maximum number of points in the first grid, unless two values per parameter already exceed it. */
 const mostPoints = 1000;
 
-/** After this many evaluated points in a row, which only an exhausted grid has, random points follow. */
+/** After skipping this many evaluated points in a row, the grid counts as exhausted and random points follow. */
 const mostSkipped = 10_000;
 
 /**
  * Proposes the points of a grid with `points` values per parameter: the n-th proposal is the n-th point, or the next
- * unevaluated one. Then the spacing is halved again and again; finally random points follow.
+ * unevaluated one. Each following grid halves the spacing; when no values are left, random points follow.
  */
 export function createGridSearch(config: GridConfig): Baseline {
   const evaluated = evaluatedKeys();
@@ -57,7 +57,7 @@ function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
     const known = levels[depth];
     if (known !== undefined) return known;
     const before = levels[depth - 1];
-    // The grid already contains every value.
+    // The previous grid already contains every value.
     if (before !== undefined && before.indices.length === grid.size) return undefined;
     const size = before === undefined ? first : Math.max(2, 2 * before.indices.length - 1);
     const level = createLevel(spec.count, indicesOf(grid, size), before, order);
@@ -89,7 +89,7 @@ function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
   return Array.from({ length: wanted }, (_, i) => Math.round((i * (size - 1)) / (wanted - 1)));
 }
 
-/** The points of a grid that the coarser grid before it doesn't have. */
+/** The points of a grid that aren't in the previous, coarser grid. */
 interface Level {
   /** Values of each parameter, as indices into the grid of all values. */
   readonly indices: readonly number[];
@@ -134,7 +134,7 @@ function createLevel(
   };
 }
 
-/** A number coprime to `all`, near its golden section: its multiples visit each point once, the first far apart. */
+/** A number coprime to `all` and near its golden section: its multiples visit each point once, far apart at first. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

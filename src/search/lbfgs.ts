@@ -11,7 +11,7 @@ export interface Point {
 const memory = 10;
 /** Constants of the Armijo and Wolfe conditions, as in SciPy. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
-/** Maximum number of tries in a line search. */
+/** Maximum number of evaluations per line search. */
 const mostTries = 20;
 
 type Evaluate = (x: Float64Array) => Promise<Omit<Point, 'x'>>;
@@ -56,7 +56,7 @@ function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Ar
   return r.map((value) => -value);
 }
 
-/** Finds a step that satisfies the Wolfe conditions, by bisection; undefined if the function can't be lowered. */
+/** Finds a step that satisfies the Wolfe conditions by bisection; undefined if the function can't be lowered. */
 async function searchLine(
   evaluate: Evaluate,
   { x, value, slope }: Point,

@@ -1,5 +1,5 @@
-/** Vectors, and Cholesky factors stored in rows of n numbers: 4 to 10 times faster in a fit than a library's matrices. */
-/** Runs over the elements of `a`, which may be shorter than `b`. */
+/** Vectors, and Cholesky factors stored row by row. Makes fits 4 to 10 times faster than a library's matrices. */
+/** Dot product over the elements of `a`, which may be shorter than `b`. */
 export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;

@@ -5,7 +5,7 @@ import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } fr
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
-/** Standard deviation of a hill climbing step, as a share of the range; tuned, see docs/tasks.md. */
+/** Standard deviation of a hill-climbing step as a share of the range; tuned, see docs/tasks.md. */
 const hillStep = 1 / 6;
 
 /** Uniform random search, the weakest baseline. */
@@ -20,7 +20,7 @@ export function createRandomSearch(): Baseline {
   };
 }
 
-/** Steps from the best point so far (the newest of equals): Gaussian in each coordinate; tables redraw entries. */
+/** Steps from the best point so far (the newest if tied): Gaussian in each coordinate; tables redraw entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
@@ -36,7 +36,7 @@ export function createHillClimb(config: HillClimbConfig): Baseline {
   };
 }
 
-/** The evaluated points and the best of them; the newest wins ties. */
+/** The keys of evaluated points, and the best point; the newest wins ties. */
 const climbing = () =>
   foldHistory(
     () => ({ seen: new Set<string>(), best: undefined as Evaluated | undefined }),
@@ -51,8 +51,8 @@ const cornerProbability = 0.35;
 
 /**
  * Half of the moves from the best point set coordinates to an end of the range, because many policies act the same when
- * scaled out to the box; the others are Gaussian, with a deviation log-uniform between a 40th of the range and all of
- * it. Tables change as in hill climbing.
+ * scaled up to the edge of the box. The others are Gaussian, with a log-uniform deviation between a 40th of the range
+ * and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
   const climb = climbing();
@@ -97,7 +97,7 @@ function proposeFrom(
 }
 
 /**
- * Growth factor of the step after a success. A failure divides the step by its fourth root, so the length is
+ * Growth factor of the step after a success. A failure divides the step by the fourth root of it, so the length is
  * stable if one step in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the
  * (1+1) Evolution Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
  */
@@ -113,7 +113,7 @@ interface Search {
 
 /**
  * (1+1) evolution strategy with the one-fifth success rule. The parent is the best point so far. A tie counts as a
- * success, so the newest of equals becomes the parent and the step grows on plateaus. After the warm-up, every
+ * success, so the newest of tied points becomes the parent and the step grows on plateaus. After the warm-up, every
  * evaluation counts as a child. For tables, the number of redrawn entries (at least one) adapts by the same rule: the
  * self-adjusting (1+1) evolutionary algorithm of B. Doerr, C. Doerr and J. Lengler, “Self-Adjusting Mutation Rates with
  * Provably Optimal Success Rules” (arXiv:1902.02588), with success ratio s = 4 and update strength F = 1.5^¼.
@@ -143,7 +143,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   };
 }
 
-/** Steps below the grid spacing find nothing new; steps beyond half the range (or table) are blind. */
+/** Steps shorter than the grid spacing find nothing new; steps beyond half the range (or table) are random guesses. */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

@@ -2,10 +2,10 @@ import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { smallest } from '../statistics/descriptive.js';
 
-/** The values that a parameter may have, indexed from 0 in ascending order. */
+/** The allowed values of a parameter, indexed from 0 in ascending order. */
 export interface ValueGrid {
   readonly size: number;
-  /** Smallest distance between two values. */
+  /** Minimum distance between two values. */
   readonly step: number;
   value(index: number): number;
   /** Index of the value nearest to x, which may be outside the range. */
@@ -16,7 +16,7 @@ export function createValueGrid(spec: ParameterSpec): ValueGrid {
   return spec.choices === undefined ? decimalGrid(spec) : choiceGrid(spec.choices);
 }
 
-/** Every multiple of 10^-decimals within the range. Dividing whole numbers gives the double nearest to the decimal. */
+/** All multiples of 10^-decimals within the range. Dividing integers gives the double nearest to the decimal. */
 function decimalGrid(spec: ParameterSpec): ValueGrid {
   const scale = 10 ** spec.decimals;
   const first = Math.ceil(spec.low * scale - 1e-6);
@@ -47,7 +47,7 @@ export function drawPoint(grid: ValueGrid, count: number, random: RandomGenerato
   return Array.from({ length: count }, () => grid.value(random.integers(0, grid.size)));
 }
 
-/** Whether entries are unordered choices rather than quantities. */
+/** True if the parameters are unordered choices rather than quantities. */
 export function isTable({ kind, choices }: ParameterSpec): boolean {
   return kind === 'integer' || choices !== undefined;
 }
@@ -112,10 +112,10 @@ export function nearestTried<T extends Tried>(
   return nearest;
 }
 
-/** Number of steps to try, each a little longer than the last; then as many random points are tried. */
+/** Number of steps to try, each slightly longer than the last, and then of random points to try. */
 const mostSteps = 50;
 
-/** Parameters at least `least` away from everything tried, by growing steps; the farthest found if none suffice. */
+/** Takes growing steps until the distance to all tried parameters is at least `least`; else returns the farthest. */
 export function movedAway(
   parameters: ParameterVector,
   tried: readonly Tried[],

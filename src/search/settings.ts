@@ -20,7 +20,9 @@ export const cmaEsSchema = z.strictObject({
     .describe(
       'Initial standard deviation, in parameter units (default: a third of the range, with 6 candidates per generation)',
     ),
-  population: count(2).optional().describe('Candidates per generation (default with a sigma: 4 + ⌊3 ln n⌋)'),
+  population: count(2)
+    .optional()
+    .describe('Candidates per generation (default if sigma is set: 4 + ⌊3 ln n⌋ for n parameters)'),
   start: z
     .enum(['best', 'centre'])
     .optional()
@@ -48,7 +50,7 @@ export const gpSchema = z.strictObject({
     .describe('Baseline: Bayesian optimisation with a Gaussian process and expected improvement'),
 });
 export const gridSchema = z.strictObject({
-  provider: z.literal('grid').describe('Baseline: the points of a grid, whatever they return'),
+  provider: z.literal('grid').describe('Baseline: the points of a grid, regardless of their returns'),
   points: count(2)
     .optional()
     .describe(
@@ -57,14 +59,14 @@ export const gridSchema = z.strictObject({
   order: z
     .enum(['spread', 'rows'])
     .default('spread')
-    .describe('`spread`: points far from each other come first. `rows`: the last parameter varies fastest'),
+    .describe('`spread`: points far apart come first. `rows`: the last parameter varies fastest'),
 });
 export const teacherSchema = z.strictObject({
   provider: z
     .literal('teacher')
-    .describe('A mixture of moves from evolutionary search, whose best candidates are training data'),
+    .describe('Mixture of moves from evolutionary search; its best candidates become training data'),
 });
-/** Kept for previously recorded configs. */
+/** Kept for configs of older runs. */
 export const mixtureSchema = z.strictObject({
   provider: z.literal('mixture').describe('Former name of `teacher`'),
 });
@@ -73,7 +75,7 @@ export const mixtureSchema = z.strictObject({
 export const screeningSchema = z.strictObject({
   evaluate: count(1)
     .default(1)
-    .describe('Candidates evaluated per iteration; the others cost a reply but no episodes'),
+    .describe('Candidates to evaluate per iteration; the others cost a reply but no episodes'),
 });
 
 /** Number of proposals evaluated per iteration. */
@@ -97,7 +99,7 @@ export const noveltySchema = z.strictObject({
   action: z
     .enum(['ask', 'jitter'])
     .default('ask')
-    .describe('What to do with a closer proposal: `ask` again, or `jitter` it by a random step'),
+    .describe('If a proposal is closer: `ask` again, or `jitter` it by a random step'),
 });
 
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;

@@ -11,7 +11,7 @@ export type SwitchRule =
   | { readonly kind: 'plateau'; readonly patience: number }
   | { readonly kind: 'bandit'; readonly discount: number };
 
-/** An evaluation with its place in the run. */
+/** An evaluation with its position in the run. */
 interface Placed extends Evaluated {
   /** 0 for the warm-up. */
   readonly iteration: number;
@@ -52,14 +52,14 @@ const eachCandidate = (
   choose: (candidate: number) => number,
 ): readonly number[] => Array.from({ length: candidates }, (_, candidate) => choose(candidate));
 
-/** A separate stream derived from the seed of the call; the member draws its proposal from the call's own stream. */
+/** A stream derived from the call's seed, independent of the one the member draws its proposal from. */
 const streamOf = (run: SwitchedRun, iteration: number, candidate: number) =>
   createGenerator(run.seed(iteration, candidate), [0]);
 
-/** A rule that learns from each iteration after choosing for it. */
+/** A rule that learns from the results of each iteration. */
 interface Learner {
   choose(iteration: number, run: SwitchedRun): readonly number[];
-  /** @param gained for each candidate, whether it beat all earlier iterations; false if it was not evaluated */
+  /** @param gained for each candidate, whether it beat all earlier iterations; false if not evaluated */
   observe(chosen: readonly number[], gained: readonly boolean[]): void;
 }
 
@@ -91,7 +91,7 @@ function folded(start: () => Learner): Switch {
   };
 }
 
-/** Stays with a member until `patience` iterations bring no new best, then switches to the next. */
+/** Switches to the next member after `patience` iterations without a new best. */
 function plateau(patience: number, members: number): Learner {
   let member = 0;
   let idle = 0;
@@ -109,7 +109,7 @@ function plateau(patience: number, members: number): Learner {
 /**
  * Discounted Thompson sampling (V. Raj and S. Kalyani, “Taming Non-stationary Bandits: A Bayesian Approach”,
  * arXiv:1707.09727). A member succeeds if its candidate is the best so far. Each candidate goes to the member
- * with the highest draw from Beta(1 + successes, 1 + failures). Both counts are discounted every iteration.
+ * with the highest draw from Beta(1 + successes, 1 + failures). Both counts are discounted after every iteration.
  */
 function discountedThompson(discount: number, members: number): Learner {
   const successes = Array<number>(members).fill(0);

@@ -1,4 +1,4 @@
-/** A teacher: a mixture of moves from evolutionary search, so wide that the best of many is worth imitating. */
+/** A teacher: a mixture of moves from evolutionary search, so diverse that the best of many is worth imitating. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
@@ -20,13 +20,13 @@ const moves = [
 type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
-/** Number of good top points, of those the distribution is fitted to, and of recent points. */
+/** Number of good points, of best points to fit the distribution to, and of recent points. */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {
   readonly all: Evaluated[];
   readonly seen: Set<string>;
-  /** The highest scores, best first; the newest wins ties, to drift across plateaus. */
+  /** The points with the highest scores, best first. The newest wins ties, so the search drifts across plateaus. */
   good: readonly Evaluated[];
 }
 
@@ -38,7 +38,7 @@ interface Situation extends Omit<Past, 'seen'> {
 }
 
 /**
- * Uniform if there is no history. Standard deviations are redrawn for every proposal, log-uniform between a
+ * Draws uniformly if there is no history. Standard deviations are redrawn for every proposal, log-uniform between a
  * 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
  * one and half of the entries (log-uniform), and a direction copies entries.
  */

@@ -10,12 +10,12 @@ export type Interval = readonly [number, number];
 
 export const unbounded: Interval = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
 
-/** Clips an interval to the possible range, without excluding its `centre`. */
+/** Clips an interval to the possible range, but never excludes `centre`. */
 export function clipped([low, high]: Interval, [least, most]: Interval, centre: number): Interval {
   return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))];
 }
 
-/** The possible differences between two values of a range. */
+/** Range of the difference between two values from the same range. */
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 const resamples = 2000;
@@ -72,7 +72,7 @@ export function bootstrapIqmDifference95(a: readonly number[], b: readonly numbe
 /**
  * Percentile bootstrap with tails widened to match Student's t with n − 1 degrees of freedom: α/2 becomes P(Z
  * > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
- * @param statistic of the resample with these indices
+ * @param statistic computed on the resample with the given indices
  */
 function expandedPercentile95(count: number, statistic: (indices: readonly number[]) => number): Interval {
   const all = Array.from({ length: count }, (_, i) => i);
@@ -86,7 +86,7 @@ function resample(count: number, statistic: (indices: readonly number[]) => numb
   return drawnIndices(count).map(statistic);
 }
 
-/** Resampled indices by sample size: always the same, and slower to draw than the statistics. */
+/** Resampled indices by sample size. They never change, and drawing them takes longer than the statistics. */
 const drawn = new Map<number, readonly (readonly number[])[]>();
 
 function drawnIndices(count: number): readonly (readonly number[])[] {

@@ -25,7 +25,7 @@ export function largest(values: Iterable<number>): number {
   return most;
 }
 
-/** Index of the largest value, the first if tied. */
+/** Index of the largest value; the first if tied. */
 export function firstLargest(values: readonly number[]): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;
@@ -39,7 +39,7 @@ export function standardDeviation(values: readonly number[]): number {
   return Math.sqrt(sum(values.map((value) => (value - centre) ** 2)) / (values.length - 1));
 }
 
-/** Interquartile mean: the mean of the middle half, with outer items weighted by their share (Agarwal et al. 2021). */
+/** Interquartile mean: the mean of the middle half, with the outermost items weighted fractionally (Agarwal et al. 2021). */
 export function interquartileMean(values: readonly number[]): number {
   // Bootstraps call this thousands of times, and numbers sort faster in a typed array.
   const sorted = Float64Array.from(values).sort();
@@ -69,7 +69,7 @@ export function quantile(sorted: readonly number[], q: number): number {
   return below + (above - below) * (position - Math.floor(position));
 }
 
-/** NaN if there are no values. */
+/** Median; NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return quantile(sorted, 0.5);

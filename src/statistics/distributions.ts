@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** Few degrees of freedom occur, and computing a quantile takes longer than the resampling that uses it. */
+/** Quantiles by degrees of freedom: few occur, and computing one takes longer than the resampling that uses it. */
 const quantiles = new Map<number, number>();
 
 /** The 0.975 quantile of Student's t with any positive degrees of freedom. */
@@ -31,7 +31,7 @@ export function normalTail(z: number): number {
 }
 
 /**
- * Exact 95% interval of a proportion (Clopper & Pearson 1934): covers at least that often, whatever the true
+ * Exact 95% interval of a proportion (Clopper & Pearson 1934): coverage is at least 95%, whatever the true
  * proportion. Halves (from ties that count half) are rounded outwards. For pooled trials with different
  * probabilities, it also covers their mean (Hoeffding 1956: their sum varies less).
  * @param successes 0 … trials

@@ -29,17 +29,17 @@ export interface PairedDifference {
   readonly interval: Interval | null;
   readonly iqmDifference: number;
   readonly iqmInterval: Interval | null;
-  /** Share of pairs in which the first is higher; ties count half. */
+  /** Share of pairs in which the first method is higher; ties count half. */
   readonly winRate: number;
   readonly winInterval: Interval;
   /** Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict. */
   readonly p: number | null;
 }
 
-/** A difference with its verdict among all differences that are tested together. */
+/** A difference with its verdict, corrected for all differences tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
-/** Undefined if there are no values. @param within possible range of a value; intervals are clipped to it */
+/** Summarises values; undefined if there are none. @param within range of possible values; clips the intervals */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
   if (values.length === 0) return undefined;
   const enough = values.length > 1;
@@ -56,16 +56,16 @@ export function summarize(values: readonly number[], within: Interval = unbounde
 
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
- * @param a null for a missing value; such pairs are skipped
- * @param within possible range of a value; intervals of differences are clipped to its width
- * @throws RangeError if they differ in length
+ * @param a values, with null for missing ones; pairs with a missing value are skipped
+ * @param within range of possible values; intervals are clipped to the possible differences
+ * @throws RangeError if `a` and `b` differ in length
  */
 export function comparePairs(
   a: readonly (number | null)[],
   b: readonly (number | null)[],
   within: Interval = unbounded,
 ): PairedDifference | undefined {
-  if (a.length !== b.length) throw new RangeError(`${a.length} values against ${b.length}`);
+  if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
   const both = a.map((value, i) => [value, b[i]!] as const).filter((pair) => !pair.includes(null));
   const pairs = both.length;
   if (pairs === 0) return undefined;

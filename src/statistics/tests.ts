@@ -5,7 +5,7 @@ import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 interface MeanTest {
   readonly difference: number;
-  /** Infinite if values without spread differ, 0 if they are equal. */
+  /** If the values have no spread: ±Infinity if the means differ, otherwise 0. */
   readonly t: number;
   readonly degrees: number;
   /** Two-sided. */
@@ -23,7 +23,7 @@ export function welchTest(a: readonly number[], b: readonly number[]): MeanTest 
   return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale, a.length + b.length - 2);
 }
 
-/** Student's t test (1908) of paired differences against 0; undefined for fewer than two. */
+/** Student's t test (1908) of paired differences against 0; undefined for fewer than two differences. */
 export function pairedTest(differences: readonly number[]): MeanTest | undefined {
   if (differences.length < 2) return undefined;
   const degrees = differences.length - 1;
@@ -40,7 +40,7 @@ function testOf(
   scale: number,
   without: number,
 ): MeanTest {
-  // Sums of equal values have rounding errors, which count as neither spread nor difference.
+  // Sums of equal values have rounding errors, which must not count as spread or as a difference.
   const rounding = 1e-12 * scale;
   if (error <= rounding) {
     const same = Math.abs(difference) <= rounding;
@@ -53,7 +53,7 @@ function testOf(
   return { difference, t, degrees, p: studentTwoSided(t, degrees), interval };
 }
 
-/** Two-sided exact sign test on pairs that differ; for binary outcomes, McNemar's exact test (1947). */
+/** p-value of the two-sided exact sign test, ignoring ties; for binary outcomes, McNemar's exact test (1947). */
 export function signTest(wins: number, losses: number): number {
   const pairs = wins + losses;
   // In logarithms, because 0.5^1100 underflows to 0.
@@ -80,7 +80,7 @@ export function holmAdjusted(ps: readonly number[]): readonly number[] {
 
 export type Verdict = 'higher' | 'lower' | 'no-evidence' | 'too-few';
 
-/** Minimum number of pairs or values per group: equal methods win five of five pairs in 6% of cases, two-sided. */
+/** Minimum number of pairs or values per group: with five pairs, equal methods differ in the same direction in 6% of cases. */
 export const fewestForVerdict = 6;
 
 const significance = 0.05;
@@ -88,12 +88,12 @@ const significance = 0.05;
 export interface Tested {
   /** Uncorrected 95% interval; null if there are too few values. */
   readonly interval: Interval | null;
-  /** Two-sided; null if there are too few values for a verdict. */
+  /** Two-sided p-value; null if there are too few values for a verdict. */
   readonly p: number | null;
 }
 
 export interface Judged {
-  /** Holm-adjusted `p` over all differences that have one. */
+  /** `p` after Holm's correction over all differences that have a p-value. */
   readonly adjusted: number | null;
   readonly verdict: Verdict;
 }
@@ -102,7 +102,7 @@ export interface Judged {
  * The one rule for differences of means, used on every page and in every command: `higher` or `lower` if the
  * 95% interval excludes 0 and p < 0.05 after Holm's correction over all differences that are tested together;
  * otherwise `no-evidence`, or `too-few` below `fewestForVerdict` values. Explained in `docs/comparing.md`.
- * @param together every difference that the same table tests
+ * @param together all differences tested in the same table
  */
 export function verdicts<T extends Tested>(together: readonly T[]): readonly (T & Judged)[] {
   const ps = together.flatMap(({ p }) => p ?? []);

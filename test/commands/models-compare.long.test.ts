@@ -233,7 +233,7 @@ it.each([
   ['seed=1..3', {}, /seed: names the first history/],
   ['warmup=0', {}, /warmup\.policies[\s\S]*hold nothing/],
   ['seed=1', { histories: 0 }, /--histories: there is no history/],
-  ['seed=1', { baselines: 'chance' }, /--baselines: there is no such baseline/],
+  ['seed=1', { baselines: 'chance' }, /--baselines: unknown baseline/],
 ])('refuses %s %j', async (override, changes, message) => {
   await expect(compare([override], { out: 'refused', ...changes })).rejects.toThrow(message);
   expect(existsSync(at('refused'))).toBe(false);

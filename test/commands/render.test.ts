@@ -160,7 +160,7 @@ describe('a run that is not what it was', () => {
   it('is refused when its policies are of another length', async () => {
     const name = altered('shorter', (config) => config.replace('bias: true', 'bias: false'));
     await expect(render({ run: name })).rejects.toThrow(
-      /has 10 parameters, but policies of the config have 8/,
+      /has 10 parameters, but the config's policies have 8/,
     );
   });
 

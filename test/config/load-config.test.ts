@@ -16,9 +16,7 @@ it('tells of an environment that is played for another version of it', () => {
     const text = `environment: ${id}\nmodel: {provider: random}\n`;
     return loadConfig({ file: 'my.yaml', readFile: () => text }).notes;
   };
-  expect(notes('HalfCheetah-v4')).toEqual([
-    expect.stringContaining('HalfCheetah-v4 is played as HalfCheetah-v5'),
-  ]);
+  expect(notes('HalfCheetah-v4')).toEqual([expect.stringContaining('HalfCheetah-v4 runs as HalfCheetah-v5')]);
   expect(notes('HalfCheetah-v5')).toEqual([]);
 });
 

@@ -97,18 +97,18 @@ describe('the ids', () => {
 
   test.each([
     ['HalfCheetah-v4', 'HalfCheetah-v5', /rewards and observations of v4 are the same/],
-    ['Hopper-v2', 'Hopper-v5', /being healthy on the step that falls[\s\S]*mujoco-py/],
+    ['Hopper-v2', 'Hopper-v5', /healthy reward on the step that falls[\s\S]*mujoco-py/],
     ['Reacher-v0', 'Reacher-v5', /eleventh number/],
     ['InvertedDoublePendulum-v4', 'InvertedDoublePendulum-v5', /two more numbers/],
     ['DoubleInvertedPendulum-v0', 'InvertedDoublePendulum-v5', /its name in Gymnasium/],
     ['DoubleInvertedPendulum', 'InvertedDoublePendulum-v5', /its name in Gymnasium/],
     ['FrozenLake-v0', 'FrozenLake-v1', /corrected the rewards/],
     ['Acrobot-v0', 'Acrobot-v1', /two angles/],
-    ['Taxi-v2', 'Taxi-v4', /another map/],
+    ['Taxi-v2', 'Taxi-v4', /a different map/],
   ])('%s is played as %s, and what differs is told', async (id, played, difference) => {
     expect((await makeEnvironment(id)).id).toBe(played);
     expect(environmentInfo(id).id).toBe(played);
-    expect(replacementFor(id)?.note).toContain(`${id} is played as ${played}`);
+    expect(replacementFor(id)?.note).toContain(`${id} runs as ${played}`);
     expect(replacementFor(id)?.note).toMatch(difference);
     expect(bestReturn({ id, options: {} }, 50)).toEqual(bestReturn({ id: played, options: {} }, 50));
   });
@@ -118,7 +118,7 @@ describe('the ids', () => {
   });
 
   test.each([
-    ['cartpole-v1', /case of the letters[\s\S]*did you mean CartPole-v1\?/],
+    ['cartpole-v1', /case-sensitive[\s\S]*did you mean CartPole-v1\?/],
     ['Cartpole-v1', /did you mean CartPole-v1\?/],
     ['frozenlake-v7', /FrozenLake has no version v7/],
     ['FrozenLake-v7', /FrozenLake has no version v7[\s\S]*use FrozenLake-v1/],
@@ -128,13 +128,13 @@ describe('the ids', () => {
     ['CartPole', /version is missing/],
     ['CartPol-v1', /did you mean CartPole-v1\?/],
     ['MountainCarContinous-v0', /did you mean MountainCarContinuous-v0\?/],
-    ['NoSuchThing-v1', /there is no such environment[\s\S]*one of: CartPole-v0/],
-    ['', /there is no such environment/],
-    ['gymnasium:Ant-v5', /another program plays it[\s\S]*openEnvironment/],
-    ['openenv:ws://localhost:1', /another program plays it[\s\S]*openEnvironment/],
-    ['gym:CartPole-v1', /CartPole-v1 is built in: omit the prefix/],
-    ['ALE/Pong-v5', /environments of ALE\/ are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
-    ['constructor', /there is no such environment/],
+    ['NoSuchThing-v1', /unknown environment[\s\S]*one of: CartPole-v0/],
+    ['', /unknown environment/],
+    ['gymnasium:Ant-v5', /runs in another program[\s\S]*openEnvironment/],
+    ['openenv:ws://localhost:1', /runs in another program[\s\S]*openEnvironment/],
+    ['gym:CartPole-v1', /omit the prefix: CartPole-v1 is built in/],
+    ['ALE/Pong-v5', /ALE\/ environments are not supported[\s\S]*gymnasium:ALE\/Pong-v5/],
+    ['constructor', /unknown environment/],
   ])('%j is refused', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);
     await expect(makeEnvironment(id)).rejects.toThrow(message);

@@ -253,8 +253,8 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
   test.each([
     [mirror, { kind: 'huge' }, /a space of shape \(1000, 1001\) has more than 1000000 numbers/],
     [mirror, { kind: 'text' }, /Text spaces can't be converted to numbers: Text\(/],
-    [mirror, { sort: 'box' }, /can't make it with the options \{"sort":"box"\}: TypeError: .*sort/],
-    ['gymnasium:Nonsense-v0', {}, /NameNotFound[\s\S]*remedy: name the module that registers it/],
+    [mirror, { sort: 'box' }, /can't create it with the options \{"sort":"box"\}: TypeError: .*sort/],
+    ['gymnasium:Nonsense-v0', {}, /NameNotFound[\s\S]*remedy: add the module that registers it/],
     ['gymnasium:no_such_module:X-v0', {}, /No module named 'no_such_module'/],
   ])('%s %j is refused before anything runs', async (id, options, message) => {
     await expect(open(id, options)).rejects.toMatchObject({
@@ -271,7 +271,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     ],
     ['exit', 'raised', /SystemExit: 3 in step 3/],
     ['die', 'died', /exit code 9\)[\s\S]*goodbye, cruel pipe/],
-    ['hang', 'timeout', /no answer in 3 s[\s\S]*bridge_environments\.py", line \d+ in step/],
+    ['hang', 'timeout', /no reply within 3 s[\s\S]*bridge_environments\.py", line \d+ in step/],
     ['nan', 'invalid', /the observation \[.*nan\] is not finite in step 3 of the episode with seed 8/],
     ['infinite reward', 'invalid', /the reward inf is not finite in step 3/],
     ['shape', 'invalid', /an observation has 1 numbers instead of 2 in step 3/],
@@ -349,9 +349,7 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
     const source = readFileSync(join(import.meta.dirname, 'python', 'bridge_environments.py'), 'utf8');
     writeFileSync(join(folder, 'beside_the_config.py'), source);
     const id = 'gymnasium:beside_the_config:Counter-v0';
-    await expect(open(id)).rejects.toThrow(
-      'name the folder of beside_the_config.py with environment.modules',
-    );
+    await expect(open(id)).rejects.toThrow('set environment.modules to the folder of beside_the_config.py');
     writeFileSync(join(folder, 'my.yaml'), `environment: "${id}"\nmodel: {provider: random}\n`);
     const { config } = loadConfig({ file: join(folder, 'my.yaml') });
     expect(config.environment.modules).toBe(folder);
@@ -394,6 +392,6 @@ describe.runIf(present)('environments of Python', { timeout: 120_000 }, () => {
 test('without Python, what to install is said', async () => {
   const missing = openEnvironment({ id: 'gymnasium:Ant-v5', python: '/no/such/python' }, {});
   await expect(missing).rejects.toThrow(
-    /there is no \/no\/such\/python[\s\S]*pip install "gymnasium\[mujoco\]"/,
+    /\/no\/such\/python was not found[\s\S]*pip install "gymnasium\[mujoco\]"/,
   );
 });

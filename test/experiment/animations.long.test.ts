@@ -105,7 +105,7 @@ describe('drawEpisode', () => {
       environment,
     );
     const play = () => replay({ environment, family, maxSteps: 5 }, [1, 2], 0, { maxFrames: 5 });
-    expect(play).toThrow(/has 2 parameters, but policies of the config have 10/);
+    expect(play).toThrow(/has 2 parameters, but the config's policies have 10/);
   });
 });
 

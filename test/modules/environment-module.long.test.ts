@@ -156,13 +156,13 @@ describe('a module that is wrong is named with what it lacks', () => {
   it.each([
     ['step: undefined', 'has no member step'],
     ['actionSpace: undefined', 'has no member actionSpace'],
-    ['frame: 1', 'frame of the environment made by'],
-    ['maxSteps: 0', 'maxSteps of the environment made by'],
+    ['frame: 1', 'frame of the environment created by'],
+    ['maxSteps: 0', 'maxSteps of the environment created by'],
     [
       "observationSpace: { kind: 'box', low: [0], high: [1, 2] }",
       'low and high must have one number per dimension',
     ],
-    ["observationSpace: { kind: 'boxes' }", 'observationSpace of the environment made by'],
+    ["observationSpace: { kind: 'boxes' }", 'observationSpace of the environment created by'],
   ])('%s', async (members, message) => {
     await expect(makeEnvironment(environmentOf(members))).rejects.toThrow(message);
   });

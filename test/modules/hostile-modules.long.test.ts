@@ -245,12 +245,12 @@ describe('nothing is played with an environment', () => {
     [
       'with 1e9 states',
       { members: 'observationSpace: { kind: "discrete", n: 1e9 }' },
-      /n must not be above 1000000/,
+      /n must be at most 1000000/,
     ],
     [
       'with 1e9 actions',
       { members: 'actionSpace: { kind: "discrete", n: 1e9 }' },
-      /n must not be above 1000000/,
+      /n must be at most 1000000/,
     ],
     [
       'whose space holds itself',

@@ -84,10 +84,10 @@ describe('a policy of a module', () => {
   });
 
   it.each([
-    ['return {};', 'has no function build'],
+    ['return {};', 'has no build function'],
     [
       'return { build() {}, parameters: { count: 0, low: 0, high: 1 } };',
-      'parameters.count of the policy made by',
+      'parameters.count of the policy created by',
     ],
     ['return { build() {}, parameters: { count: 1, low: 2, high: 1 } };', 'low must be below high'],
     [

@@ -174,7 +174,7 @@ describe('Q-tables', () => {
       'bins for too few dimensions',
       { ...table, discretize: [{ edges: [0] }] },
       withSpaces(box(2), discrete(2)),
-      /2 observation dimensions, but bins are given for 1/,
+      /2 observation dimensions, but bins are set for 1/,
     ],
     [
       'continuous actions without a list',

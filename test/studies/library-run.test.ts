@@ -103,7 +103,7 @@ describe('a run in an environment of one’s own', async () => {
   });
 
   it('is refused by evaluate and resume on the command line', async () => {
-    const message = 'this environment was an object';
+    const message = 'was an object in the program';
     const evaluation = evaluateCommand({ ...named('own-environment'), episodes: 4 }, context().context);
     await expect(evaluation).rejects.toThrow(message);
     const resumption = resumeCommand(

@@ -36,7 +36,7 @@ const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
-/** Every built-in numeric environment, with Gymnasium's ids, options, defaults and time limits. */
+/** All built-in numeric environments, with Gymnasium's ids, options, defaults and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
   entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
@@ -99,7 +99,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** A game made by TextWorld: `textworld:` followed by the path of its `.json` or of a compiled story. */
+/** A TextWorld game: `textworld:` followed by the path of its `.json` or of a compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = id.slice(textWorldPrefix.length);
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
@@ -113,8 +113,8 @@ function textWorldEntry(id: string): CatalogueEntry {
 export const textWorldPrefix = 'textworld:';
 
 /**
- * Finds the environment for an id or alias: a catalogue entry, the version of it that is played in place of
- * another one, a random maze of any size, or a synthetic task.
+ * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a random
+ * maze of any size, or a synthetic task.
  * @throws UserError for a synthetic task of an unknown family or with invalid options
  */
 export function findEntry(written: string): CatalogueEntry | undefined {

@@ -1,4 +1,4 @@
-/** Plain data about an environment's options for its description template. Every fact is always present. */
+/** Data about an environment's options for its description template. All facts are always present. */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
@@ -42,7 +42,7 @@ function mazeFacts(options: Options, id: string): Facts {
   };
 }
 
-/** Facts about the MuJoCo environments, with Gymnasium's defaults and the time steps of its models. */
+/** Facts about the MuJoCo environments, with the defaults and time steps of Gymnasium's models. */
 const mujocoFacts: Readonly<Record<string, (options: Options) => Facts>> = {
   HalfCheetah: (options) => ({
     ...step(options, 0.01, 5),
@@ -109,7 +109,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/** Index of each joint's position in the observation; velocities follow in the same order, with none omitted. */
+/** Index of each joint's position in the observation. All velocities follow, in the same order. */
 function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
@@ -137,7 +137,7 @@ function within(name: string, [low, high]: Range): string {
   return `${short(low)} < ${name} < ${short(high)}`;
 }
 
-/** A factor and its times sign; empty for 1. */
+/** A factor followed by a multiplication sign; empty for 1. */
 function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
@@ -167,8 +167,8 @@ const factsOf: Readonly<Record<string, (options: Options, id: string) => Facts>>
   MountainCarContinuous: carFacts,
   Pendulum: (options) => {
     const g = option(options, 'g', 10);
-    // 3 g / 2l against 3 u / ml², with l = m = 1 and |u| ≤ 2: if 1.5 g exceeds 6, the motor can't hold the
-    // pendulum horizontally.
+    // Gravity 3g / 2l against torque 3u / ml², with l = m = 1 and |u| ≤ 2: if 1.5 g exceeds 6, the motor can't hold
+    // the pendulum horizontally.
     return { g, gravity: short(1.5 * g), weakMotor: Math.abs(1.5 * g) > 6 };
   },
   FrozenLake: lakeFacts,

@@ -8,12 +8,12 @@ import { environmentInfo, isBuiltInId, isRemoteId } from './open.js';
 import { replacementFor } from './versions.js';
 
 export interface ReturnBound {
-  /** No policy has a higher mean return. */
+  /** Upper bound on the mean return of any policy. */
   readonly value: number;
   readonly because: string;
 }
 
-/** @param steps after which an episode is cut off, by the environment or by the evaluation */
+/** Bound on the mean return, if known. @param steps limit of an episode, from the environment or the evaluation */
 export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
@@ -33,7 +33,7 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/** Bounds where a lucky episode may exceed the best mean return, or options invalidate that bound. */
+/** Episode bounds for environments where luck can exceed the best mean return or options invalidate that bound. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
@@ -42,7 +42,7 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
   NavigationTrack: (_options, steps) => 5 * steps,
   // Slipping may move to any neighbouring cell.
   CliffWalking: (_options, steps) => Math.max(-13, -steps),
-  // The delivery ends the episode; every other step costs.
+  // The delivery ends the episode; all other steps have a cost.
   Taxi: () => 20,
   Blackjack: (options) => (option(options, 'natural', false) && !option(options, 'sab', false) ? 1.5 : 1),
   Reacher: (options) => {
@@ -57,48 +57,51 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
 const bounds: Readonly<Record<string, (options: Options, steps: number) => ReturnBound | undefined>> = {
   CartPole: (options, steps) =>
     option(options, 'sutton_barto_reward', false)
-      ? { value: 0, because: 'the fall costs 1, and no step earns anything' }
-      : { value: steps, because: `a step earns 1, and an episode has at most ${steps}` },
-  MountainCar: () => ({ value: -1, because: 'every step costs 1' }),
-  MountainCarContinuous: () => ({ value: 100, because: 'the goal earns 100, and pushing costs' }),
-  Pendulum: () => ({ value: 0, because: 'no step earns anything' }),
-  Acrobot: () => ({ value: 0, because: 'no step earns anything' }),
+      ? { value: 0, because: 'falling costs 1, and no step has a positive reward' }
+      : { value: steps, because: `each step earns 1, and an episode has at most ${steps} steps` },
+  MountainCar: () => ({ value: -1, because: 'each step costs 1' }),
+  MountainCarContinuous: () => ({ value: 100, because: 'the goal earns 100, and pushing has a cost' }),
+  Pendulum: () => ({ value: 0, because: 'no step has a positive reward' }),
+  Acrobot: () => ({ value: 0, because: 'no step has a positive reward' }),
   FrozenLake: frozenLake,
   CliffWalking: (options, steps) => {
     if (!option(options, 'is_slippery', false)) {
-      return { value: Math.max(-13, -steps), because: 'the shortest way has 13 steps of -1' };
+      return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps of -1' };
     }
     // Lower with a longer horizon: -64.7 for 1,000 steps.
     return steps < 100
-      ? { value: -steps, because: 'every step costs 1 or 100' }
-      : { value: -63.01, because: 'dynamic programming over 100 steps, slippery' };
+      ? { value: -steps, because: 'each step costs 1 or 100' }
+      : { value: -63.01, because: 'dynamic programming over 100 steps on slippery ground' };
   },
   Taxi: (options) =>
     option(options, 'is_rainy', false) || option(options, 'fickle_passenger', false)
       ? undefined
-      : { value: 7.93, because: 'dynamic programming, over all starts' },
+      : { value: 7.93, because: 'dynamic programming over all starts' },
   // Sutton and Barto's rules (Gymnasium's default), with an infinite deck.
   Blackjack: (options) =>
     option(options, 'sab', true)
-      ? { value: -0.043, because: 'perfect play loses that much per game' }
+      ? { value: -0.043, because: 'perfect play loses this much per game on average' }
       : undefined,
-  Nim: () => ({ value: 1, because: 'a won game earns 1' }),
+  Nim: () => ({ value: 1, because: 'a win earns 1' }),
   Pong: (_options, steps) =>
-    steps <= 1000 ? { value: 3, because: 'no more hits fit in 1,000 steps' } : undefined,
-  Reacher: () => ({ value: 0, because: 'distance and effort cost, and nothing earns' }),
+    steps <= 1000 ? { value: 3, because: 'at most 3 hits are possible in 1,000 steps' } : undefined,
+  Reacher: () => ({
+    value: 0,
+    because: 'distance and effort have a cost, and nothing has a positive reward',
+  }),
   InvertedPendulum: (_options, steps) => ({
     value: steps,
-    because: `a step earns 1, and an episode has at most ${steps}`,
+    because: `each step earns 1, and an episode has at most ${steps} steps`,
   }),
   // The alive bonus minus (y - 2)², where the tip is at most 1.2 m high.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return {
       value: best * steps,
-      because: `a step earns at most ${best.toFixed(2)}, and there are ${steps}`,
+      because: `a step earns at most ${best.toFixed(2)}, and an episode has at most ${steps} steps`,
     };
   },
-  maze: () => ({ value: 1, because: 'the goal earns 1, and every other step costs' }),
+  maze: () => ({ value: 1, because: 'the goal earns 1, and all other steps have a cost' }),
 };
 
 /** From dynamic programming over Gymnasium's transition tables; policies may depend on time. */
@@ -111,15 +114,15 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   if (!slippery || ownMap || !usual) return { value: 1, because: 'the goal earns 1' };
   const is4x4 = option(options, 'map_name', '4x4') === '4x4';
   if (steps <= 100) {
-    const because = `dynamic programming over 100 steps of the slippery ${is4x4 ? '4x4' : '8x8'} map`;
+    const because = `dynamic programming over 100 steps on the slippery ${is4x4 ? '4x4' : '8x8'} map`;
     return { value: is4x4 ? 0.744 : 0.641, because };
   }
   return is4x4
-    ? { value: 0.8235, because: 'dynamic programming without a limit, slippery 4x4 map' }
+    ? { value: 0.8235, because: 'dynamic programming without a step limit on the slippery 4x4 map' }
     : { value: 1, because: 'the goal earns 1' };
 }
 
-/** The range of an episode's return, ends included; ±Infinity if unknown. @param evaluation `reward` and `maxSteps` */
+/** Inclusive range of an episode's return; ±Infinity if unknown. @param evaluation `reward` and `maxSteps` */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
@@ -137,7 +140,7 @@ export function returnRange(
   ];
 }
 
-/** The minimum return of an episode. Continuous actions are not clipped, so the cost of effort is unbounded. */
+/** Minimum return of an episode; absent if unbounded, as with unclipped continuous actions. */
 const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
   CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
   MountainCar: (_options, steps) => -steps,
@@ -149,7 +152,7 @@ const lowest: Readonly<Record<string, (options: Options, steps: number, id: stri
   Blackjack: () => -1,
   Nim: () => -1,
   Pong: () => 0,
-  // A collision costs 200 and ends the episode; every turn before it costs 0.5.
+  // A collision costs 200 and ends the episode; each turn before it costs 0.5.
   NavigationTrack: (_options, steps) => -200 - 0.5 * (steps - 1),
   InvertedPendulum: () => 0,
   maze: (options, steps, id) => {
@@ -158,7 +161,7 @@ const lowest: Readonly<Record<string, (options: Options, steps: number, id: stri
   },
 };
 
-/** Every step but the last ends on ice; the last may end on any tile. */
+/** All steps except the last end on ice; the last can end on any tile. */
 function lakeRange(options: Options, steps: number): Interval {
   const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   const walked = (schedule[2] ?? 0) * (steps - 1);

@@ -1,4 +1,4 @@
-/** Environments as the library exposes them. */
+/** Environments of the library's API. */
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Environment, EnvironmentSpec, Step, TextInfo } from '../environment.js';
 import { invalidAction, isValidAction, notRunning } from '../limited-environment.js';
@@ -11,18 +11,18 @@ type TextWorldId = `text:${string}` | `textworld:${string}`;
 type RemoteTextWorldId = `${typeof remoteTextWorlds}${string}`;
 const remoteTextWorlds = 'textworld-express:';
 
-/** A text world. Along with each observation it returns what Gymnasium's TextWorld wrapper returns in `infos`. */
+/** A text world. Each observation comes with the information in `infos` of TextWorld's Gymnasium wrapper. */
 export interface TextEnvironment extends EnvironmentSpec {
   /** Starts an episode; see `Environment`. */
   reset(seed?: number | bigint): { readonly observation: string; readonly info: TextInfo };
-  /** Executes a command. An inadmissible one changes nothing. @throws UserError like `Environment` */
+  /** Executes a command; inadmissible commands change nothing. @throws UserError like `Environment` */
   step(command: string): Step & { readonly observation: string; readonly info: TextInfo };
   /** Commands that win the current game from its start, if known. */
   gold?(): readonly string[] | undefined;
   close?(): void;
 }
 
-/** A text world that another program runs, so its methods are asynchronous. */
+/** A text world in another program, with asynchronous methods. */
 export interface RemoteTextEnvironment extends EnvironmentSpec {
   /** Like `TextEnvironment`. @throws EnvironmentError if the program fails */
   reset(seed?: number | bigint): Promise<{ readonly observation: string; readonly info: TextInfo }>;
@@ -76,7 +76,7 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
     ...specOf(remote),
     async reset(seed) {
       if (seed !== undefined || random === undefined) random = createGenerator(seed);
-      // The programs accept only seeds below 2^31.
+      // These programs accept only seeds below 2^31.
       const [observation] = await batch.reset([
         seed === undefined ? random.integers(0, 2 ** 31) : Number(BigInt.asUintN(31, BigInt(seed))),
       ]);

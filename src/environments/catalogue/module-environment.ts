@@ -1,4 +1,4 @@
-/** Environments written by users: created by a module, or passed in as an object. */
+/** User environments: created by a module, or passed in as an object. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../../base/errors.js';
 import { longestList, plainCopy } from '../../modules/host-messages.js';
@@ -22,7 +22,7 @@ import { EnvironmentError } from '../remote/remote-environment.js';
 
 type Member = (...given: readonly unknown[]) => unknown;
 
-// Zod prepares itself at its first use; do that before a user's module can change built-ins in this thread.
+// Zod initialises itself at its first use; trigger that before a user's module can change built-ins in this thread.
 for (const space of [
   { kind: 'discrete', n: 1 },
   { kind: 'box', low: [0], high: [1] },
@@ -34,16 +34,16 @@ for (const space of [
 export interface UserEnvironment
   extends EnvironmentWords,
     Pick<Environment, 'observationSpace' | 'actionSpace' | 'maxSteps' | 'stepSeconds' | 'frame' | 'close'> {
-  /** Name in lists and prompts; an environment from a module has the module's name. */
+  /** Name in lists and prompts; environments from a module use the module's name. */
   readonly name?: string;
-  /** The same as `name`. */
+  /** Alternative to `name`. */
   readonly id?: string;
-  /** Starts an episode. The same seed starts the same episode; `random` is seeded with it. */
+  /** Starts an episode, which must be the same for the same seed. `random` is seeded with it. */
   reset(seed: number, random: RandomGenerator): Observation;
   step(action: Action): TaskStep;
 }
 
-/** Creates the environment of a module, with the id `module:<name>`. @throws UserError that names file and fault */
+/** Creates a module's environment, with the id `module:<name>`. @throws UserError that names the file and the fault */
 export async function moduleEnvironment(
   path: string,
   options: Readonly<Record<string, unknown>>,
@@ -55,13 +55,13 @@ export async function moduleEnvironment(
 }
 
 /**
- * Checks a user's environment: its members now, its observations, rewards and flags at each step.
- * @param file of its module; undefined for an object
- * @throws UserError for a missing or invalid member; its steps throw EnvironmentError for errors and invalid results
+ * Wraps a user's environment: checks its members now, and its observations, rewards and flags at each step.
+ * @param file the module's file; undefined for an object
+ * @throws UserError for a missing or invalid member; steps throw EnvironmentError for errors and invalid results
  */
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
-  const subject = file === undefined ? `the environment ${id}` : `the environment made by ${origin}`;
+  const subject = file === undefined ? `the environment ${id}` : `the environment created by ${origin}`;
   const wrong = (message: string, value?: unknown) =>
     new UserError({ ...(file && { file }), message, ...(value !== undefined && { value }) });
   if (!isRecord(made) || typeof made === 'function') throw wrong('create returned no environment');
@@ -74,7 +74,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   for (const name of ['reset', 'step', 'frame', 'close'])
     check(name, (value) => typeof value === 'function', 'a function');
   check('maxSteps', (value) => Number.isInteger(value) && Number(value) >= 1, 'a whole number of at least 1');
-  check('stepSeconds', (value) => Number.isFinite(value) && Number(value) > 0, 'a number above 0');
+  check('stepSeconds', (value) => Number.isFinite(value) && Number(value) > 0, 'a positive number');
   check('description', (value) => typeof value === 'string', 'a string');
   const space = (name: 'observationSpace' | 'actionSpace', names: 'observationNames' | 'actionNames') => {
     const checked = checkedSpace(made[name]);
@@ -97,7 +97,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   return Object.keys(words).length > 0 ? Object.assign(environment, { words }) : environment;
 }
 
-/** The space, or what is wrong with it. */
+/** Returns the space, or a message if it is invalid. */
 function checkedSpace(space: unknown): Space | string {
   let copy: unknown;
   try {
@@ -118,12 +118,12 @@ function checkedSpace(space: unknown): Space | string {
     const { path, message } = error.issues[0]!;
     return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}; give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n} or {kind: 'text'}`;
   }
-  if (data.kind === 'discrete' && data.n > longestList) return `n must not be above ${longestList}`;
+  if (data.kind === 'discrete' && data.n > longestList) return `n must be at most ${longestList}`;
   if (data.kind !== 'box') return data;
   const { low, high } = data;
   if (low.length === 0 || low.length !== high.length)
     return 'low and high must have one number per dimension';
-  return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not be above high';
+  return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not exceed high';
 }
 
 function unbounded(bounds: unknown): unknown {
@@ -156,7 +156,7 @@ class UserTask implements Task {
     if (made.stepSeconds !== undefined) this.stepSeconds = made.stepSeconds as number;
     if (made.frame !== undefined)
       this.frame = () => this.#read('frame', () => this.#frame(this.#call('frame')));
-    // Close only what a module made; callers close their own objects.
+    // Close only objects created by a module; callers close their own objects.
     if (made.close !== undefined && file !== undefined)
       this.close = () => this.#read('close', () => void this.#call('close'));
   }
@@ -171,7 +171,7 @@ class UserTask implements Task {
 
   #step(step: unknown): TaskStep {
     if (!isRecord(step) || 'then' in step) {
-      const returned = isRecord(step) ? 'a promise, but steps are synchronous' : shown(step);
+      const returned = isRecord(step) ? 'a promise, but steps must be synchronous' : shown(step);
       throw this.#invalid(`step returned ${returned}`, '{observation, reward, terminated}');
     }
     const { observation, reward, terminated, truncated = false } = step;

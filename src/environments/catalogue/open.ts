@@ -6,12 +6,12 @@ import type { RemoteEnvironment } from '../remote/remote-environment.js';
 import { catalogue, findEntry, textCatalogue, textWorldPrefix } from './catalogue.js';
 import { environmentName } from './facts.js';
 
-/** The ids of all built-in numeric environments, without aliases. Numeric policies can act in these. */
+/** Ids of the built-in numeric environments, in which numeric policies can act; without aliases. */
 export function environmentIds(): readonly string[] {
   return catalogue.map(({ id }) => id);
 }
 
-/** The ids of the built-in text environments. */
+/** Ids of the built-in text environments. */
 export function textEnvironmentIds(): readonly string[] {
   return textCatalogue.map(({ id }) => id);
 }
@@ -23,10 +23,10 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Creates the environment for an id. It behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper. The
- * path of a user's module creates that module's environment.
- * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
- * @param timeoutSeconds time limit for a call into a module. Default: 60.
+ * Creates the environment for an id, or for the path of a user's module. Built-in environments behave as in
+ * Gymnasium 1.3.0 or the code of the ProPS paper.
+ * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
+ * @param timeoutSeconds time limit for each call into a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an invalid value
  */
 export async function makeEnvironment(
@@ -48,7 +48,7 @@ export interface EnvironmentSource {
    * then python3.
    */
   readonly python?: string | undefined;
-  /** Folder with the modules that ids such as `gymnasium:module:Env-v0` name, in addition to the working directory. */
+  /** Folder of Python modules for ids such as `gymnasium:module:Env-v0`, in addition to the working directory. */
   readonly modules?: string | undefined;
   /** Time limit for a reset or step of another program or a user's module. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
@@ -59,14 +59,14 @@ export interface EnvironmentSource {
   readonly parallel?: number | undefined;
 }
 
-/** Prefix of the id of an environment that was passed to a run as an object: `custom:<its id>`. */
+/** Id prefix of an environment that was passed to a run as an object: `custom:<its id>`. */
 export const customPrefix = 'custom:';
 
 /** Whether the environment can be created from its id and options alone. */
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
 
-/** Whether the environment can be created without importing, starting or reading anything that the id names. */
+/** Whether the environment can be created without importing, starting or reading user files or programs. */
 export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
@@ -74,9 +74,9 @@ export const isRemoteId = (id: string): boolean => remotePrefix.test(id);
 const remotePrefix = /^(gymnasium|openenv|textworld-express):/;
 
 /**
- * Creates a built-in environment or opens one that another program runs: `gymnasium:<id>` is any environment
- * of Python's Gymnasium, `openenv:ws://<host>:<port>` connects to an OpenEnv server, and
- * `textworld-express:<game>?<parameters>` is a TextWorldExpress game.
+ * Creates a built-in environment or opens one in another program: `gymnasium:<id>` opens an environment of
+ * Python's Gymnasium, `openenv:ws://<host>:<port>` connects to an OpenEnv server, and
+ * `textworld-express:<game>?<parameters>` opens a TextWorldExpress game.
  * @param env environment variables
  * @param processes number of parallel processes, if another program runs the environment
  * @throws UserError like `makeEnvironment`, and if the program or one of its packages is missing
@@ -120,33 +120,33 @@ function unknownEnvironment(id: string): UserError {
   if (typeof id !== 'string') return refuse('the id must be a string', undefined, ids);
   if (isRemoteId(id)) {
     return refuse(
-      'another program plays it, so it has no synchronous steps',
+      'runs in another program, so its steps are asynchronous',
       'use openEnvironment and evaluate',
     );
   }
   if (id.startsWith(customPrefix)) {
     return refuse(
-      'this environment was an object in the program that started the run and is not available here',
-      'call run(config, {environment, directory}) with it in that program, or put it in a module (environment: ./my-env.js)',
+      'was an object in the program that started the run and is not available here',
+      'call run(config, {environment, directory}) in that program, or move the environment to a module (environment: ./my-env.js)',
     );
   }
   if (isModulePath(`./${id}`)) {
-    return refuse('there is no such environment', `write modules with a slash: ./${id}`);
+    return refuse('unknown environment', `for a module, write a path with a slash: ./${id}`);
   }
   const prefix = /^[^:/]*[:/]/.exec(id)?.[0];
   if (prefix !== undefined) {
     const builtIn = ids.find((known) => equalButForCase(known, id.slice(prefix.length)));
     const remedy =
       builtIn === undefined
-        ? `gymnasium:${id} opens it with Python's Gymnasium, if that has it`
-        : `${builtIn} is built in: omit the prefix`;
-    return refuse(`environments of ${prefix} are not supported`, remedy, ids);
+        ? `use gymnasium:${id} if Python's Gymnasium has this environment`
+        : `omit the prefix: ${builtIn} is built in`;
+    return refuse(`${prefix} environments are not supported`, remedy, ids);
   }
   const name = environmentName(id);
   const versions = ids.filter((known) => equalButForCase(environmentName(known), name));
   const exact = versions.find((known) => equalButForCase(known, id));
   if (exact !== undefined) {
-    return refuse('the case of the letters matters', `did you mean ${exact}?`, [exact]);
+    return refuse('environment ids are case-sensitive', `did you mean ${exact}?`, [exact]);
   }
   if (versions.length > 0) {
     const version = id.slice(name.length + 1);
@@ -157,7 +157,7 @@ function unknownEnvironment(id: string): UserError {
     return refuse(message, `use ${versions.at(-1)}`, versions);
   }
   const suggestion = nearest(id, ids);
-  return refuse('there is no such environment', suggestion && `did you mean ${suggestion}?`, ids);
+  return refuse('unknown environment', suggestion && `did you mean ${suggestion}?`, ids);
 }
 
 const equalButForCase = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();

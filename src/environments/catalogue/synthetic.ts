@@ -1,4 +1,4 @@
-/** The families of synthetic tasks and their ids, such as `synthetic:survival?seed=7&observations=4`. */
+/** Families of synthetic tasks and their ids, such as `synthetic:survival?seed=7&observations=4`. */
 import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import { createGenerator } from '../../random/generator.js';
@@ -37,9 +37,9 @@ const baselineOptions = z
   .superRefine(({ actions, control }, context) => {
     const message =
       actions === 1 && control === 'discrete'
-        ? 'a discrete choice needs two actions'
+        ? 'discrete control needs at least two actions'
         : actions !== undefined && actions > 2 && control === 'continuous'
-          ? 'continuous actions have 1 or 2 components'
+          ? 'continuous control allows 1 or 2 actions'
           : undefined;
     if (message !== undefined) context.addIssue({ code: 'custom', path: ['actions'], message });
   });
@@ -49,7 +49,7 @@ const landscapeOptions = z.strictObject({ seed, parameters: size(1, 64) });
 
 interface Family {
   readonly options: z.ZodObject;
-  /** @throws UserError if no attempt gives a task that is neither trivial nor hopeless */
+  /** @throws UserError if all attempts yield trivial or hopeless tasks */
   draw(options: Readonly<Record<string, unknown>>): DrawnTask;
 }
 
@@ -80,10 +80,10 @@ const families: Readonly<Record<string, Family>> = {
   product: family('product', functionOptions, drawProduct),
 };
 
-/** Families that no model of this project is trained on, to measure transfer to other generators. */
+/** Families held out from the training of this project's models, to measure transfer to other generators. */
 export const heldOutIds: readonly string[] = ['delayed', 'product'].map((name) => prefix + name);
 
-/** The ids of the families; each stands for its task with seed 0. */
+/** Ids of the families; each is also the id of the family's task with seed 0. */
 export const syntheticIds: readonly string[] = Object.keys(families).map((name) => prefix + name);
 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
@@ -101,7 +101,7 @@ export function syntheticEntry(id: string) {
   };
 }
 
-/** Creates a synthetic task. @throws UserError for an invalid id or options, or if no attempt gives a task */
+/** Creates a synthetic task. @throws UserError for an invalid id or options, or if all attempts fail */
 export function makeSynthetic(id: string, options: Readonly<Record<string, unknown>> = {}): Environment {
   const { draw, inId, name, schema } = named(id);
   const { own, maxEpisodeSteps } = parseOptions(prefix + name, schema, withOptions(id, inId, options));
@@ -131,9 +131,9 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
       }
       throw new UserError({
         field: 'environment.options',
-        message: `${mostAttempts} draws of ${prefix}${name} were all trivial or hopeless`,
+        message: `all ${mostAttempts} draws of ${prefix}${name} were trivial or hopeless`,
         value: given,
-        remedy: 'use another seed, or omit some of the sizes',
+        remedy: 'choose another seed, or omit some of the sizes',
       });
     },
   };
@@ -154,7 +154,7 @@ function optionsOfQuery(id: string, query: string): Record<string, unknown> {
       throw new UserError({
         field: 'environment',
         value: id,
-        message: name === undefined ? `${part} is not an option` : `${name} is given twice`,
+        message: name === undefined ? `${part} is not an option` : `${name} is set twice`,
         remedy: 'write each option once, as name=value, separated by &',
       });
     }
@@ -174,7 +174,7 @@ function withOptions(
     field: twice,
     value: options[twice],
     message: `is also set in the id ${id}`,
-    remedy: 'set it in only one of the two places',
+    remedy: 'set it only once',
   });
 }
 
@@ -183,7 +183,7 @@ function unknownFamily(id: string, name: string): UserError {
   return new UserError({
     field: 'environment',
     value: id,
-    message: 'there is no such family of synthetic tasks',
+    message: 'unknown family of synthetic tasks',
     alternatives: syntheticIds,
     ...(suggestion === undefined ? {} : { remedy: `did you mean ${prefix}${suggestion}?` }),
   });

@@ -1,4 +1,4 @@
-/** Ids of other versions of the built-in environments: which version is played in their place, and the differences. */
+/** Other versions of the built-in environments: which version replaces them, and how they differ. */
 
 /** A built-in environment that replaces another id. */
 interface Replacement {
@@ -7,27 +7,27 @@ interface Replacement {
 }
 
 interface Versions {
-  /** The version that is played. */
+  /** The built-in version. */
   readonly played: number;
-  /** What older ids did differently. The key is the last version with that difference. */
+  /** Differences of older versions, keyed by the last version with that difference. */
   readonly differences: Readonly<Record<number, string>>;
 }
 
 const upTo = (played: number, differences: Versions['differences']): Versions => ({ played, differences });
 
 const oldSimulator = 'versions up to v3 ran on mujoco-py and MuJoCo 2.1 or older';
-const healthy = (falls: string) => `v4 and older paid the reward for being healthy on ${falls}, too`;
+const healthy = (falls: string) => `v4 and older also gave the healthy reward on ${falls}`;
 const mujoco = (difference: string) => upTo(5, { 4: difference, 3: oldSimulator });
 
 /** Version histories from Gymnasium's documentation (gymnasium.farama.org). */
 const versions: Readonly<Record<string, Versions>> = {
   Pendulum: upTo(1, { 0: 'v1 only simplified the equations' }),
   Acrobot: upTo(1, {
-    0: 'v0 showed the two angles instead of their sines and cosines, and cut after 200 steps',
+    0: 'v0 observed the two angles instead of their sines and cosines, and truncated episodes after 200 steps',
   }),
   FrozenLake: upTo(1, { 0: 'v1 corrected the rewards' }),
-  Blackjack: upTo(1, { 0: 'v1 corrected how naturals are paid' }),
-  Taxi: upTo(4, { 2: 'v2 and older had another map' }),
+  Blackjack: upTo(1, { 0: 'v1 corrected the reward for naturals' }),
+  Taxi: upTo(4, { 2: 'v2 and older had a different map' }),
   HalfCheetah: mujoco('rewards and observations of v4 are the same'),
   Hopper: mujoco(healthy('the step that falls')),
   Walker2d: mujoco(
@@ -35,24 +35,24 @@ const versions: Readonly<Record<string, Versions>> = {
   ),
   Swimmer: mujoco('rewards and observations of v4 are the same'),
   Reacher: mujoco(
-    'v4 and older showed an eleventh number, which is always 0, and took the distance before the step',
+    'v4 and older observed an eleventh number, which is always 0, and measured the distance before the step',
   ),
   InvertedPendulum: mujoco(healthy('the step that falls')),
   InvertedDoublePendulum: mujoco(
-    `${healthy('the step that falls')}, and showed two more numbers, which are always 0`,
+    `${healthy('the step that falls')}, and observed two more numbers, which are always 0`,
   ),
 };
 
-/** Old names that configs use for environments. */
+/** Old environment names used in configs. */
 const names: Readonly<Record<string, string>> = { DoubleInvertedPendulum: 'InvertedDoublePendulum' };
 
-/** The environment that replaces another version (`HalfCheetah-v4`) or an old name; undefined for every other id. */
+/** The environment that replaces another version (`HalfCheetah-v4`) or an old name; undefined for other ids. */
 export function replacementFor(id: string): Replacement | undefined {
   const [, written = '', digits] = /^([A-Za-z0-9]+?)(?:-v(\d+))?$/.exec(id) ?? [];
   if (Object.hasOwn(names, written)) {
     const name = names[written]!;
     const played = `${name}-v${versions[name]!.played}`;
-    return { id: played, note: `${id} is played as ${played}, its name in Gymnasium` };
+    return { id: played, note: `${id} runs as ${played}, its name in Gymnasium` };
   }
   if (!Object.hasOwn(versions, written) || digits === undefined) return undefined;
   const { played, differences } = versions[written]!;
@@ -64,6 +64,6 @@ export function replacementFor(id: string): Replacement | undefined {
     .map(([, difference]) => difference);
   return {
     id: `${written}-v${played}`,
-    note: `${id} is played as ${written}-v${played}: ${applicable.join('; ')}. gymnasium:${id} is played by a Python Gymnasium that still has it`,
+    note: `${id} runs as ${written}-v${played}: ${applicable.join('; ')}. For the original, use gymnasium:${id} with a Python Gymnasium that still has it`,
   };
 }

@@ -65,7 +65,7 @@ export class MountainCar implements Task<number> {
 const [left, right] = [-1.3, 0.7];
 const floor = -0.15;
 
-/** Draws the car on the hill y = sin(3x), scaled to 0.45 of its height and raised by 0.55, with a flag at the goal. */
+/** Draws the car on the hill y = 0.45 sin(3x) + 0.55, with a flag at the goal. */
 function drawMountainCar(x: number, goal: number): Frame {
   return { view: { min: [left, floor], max: [right, 1.3] }, shapes: [hill, ...flag(goal), ...car(x)] };
 }
@@ -101,10 +101,10 @@ function car(x: number): readonly Shape[] {
 const power = 0.0015;
 
 /**
- * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², even where
- * the force is clipped to ±1; the goal pays 100. Observation: position and velocity. The state is float32 from the
- * first step on, so rounding errors accumulate. NumPy's rules decide which operations are single precision: a float32
- * and a Python number give a float32, a float32 and a float64 a float64.
+ * The mountain car with a continuous force (Gymnasium's MountainCarContinuous). Each step costs 0.1·action², even if the
+ * force is clipped to ±1; the goal earns 100. Observation: position and velocity. The state is float32 from the first
+ * step on, so rounding errors accumulate. Precision follows NumPy's rules: a float32 combined with a Python number
+ * yields a float32; combined with a float64, it yields a float64.
  */
 export class MountainCarContinuous implements Task<readonly number[]> {
   readonly observationSpace = observationSpace;

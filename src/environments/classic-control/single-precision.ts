@@ -1,9 +1,9 @@
-/** Single-precision arithmetic. `Math.fround` rounds each result of +, −, × and ÷ exactly as float32 does. */
+/** Single-precision arithmetic. `Math.fround` rounds the results of +, −, × and ÷ exactly as float32 does. */
 const { fround } = Math;
 
 /**
- * Whether Gymnasium computes with this action in single precision: NumPy uses the dtype of the action's array, and a
- * number that float32 represents exactly counts as float32.
+ * Whether Gymnasium computes with this action in single precision. NumPy uses the dtype of the action's array; here, a
+ * number that float32 can represent exactly counts as float32.
  */
 export function isSingle(action: number): boolean {
   return fround(action) === action;

@@ -1,5 +1,5 @@
 /**
- * Machines rewarded for moving along x: reward = forward_reward_weight · vx + (healthy ? healthy_reward : 0)
+ * Robots that are rewarded for moving along x: reward = forward_reward_weight · vx + (healthy ? healthy_reward : 0)
  * − ctrl_cost_weight · Σ action².
  */
 import { z } from 'zod';
@@ -11,15 +11,15 @@ import { loadModel, type ModelName, Simulation, type State } from './simulation.
 
 const anyNumber = z.union([z.number(), z.literal([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY])]);
 
-/** Healthy strictly between the two numbers; null or an infinity means no bound. */
+/** Healthy range, both ends excluded; null or an infinity means no bound. */
 const range = z
   .tuple([anyNumber.nullable(), anyNumber.nullable()])
   .transform(([low, high]): Range => [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY])
-  .refine(([low, high]) => low < high, 'must be two numbers, the lower first; null for no bound');
+  .refine(([low, high]) => low < high, 'must be two numbers in ascending order; null means no bound');
 
 type Range = readonly [number, number];
 
-// Gymnasium's constructor options and defaults, except those of its renderer and `xml_file`.
+// Gymnasium's constructor options and defaults, except the renderer's options and `xml_file`.
 
 const drive = (frameSkip: number, controlWeight: number, noise: number) => ({
   frame_skip: z.int().min(1).default(frameSkip),
@@ -129,12 +129,12 @@ type TravelOptions = z.output<typeof halfCheetahOptions> & {
 };
 
 interface Traveller {
-  /** Number of leading joints that only encode the position, which the observation omits by default. */
+  /** Number of leading joints whose positions the observation omits by default. */
   readonly placesHidden: number;
   readonly velocityNoise: typeof addUniform;
-  /** Each observed velocity is clipped to ± this. */
+  /** Observed velocities are clipped to ± this limit. */
   readonly velocityLimit?: number;
-  /** Omitted for machines that are always healthy. */
+  /** Omitted for robots that are always healthy. */
   healthy?(state: State): boolean;
   readonly scene: Scene;
 }

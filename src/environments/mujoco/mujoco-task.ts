@@ -5,19 +5,19 @@ import type { Frame } from '../frame.js';
 import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
-/** What distinguishes one MuJoCo environment from another. */
+/** The definition of a MuJoCo environment. */
 interface Rules {
   /** Length of an observation. */
   readonly observations: number;
   /** Perturbs the model's default pose into an initial state. */
   place(state: State, random: RandomGenerator): void;
   observe(state: State): number[];
-  /** Reward and termination after a step. @param forward mean velocity of the first joint; if that is x, the speed */
+  /** Reward and termination after a step. @param forward mean velocity of the first joint, usually the speed along x */
   judge(state: State, action: readonly number[], forward: number): Pick<TaskStep, 'reward' | 'terminated'>;
   readonly scene: Scene;
 }
 
-/** Gymnasium's v5 environments: a simulation with its rules. The action is the control of the actuators. */
+/** Gymnasium's v5 environments: a simulation and its rules. Actions are the controls of the actuators. */
 export class MujocoTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace;
   readonly actionSpace: BoxSpace;
@@ -56,7 +56,7 @@ export class MujocoTask implements Task<readonly number[]> {
   }
 }
 
-/** Adds uniform noise in ±scale. */
+/** Adds uniform noise within ±scale. */
 export function addUniform(values: Float64Array, scale: number, random: RandomGenerator): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! + random.uniform(-scale, scale);
 }
@@ -66,7 +66,7 @@ export function addNormal(values: Float64Array, scale: number, random: RandomGen
   for (let i = 0; i < values.length; i++) values[i] = values[i]! + scale * random.normal();
 }
 
-/** Clips the value to ±limit. */
+/** Clips a value to ±limit. */
 export function limited(value: number, limit: number): number {
   return Math.min(limit, Math.max(-limit, value));
 }

@@ -1,4 +1,4 @@
-/** Poles on a cart that is pushed along a rail, which ends at ±1 m; and an arm that reaches. */
+/** Poles on a cart that is pushed along a rail from −1 to 1 m, and an arm that reaches for a target. */
 import { z } from 'zod';
 import type { Task } from '../environment.js';
 import { type CatalogueEntry, entry } from '../options.js';
@@ -12,7 +12,7 @@ const invertedPendulumOptions = z.strictObject({
 
 /**
  * One pole. Observation: cart position, pole angle, and their velocities. Reward: 1 per step while the pole
- * leans by at most 0.2 rad, after which the episode terminates.
+ * leans by at most 0.2 rad; beyond that, the episode terminates.
  */
 async function invertedPendulum(options: z.output<typeof invertedPendulumOptions>): Promise<Task> {
   const { frame_skip, reset_noise_scale } = options;
@@ -41,7 +41,7 @@ const invertedDoublePendulumOptions = z.strictObject({
 /**
  * A pole on top of another. Observation: cart position; sines of the lower pole's angle and of the angle
  * between the poles, then their cosines; the three velocities and the force of the rail's end on the cart,
- * each clipped to ±10. Reward, with (x, y) the tip: (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
+ * all clipped to ±10. Reward for a tip at (x, y): (y > 1 ? healthy_reward : 0) − 0.01 x² − (y − 2)² − 0.001
  * ω₁² − 0.005 ω₂². The episode terminates once y ≤ 1.
  */
 async function invertedDoublePendulum(

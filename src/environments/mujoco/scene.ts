@@ -1,4 +1,4 @@
-/** Draws MuJoCo's solids as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
+/** Draws MuJoCo's bodies as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
 import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
 import type { Geom, Model, Simulation, State } from './simulation.js';
 
@@ -11,11 +11,11 @@ export interface Scene {
   readonly bottom?: number;
   /** Directions in which the view follows the agent; if omitted, the view is fixed. */
   readonly follow?: 'x' | 'plane';
-  /** Roles of geoms by name. Other geoms belong to the ground if they are part of the world, otherwise to the agent. */
+  /** Roles of geoms by name. Other geoms are ground if they belong to the world body, otherwise part of the agent. */
   readonly roles?: Readonly<Record<string, SolidRole>>;
 }
 
-/** What a solid represents, in drawing order: background first. */
+/** Roles in drawing order, background first. */
 const layers = ['ground', 'goal', 'agent-detail', 'agent', 'object'] as const;
 type SolidRole = (typeof layers)[number];
 
@@ -27,7 +27,7 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
   return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
 }
 
-/** Hinges separate aligned limbs visually. Limbs in the background have none, because they would show through. */
+/** Draws hinges, to separate aligned limbs; not for background limbs, because they would show through. */
 function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
@@ -69,7 +69,7 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
-/** Marks at every metre, which show motion when the view follows. They extend beyond it, so that none pops up. */
+/** Marks at every metre, to show motion if the view follows. They extend beyond the view, so that none pops up. */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);
@@ -93,7 +93,7 @@ function metres(x: number, centre: Point, height: number): Shape {
   return text(`${x} m`, centre, height, 'guide');
 }
 
-/** The whole numbers between the two, plus the next one on each side. */
+/** The integers from ⌊from⌋ to ⌈to⌉. */
 function wholeNumbers(from: number, to: number): readonly number[] {
   const first = Math.floor(from);
   return Array.from({ length: Math.ceil(to) - first + 1 }, (_, i) => first + i);

@@ -30,7 +30,7 @@ export interface Model {
 export interface Geom {
   readonly name: string;
   readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'other';
-  /** Index of its body; 0 is the world. */
+  /** Index of the geom's body; 0 is the world. */
   readonly body: number;
   readonly radius: number;
   /** Half the length of a capsule or cylinder in m, without the round ends. */
@@ -41,11 +41,11 @@ export interface Geom {
 interface Hinge {
   /** Index among the joints. */
   readonly joint: number;
-  /** Index of the body that it rotates. */
+  /** Index of the body that the hinge rotates. */
   readonly body: number;
 }
 
-/** Bytes of a state for contacts and constraints: at most 42 kB are needed; MuJoCo would take up to 13 MB of 2 GB. */
+/** Bytes per state for contacts and constraints. At most 42 kB are needed; MuJoCo would take up to 13 MB of its 2 GB. */
 const arenaBytes = 2 ** 18;
 
 /** Values of `mjtGeom`. */
@@ -54,7 +54,7 @@ const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule
 let loading: Promise<MainModule> | undefined;
 const compiled = new Map<ModelName, Model>();
 
-/** Loads one of Gymnasium's models, and MuJoCo (22 MB of WebAssembly) with the first one. Neither is ever freed. */
+/** Loads one of Gymnasium's models; the first call also loads MuJoCo (22 MB of WebAssembly). Neither is ever freed. */
 export async function loadModel(name: ModelName): Promise<Model> {
   loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await loading;
@@ -109,14 +109,14 @@ const stateParts = [
   'qvel', // their velocities, in m/s and rad/s
   'ctrl', // controls of the actuators
   'qfrc_constraint', // constraint forces on each joint
-  'xpos', // three coordinates per body, in m; also for the next three
+  'xpos', // three coordinates per body, in m; likewise for sites, joints and geoms
   'site_xpos',
   'xanchor', // of the joints
   'geom_xpos',
   'geom_xmat', // a row-major rotation matrix per geom; column 2 is the axis of a capsule
 ] as const;
 
-/** Views of MuJoCo's memory, valid until the next call into MuJoCo: when it grows, old arrays get length 0. */
+/** Views of MuJoCo's memory, valid until the next call into MuJoCo: if the memory grows, old arrays get length 0. */
 export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 
 /** Frees the states of simulations that were never closed. */

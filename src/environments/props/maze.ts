@@ -1,6 +1,6 @@
 /**
- * Mazes as text: cells are separated by walls, and a space between two cells is a passage. S is the start, G the
- * goal. This is `maze-sample-3x3-v0`:
+ * Mazes as text: cells are separated by walls, and a space between two cells is a passage. S marks the start, G the
+ * goal. For example, `maze-sample-3x3-v0`:
  *
  *     +-+-+-+
  *     |S    |
@@ -26,7 +26,7 @@ export interface Maze {
   readonly goal: Cell;
 }
 
-/** x counts from the left, y from the top. */
+/** x is counted from the left, y from the top. */
 interface Cell {
   readonly x: number;
   readonly y: number;
@@ -75,22 +75,22 @@ export function parseMaze(lines: readonly string[]): Maze {
   const whole = Number.isInteger(width) && Number.isInteger(height);
   if (!whole || width < 1 || height < 1 || width > largestMaze || height > largestMaze) {
     throw problem(
-      `${lines.length} lines of ${columns} characters are no maze`,
-      `give 2 · rows + 1 lines of 2 · columns + 1 characters, at most ${largestMaze} rows and columns`,
+      `${lines.length} lines of ${columns} characters don't form a maze`,
+      `use 2 · rows + 1 lines of 2 · columns + 1 characters, with at most ${largestMaze} rows and columns`,
     );
   }
   const strange = /[^-+| SG]/.exec(lines.join(''))?.[0];
   if (strange !== undefined) {
     throw problem(
       `the maze has a character ${JSON.stringify(strange)}`,
-      'use -, | and + for walls, spaces for cells and passages, S and G',
+      'use -, | and + for walls, spaces for cells and passages, and S and G for start and goal',
     );
   }
   const border = [lines[0]!, lines.at(-1)!, ...lines.map((line) => line[0]! + line.at(-1)!)].join('');
   if (/[ SG]/.test(border)) throw problem('the maze is open at its edge', 'close the border with -, | and +');
   const maze = { lines, width, height, start: find('S'), goal: find('G') };
   if (shortestPath(maze) === undefined) {
-    throw problem('no way leads from the start to the goal', 'open a wall by a space');
+    throw problem('no path leads from the start to the goal', 'replace a wall with a space');
   }
   return maze;
 
@@ -99,13 +99,16 @@ export function parseMaze(lines: readonly string[]): Maze {
     const at = text.indexOf(letter);
     const [row, column] = [Math.floor(at / columns), at % columns];
     if (at < 0 || at !== text.lastIndexOf(letter) || row % 2 === 0 || column % 2 === 0) {
-      throw problem(`the maze needs one ${letter} in a cell`, 'S marks the start, G the goal');
+      throw problem(
+        `the maze must have exactly one cell with ${letter}`,
+        'mark the start with S and the goal with G',
+      );
     }
     return { x: (column - 1) / 2, y: (row - 1) / 2 };
   }
 }
 
-/** Carves a maze from the top left corner by a random depth-first walk, then removes a share of the inner walls. */
+/** Carves a maze from the top left corner in a random depth-first walk, then removes a share of the inner walls. */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
   const lines = closedLines(width, height);
@@ -162,20 +165,20 @@ export const randomMazeOptions = z.strictObject({
   loop_share: z.number().min(0).max(1).default(0),
 });
 
-/** The ids of the listed mazes; `maze-random-` also accepts other sizes. */
+/** Ids of the listed mazes; `maze-random-` also accepts other sizes. */
 export const mazeIds = {
   samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
   random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],
 } as const;
 
-/** Size of the maze with this id; undefined if it isn't a maze or is outside 2 to 100 cells per side. */
+/** Size of the maze with this id; undefined if it isn't a maze of 2 to 100 cells per side. */
 export function mazeSize(id: string): { readonly width: number; readonly height: number } | undefined {
   const sides = /^maze-\w+-([1-9]\d*)x([1-9]\d*)-v0$/.exec(id)?.slice(1).map(Number);
   if (sides === undefined || sides.some((side) => side < 2 || side > largestMaze)) return undefined;
   return { width: sides[0]!, height: sides[1]! };
 }
 
-/** `maze-sample-3x3-v0` is the maze of ProPS; larger samples differ from gym-maze's. @throws UserError for a layout */
+/** `maze-sample-3x3-v0` is the ProPS maze; larger ones differ from gym-maze's. @throws UserError for a bad layout */
 export function sampleMaze(
   id: string,
   { layout }: { readonly layout?: readonly string[] | null | undefined },
@@ -186,7 +189,7 @@ export function sampleMaze(
   return carveMaze(width, height, 1, width === 10 ? 0.1 : 0);
 }
 
-/** The same maze for the same id and options, whatever the seed of an episode. */
+/** A random maze, which depends only on the id and the options, not on an episode's seed. */
 export function randomMaze(id: string, { maze_seed, loop_share }: z.output<typeof randomMazeOptions>): Maze {
   const { width, height } = mazeSize(id)!;
   return carveMaze(width, height, maze_seed, loop_share);

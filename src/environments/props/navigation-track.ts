@@ -15,7 +15,7 @@ interface Pose {
   readonly yaw: number;
 }
 
-/** The closed lines on both sides of the corridor, in m. */
+/** The closed walls on both sides of the corridor, in m. */
 const outerWall = closedLine([0, 0, 20, 20, 11.5, 11.5], [0, 20, 20, 8.5, 8.5, 0]);
 const innerWall = closedLine([3, 3, 17, 17, 8.5, 8.5], [3, 17, 17, 11.5, 11.5, 3]);
 
@@ -29,7 +29,7 @@ function distanceToWall({ x, y, yaw }: Pose): number {
   let nearest = farthest;
   for (const [[x1, y1], [x2, y2]] of segments) {
     const [sx, sy] = [x2 - x1, y2 - y1];
-    const cross = dx * sy - dy * sx; // 0 if they are parallel
+    const cross = dx * sy - dy * sx; // 0 if parallel
     const along = ((x1 - x) * sy - (y1 - y) * sx) / cross;
     const share = ((x1 - x) * dy - (y1 - y) * dx) / cross; // fraction along the segment
     if (along >= 0 && along < nearest && share >= 0 && share <= 1) nearest = along;
@@ -46,12 +46,12 @@ const { PI } = Math;
 const noise = 0.02; // standard deviation of turns (rad), moves (m) and ranges (m)
 const collisionRange = 0.4; // m
 
-/** Directions of the range finders relative to the robot's heading, in rad, from left to right. */
+/** Directions of the range finders relative to the heading, in rad, from left to right. */
 const rayAngles = [-PI / 2, -PI / 4, 0, PI / 4, PI / 2] as const;
 
 type Range = readonly [number, number];
 
-/** Where a robot may start: the centre line of each stretch of the corridor, as ranges of x and y. */
+/** Start positions: the centre line of each stretch of the corridor, as ranges of x and y. */
 const starts: readonly { readonly x: Range; readonly y: Range }[] = [
   { x: [1.5, 1.5], y: [1.5, 18.5] },
   { x: [1.5, 18.5], y: [18.5, 18.5] },
@@ -72,7 +72,7 @@ const moves = [
  * A robot with five range finders in a 3 m wide corridor around an L-shaped block (track 1 of gym-navigation,
  * written from its description). Moves, turns and ranges are noisy. Observation: distance to the nearest wall
  * at −90, −45, 0, 45 and 90 degrees (negative is left), in m. Action: 0 moves forward 0.2 m; 1 turns right
- * and 2 turns left by 0.2 rad while creeping 0.04 m. Reward: 5 for moving forward, −0.5 for turning; a range
+ * and 2 turns left by 0.2 rad while moving 0.04 m. Reward: 5 for moving forward, −0.5 for turning; a range
  * below 0.4 m gives −200 instead and ends the episode.
  */
 export class NavigationTrack implements Task<number> {

@@ -5,8 +5,8 @@ const allSticks = 10;
 
 /**
  * Nim with a single heap of 10 sticks (the ProPS paper's variant). The agent and an optimal opponent alternately take 1
- * to 3 sticks; whoever takes the last one loses. Observation: sticks left on the agent's turn. Action: how many to take.
- * Reward: 1 for a win; −1 for a loss or for taking more than there are.
+ * to 3 sticks; whoever takes the last one loses. Observation: sticks left on the agent's turn. Action: number to take.
+ * Reward: 1 for a win; −1 for a loss or for taking more than are left.
  */
 export class Nim extends HeapGame {
   override readonly actionSpace = { kind: 'discrete', n: 3, start: 1 } as const;
@@ -20,7 +20,7 @@ export class Nim extends HeapGame {
     return super.step(action - 1);
   }
 
-  /** A row of the remaining sticks, those the opponent took on the last turn, and those the agent took. */
+  /** Draws a row: the remaining sticks, then the opponent's last take, then the agent's. */
   frame(): Frame {
     const left = this.position;
     const [taken, answered] = [this.own?.take ?? 0, this.answer?.take ?? 0];

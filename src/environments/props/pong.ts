@@ -6,15 +6,15 @@ import { circle, type Frame, line, type Point, type Role, rectangle, type Shape,
 const [width, height] = [800, 600];
 const [paddleWidth, paddleHeight] = [10, 80];
 const ballSide = 10;
-const speed = 5; // pixels per step: of the paddles and, at most, of the ball in each direction
+const speed = 5; // pixels per step: speed of the paddles, and maximum speed of the ball in each direction
 const lowestPaddle = height - paddleHeight;
 const lowestBall = height - ballSide;
 const ballAtRight = width - ballSide;
 
 /**
  * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), with y pointing down. The agent has the
- * left paddle; the right one is scripted to follow the ball. Each hit with the agent's paddle gives 1;
- * missing the ball ends the episode without further cost. Observation: centre of the agent's paddle, x and y
+ * left paddle; the right one is scripted to follow the ball. Each hit with the agent's paddle earns 1;
+ * missing the ball ends the episode at no cost. Observation: centre of the agent's paddle, x and y
  * of the ball's top left corner, its velocity in x and y. Action: 0 up, 1 down, 2 stay.
  */
 export class Pong implements Task<number> {
@@ -86,7 +86,7 @@ export class Pong implements Task<number> {
     return paddle <= this.#y && this.#y <= paddle + paddleHeight;
   }
 
-  /** Where the ball hits the paddle decides its new direction: the further from the centre, the steeper. */
+  /** Reflects the ball: the further from the paddle's centre it hits, the steeper its new direction. */
   #bounce(paddle: number): void {
     this.#dx = -this.#dx;
     this.#dy = speed * (2 * ((this.#y - paddle) / paddleHeight) - 1);
@@ -104,7 +104,7 @@ function moved(paddle: number, by: number): number {
 const border = 8;
 const dash = 20;
 const side = 30;
-/** The ball is drawn at twice its size and the paddles extend beyond the field, so that small pictures show them. */
+/** The ball is drawn at twice its size and the paddles extend beyond the field, so that both are visible when small. */
 const ballRadius = ballSide;
 const paddleBehind = 12;
 

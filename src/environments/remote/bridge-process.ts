@@ -1,6 +1,6 @@
 /**
- * A child process that answers each line of JSON with a line of JSON. Each request has its own mark, which precedes the
- * answer; anything else that reaches the pipe, or comes late or twice, is ignored.
+ * A child process that replies to each line of JSON with a line of JSON. Each request has its own mark, which precedes
+ * the reply; other output and late or repeated replies are ignored.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -10,10 +10,10 @@ import { childEnvironment } from '../../base/child-environment.js';
 import { parseJson } from '../../storage/json-depth.js';
 import { type EnvironmentError, Exchange } from './remote-environment.js';
 
-/** Time for the process to report where it hangs, and to exit by itself before it is killed. */
+/** Time for the process to print a traceback, and to exit by itself before it is killed. */
 const graceMs = 1000;
 
-/** In characters; a step of a thousand episodes with a thousand numbers each takes a third of it. */
+/** Maximum length in characters: three times a step of a thousand episodes with a thousand numbers each. */
 const longestAnswer = 64 * 2 ** 20;
 
 export class BridgeProcess {
@@ -21,7 +21,7 @@ export class BridgeProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<void>;
   readonly #exchange: Exchange<unknown>;
-  /** Set once an answer takes too long. */
+  /** Set once a reply takes too long. */
   #overdue: string | undefined;
   #stderr = '';
   /** Parts of an incomplete line, and their total length. */
@@ -30,8 +30,8 @@ export class BridgeProcess {
   #mark = '';
 
   /**
-   * @param name of the environment, for messages
-   * @param timeoutMs longest wait for an answer, unless a request says otherwise
+   * @param name name of the environment, for messages
+   * @param timeoutMs default time limit for a reply
    */
   constructor(name: string, command: string, args: readonly string[], timeoutMs: number) {
     this.#exchange = new Exchange(name);
@@ -39,21 +39,21 @@ export class BridgeProcess {
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: childEnvironment(),
-      // Its own group: the parent handles Ctrl-C, and processes that the environment starts end with it.
+      // A separate process group: the parent handles Ctrl-C, and the environment's own child processes end with it.
       detached: process.platform !== 'win32',
     });
     this.#ended = this.#watchEnd(command);
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => this.#note(text));
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text));
-    // Writing to a child that has just ended fails; its `exit` event rejects what is pending.
+    // Writing to a child that has just exited fails; its `exit` event rejects the pending request.
     this.#child.stdin.on('error', () => {});
     holdOpen(this.#child, false);
   }
 
-  /** Sends a request and waits for its answer; one at a time. @throws EnvironmentError */
+  /** Sends a request and waits for the reply; one at a time. @throws EnvironmentError */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
-      this.#overdue = `no answer in ${timeoutMs / 1000} s`;
+      this.#overdue = `no reply within ${timeoutMs / 1000} s`;
       await requestTraceback(this.#child);
       this.#stop('timeout', this.#overdue);
     };
@@ -69,7 +69,7 @@ export class BridgeProcess {
     }
   }
 
-  /** Ends the process: at once if it is busy, otherwise after it has cleaned up. */
+  /** Ends the process: immediately if it is busy, otherwise after it has cleaned up. */
   async close(): Promise<void> {
     holdOpen(this.#child, true);
     const { busy } = this.#exchange;
@@ -100,15 +100,15 @@ export class BridgeProcess {
         const missing = 'code' in error && error.code === 'ENOENT';
         this.#fail(
           'died',
-          missing ? `there is no ${command}` : `${command} can't be started: ${error.message}`,
+          missing ? `${command} was not found` : `${command} can't be started: ${error.message}`,
         );
         resolve();
       });
       child.on('exit', (code, signal) => {
-        // Processes that it has left behind end with it.
+        // Also kill processes that the child left running.
         kill(child);
         const end = () => {
-          // SIGUSR1 ends a process that doesn't handle it yet.
+          // SIGUSR1 kills a process that doesn't handle it yet.
           if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
           this.#fail(
             'died',
@@ -117,7 +117,7 @@ export class BridgeProcess {
           for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
           resolve();
         };
-        // `close` follows once all output is read; a grandchild may keep the pipes open.
+        // `close` fires once all output is read, but a grandchild may keep the pipes open.
         child.on('close', end);
         setTimeout(end, graceMs).unref();
       });
@@ -130,7 +130,7 @@ export class BridgeProcess {
     this.#lineLength += first.length;
     if (this.#lineLength > longestAnswer) {
       this.#line = [];
-      this.#stop('protocol', `an answer is longer than ${longestAnswer} characters`);
+      this.#stop('protocol', `a reply is longer than ${longestAnswer} characters`);
       return;
     }
     const rest = more.pop();
@@ -152,18 +152,18 @@ export class BridgeProcess {
     try {
       this.#exchange.answer(parseJson(answer));
     } catch {
-      this.#stop('protocol', `not an answer: ${answer.slice(0, 200)}`);
+      this.#stop('protocol', `invalid reply: ${answer.slice(0, 200)}`);
     }
   }
 }
 
-/** The last lines of a text, indented; with the message above them, they fit on one screen. */
+/** The last 15 lines of a text, indented; short enough to fit on a screen below the message. */
 export function lastLines(text: string): string {
   const lines = text.trimEnd().split('\n').slice(-15);
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');
 }
 
-/** Sends the signal at which bridge.py writes its traceback to standard error. */
+/** Sends the signal that makes bridge.py write its traceback to standard error. */
 async function requestTraceback(child: ChildProcess): Promise<void> {
   if (process.platform === 'win32' || !child.kill('SIGUSR1')) return;
   await new Promise((resolve) => {
@@ -172,7 +172,7 @@ async function requestTraceback(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Kills the process, which may have left its group, and the group. */
+/** Kills the process and its group, which it may have left. */
 function kill(child: ChildProcess): void {
   if (child.pid === undefined) return;
   child.kill('SIGKILL');
@@ -184,7 +184,7 @@ function kill(child: ChildProcess): void {
   }
 }
 
-/** Only a busy process keeps this one alive. */
+/** Makes the child keep this process alive, or not: only a busy child should. */
 function holdOpen(child: ChildProcess, open: boolean): void {
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
     if (handle !== child && !(handle instanceof Socket)) continue;

@@ -1,4 +1,4 @@
-/** Environments that an OpenEnv server plays (github.com/meta-pytorch/OpenEnv), over one WebSocket per episode. */
+/** Environments on an OpenEnv server (github.com/meta-pytorch/OpenEnv), with one WebSocket per concurrent episode. */
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { type Problem, UserError } from '../../base/errors.js';
@@ -18,20 +18,20 @@ const box = z
 const vector = z.strictObject({ length: z.int().min(1) });
 const text = z.strictObject({ text: z.literal(true) });
 
-/** OpenEnv's protocol reports neither spaces nor the format of actions, so a config states them. */
+/** OpenEnv's protocol reports neither spaces nor the format of actions, so the config must set them. */
 const optionsSchema = z.strictObject({
-  /** `{n}` for a state, `{length}` or `{low, high}` for a vector, `{text: true}` for a text. */
+  /** `{n}` for a discrete state, `{length}` or `{low, high}` for a vector, `{text: true}` for text. */
   observation: z.union([discrete, box, vector, text]),
-  /** `{n}` for a choice, `{low, high}` for a vector, `{text: true}` for a text. */
+  /** `{n}` for a discrete action, `{low, high}` for a vector, `{text: true}` for text. */
   action: z.union([discrete, box, text]),
   /**
-   * The fields of an observation that form the vector, in order (default: all numeric ones, sorted by name); or the
-   * field with the text (default: `text`).
+   * Observation fields that form the vector, in order (default: all numeric fields, sorted by name), or the field with
+   * the text (default: `text`).
    */
   fields: z.array(z.string().min(1)).min(1).optional(),
-  /** What a step sends: `$action` is the action, `$action[0]` its first number. */
+  /** Data sent with a step: `$action` is the action, `$action[0]` its first number. */
   step: z.record(z.string(), z.unknown()).default({ action: '$action' }),
-  /** What a reset sends in addition to the seed. */
+  /** Data sent with a reset, in addition to the seed. */
   reset: z.record(z.string(), z.unknown()).default({}),
   /** Steps after which the server ends an episode, if it has a limit. */
   max_steps: z.int().min(1).optional(),
@@ -39,7 +39,7 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 const examples: Readonly<Record<string, string>> = {
-  observation: 'environment.options.observation: {length: 4}, {n: 16} for a state, or {text: true}',
+  observation: 'environment.options.observation: {length: 4}, {n: 16} for a discrete state, or {text: true}',
   action: 'environment.options.action: {n: 2}, {low: [-1], high: [1]} for a vector, or {text: true}',
 };
 
@@ -67,10 +67,10 @@ function spaceOf(given: Options['observation']): Space {
   return symmetricBox(given.length, Number.POSITIVE_INFINITY, 'float64');
 }
 
-/** Fields that are not part of the observation, even if a server puts them there. */
+/** Fields that don't count as observation, even if a server includes them. */
 const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
-/** The text of an observation, or the numbers of its fields; booleans count as 0 and 1. @throws EnvironmentError */
+/** Extracts an observation: its text, or the numbers of its fields (booleans as 0 and 1). @throws EnvironmentError */
 function observationOf(
   id: string,
   fields: Readonly<Record<string, unknown>>,
@@ -83,20 +83,18 @@ function observationOf(
     const name = chosen?.[0] ?? 'text';
     const shown = fields[name];
     if (typeof shown === 'string') return shown;
-    throw invalid(
-      `field ${name} of the observation has no text; choose a field with environment.options.fields`,
-    );
+    throw invalid(`field ${name} of the observation isn't text; set environment.options.fields`);
   }
   const observed = Object.keys(fields).filter((name) => !notObserved.has(name));
   const parts = (chosen ?? observed.toSorted()).map((name) => ({ name, numbers: numbersOf(fields[name]) }));
   const missing = chosen && parts.find(({ numbers }) => numbers === undefined);
-  if (missing !== undefined) throw invalid(`field ${missing.name} of the observation has no numbers`);
+  if (missing !== undefined) throw invalid(`field ${missing.name} of the observation isn't numeric`);
   const numbers = parts.flatMap((part) => part.numbers ?? []);
   const wanted = space.kind === 'box' ? space.low.length : 1;
   if (numbers.length !== wanted) {
     const held = parts.filter((part) => part.numbers !== undefined).map(({ name }) => name);
     throw invalid(
-      `the observation has ${numbers.length} numbers (in ${held.join(', ') || 'no field'}) instead of ${wanted}; choose fields with environment.options.fields`,
+      `the observation has ${numbers.length} numbers (in ${held.join(', ') || 'no field'}) instead of ${wanted}; set environment.options.fields`,
     );
   }
   if (!numbers.every(Number.isFinite)) throw invalid('the observation is not finite');
@@ -120,7 +118,7 @@ const infoSchema = z.object({
   admissible: z.array(z.string()).nullable().default(null),
 });
 
-/** What an observation reports in addition to its text, as `policyloop serve --environments` does. */
+/** Information sent along with the text of an observation, e.g. by `policyloop serve --environments`. */
 function infoOf(fields: Readonly<Record<string, unknown>>): TextInfo | undefined {
   const { data } = infoSchema.safeParse(fields);
   if (data === undefined) return undefined;
@@ -156,11 +154,11 @@ const answerSchema = z.union([
 type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
 
 /**
- * Opens `parallel` connections. The protocol has a single flag for the end of an episode: it counts as terminated unless
- * the observation says `truncated`. A step without a reward has reward 0.
+ * Opens `parallel` connections. The protocol has only one flag for the end of an episode, which counts as terminated
+ * unless the observation has a true `truncated` field. A missing reward counts as 0.
  * @param id the address with the prefix, e.g. `openenv:ws://127.0.0.1:8000`; `/ws` is added if it has no path
- * @param timeoutMs longest wait for the connection and for an answer
- * @throws UserError for an invalid address or option, and if no server answers
+ * @param timeoutMs time limit for connecting and for each reply
+ * @throws UserError for an invalid address or option, and if no server replies
  */
 export async function openOpenEnv(
   id: string,
@@ -180,7 +178,7 @@ export async function openOpenEnv(
     };
     return {
       slots: 1,
-      // Whether a server reports it is known after the first observation.
+      // A getter, because only the first observation shows whether the server sends this information.
       get info() {
         const info = observationSpace.kind === 'text' ? infoOf(fields) : undefined;
         return info && (() => info);
@@ -206,9 +204,9 @@ export async function openOpenEnv(
     if (!(error instanceof EnvironmentError)) throw error;
     throw new UserError({
       field: 'environment',
-      message: `no OpenEnv server answers: ${error.message.slice(id.length + 2)}`,
+      message: `can't reach the OpenEnv server: ${error.message.slice(id.length + 2)}`,
       value: id,
-      remedy: `start it, or correct the address: ${address}`,
+      remedy: `start it, or correct its address (${address})`,
     });
   }
   return {
@@ -229,16 +227,16 @@ function addressOf(id: string): string {
   if (url === undefined || !['ws:', 'wss:'].includes(url.protocol)) {
     throw new UserError({
       field: 'environment',
-      message: 'not a WebSocket address',
+      message: "isn't a WebSocket address",
       value: id,
-      remedy: 'write openenv:ws://<host>:<port>, e.g. openenv:ws://127.0.0.1:8000',
+      remedy: 'use openenv:ws://<host>:<port>, e.g. openenv:ws://127.0.0.1:8000',
     });
   }
   if (url.pathname === '/') url.pathname = '/ws';
   return url.href;
 }
 
-/** A connection to an OpenEnv server, opened at its first use. */
+/** A connection to an OpenEnv server, opened at first use. */
 class Connection {
   readonly #address: string;
   readonly #timeoutMs: number;
@@ -256,11 +254,11 @@ class Connection {
     return this.#opening;
   }
 
-  /** Sends a request and waits for its answer; one at a time. */
+  /** Sends a request and waits for the reply; one at a time. */
   async ask(message: object): Promise<Seen> {
     const socket = await this.open();
     const onTimeout = () => {
-      this.#exchange.fail('timeout', `no answer in ${this.#timeoutMs / 1000} s`);
+      this.#exchange.fail('timeout', `no reply within ${this.#timeoutMs / 1000} s`);
       socket.terminate();
     };
     return this.#exchange.ask(() => socket.send(JSON.stringify(message)), this.#timeoutMs, onTimeout);
@@ -293,7 +291,7 @@ class Connection {
 
   #receive(text: string): void {
     const answer = answerSchema.safeParse(jsonIn(text)).data;
-    if (answer === undefined) this.#exchange.fail('protocol', `not an answer: ${text.slice(0, 200)}`);
+    if (answer === undefined) this.#exchange.fail('protocol', `invalid reply: ${text.slice(0, 200)}`);
     else if (answer.type === 'observation') this.#exchange.answer(answer.data);
     else this.#exchange.fail('raised', `${answer.data.message} (${answer.data.code})`);
   }

@@ -1,4 +1,4 @@
-/** Environments that Python processes play in parallel. */
+/** Environments that run in parallel Python processes. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
@@ -9,9 +9,9 @@ import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './r
 
 export interface PythonSettings {
   readonly python: string;
-  /** Folder of modules that an id may name, in addition to the working directory. */
+  /** Folder of Python modules for ids, in addition to the working directory. */
   readonly modules?: string | undefined;
-  /** Longest wait for a reset or a step; starting may always take a minute. */
+  /** Time limit for a reset or step; starting may always take a minute. */
   readonly timeoutMs: number;
   /** Episodes per process. */
   readonly parallel: number;
@@ -26,16 +26,16 @@ const failed = z.object({
   }),
 });
 
-/** Why an environment was not made: the message and the remedy, by kind of failure. */
+/** Returns the message and the remedy for a failure to create an environment. */
 export type Refusals = (failure: z.output<typeof failed>['failure']) => {
   readonly message: string;
   readonly remedy?: string;
 };
 
-/** Importing large packages takes a while, however short the steps are. */
+/** Minimum time limit for starting, because importing large packages takes a while. */
 const shortestStartMs = 60_000;
 
-/** What a script in this folder plays. */
+/** An environment run by a script in this folder. */
 interface Played<Description> {
   readonly id: string;
   readonly script: string;
@@ -57,7 +57,7 @@ export class PythonPlayers<Description> {
     this.#settings = settings;
   }
 
-  /** How the first process describes the environment. @throws UserError if it can't be made */
+  /** The environment's description from the first process. @throws UserError if it can't be created */
   async description(): Promise<Description> {
     await this.#child(0);
     return this.#description!;
@@ -101,9 +101,9 @@ export class PythonPlayers<Description> {
       if (!(error instanceof EnvironmentError)) throw error;
       throw new UserError({
         field: 'environment',
-        message: `the process that plays it can't be started\n  ${error.message.slice(id.length + 2)}`,
+        message: `can't start its process\n  ${error.message.slice(id.length + 2)}`,
         value: id,
-        remedy: `environment.python or POLICYLOOP_PYTHON names an interpreter (now ${python}) with ${needs}`,
+        remedy: `set environment.python or POLICYLOOP_PYTHON to an interpreter (now ${python}) with ${needs}`,
       });
     }
   }
@@ -112,7 +112,7 @@ export class PythonPlayers<Description> {
 function parsed<S extends z.ZodType>(id: string, schema: S, answer: unknown): z.output<S> {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
-  throw new EnvironmentError('protocol', `${id}: not an answer: ${JSON.stringify(answer).slice(0, 200)}`);
+  throw new EnvironmentError('protocol', `${id}: invalid reply: ${JSON.stringify(answer).slice(0, 200)}`);
 }
 
 const observation = z.union([z.number(), z.array(z.number())]);
@@ -125,11 +125,11 @@ const started = z.object({ observations: z.array(observation) });
 const stepped = z.object({ steps: z.array(z.tuple([observation, z.number(), z.boolean(), z.boolean()])) });
 
 /**
- * Any environment of Gymnasium, played by child processes (`bridge.py`). Arrays are flattened in C order, dictionaries in
- * their own order; discrete values among real numbers become numbers.
+ * Opens any Gymnasium environment in child processes (`bridge.py`). Arrays are flattened in C order, and dictionaries in
+ * their own order; discrete values combined with real numbers become numbers.
  * @param id with the prefix: `gymnasium:Ant-v5`, `gymnasium:module:Env-v0`
  * @param options keyword arguments of `gymnasium.make`
- * @throws UserError if Python or a package is missing, or Gymnasium can't make it
+ * @throws UserError if Python or a package is missing, or if Gymnasium can't create the environment
  */
 export async function openPythonEnvironment(
   id: string,
@@ -141,7 +141,7 @@ export async function openPythonEnvironment(
   const refusals: Refusals = ({ kind, message, details }) => {
     if (kind === 'import') {
       const remedy = `${python} -m pip install ${packageOf(details)}`;
-      return { message: `Python lacks a module: ${message}`, remedy };
+      return { message: `a Python module is missing: ${message}`, remedy };
     }
     if (kind === 'space') {
       const remedy =
@@ -149,9 +149,9 @@ export async function openPythonEnvironment(
       return { message, remedy };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';
-    const remedy = `name the module that registers it: gymnasium:module:${name}`;
+    const remedy = `add the module that registers it: gymnasium:module:${name}`;
     return {
-      message: `Gymnasium can't make it${given}: ${message}`,
+      message: `Gymnasium can't create it${given}: ${message}`,
       ...(message.startsWith('NameNotFound') && { remedy }),
     };
   };
@@ -184,7 +184,7 @@ export async function openPythonEnvironment(
   };
 }
 
-/** The argument of `pip install` for a module. */
+/** Arguments of `pip install` by module. */
 const packages: Readonly<Record<string, string>> = {
   gymnasium: 'gymnasium',
   numpy: 'gymnasium',
@@ -196,6 +196,6 @@ const packages: Readonly<Record<string, string>> = {
 };
 
 function packageOf(module: string): string {
-  const unknown = `the package that has ${module}, or name the folder of ${module}.py with environment.modules`;
+  const unknown = `the package that provides ${module}, or set environment.modules to the folder of ${module}.py`;
   return packages[module.split('.')[0]!] ?? unknown;
 }

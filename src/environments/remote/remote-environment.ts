@@ -9,24 +9,24 @@ export interface Move {
   readonly action: Action;
 }
 
-/** Episodes that advance in lock-step, so that one message carries a step of all of them. */
+/** Episodes that advance in lockstep, so that one message holds a step of each. */
 export interface EpisodeBatch {
   readonly slots: number;
   /** Starts one episode per seed, in slots 0, 1, …; earlier episodes are abandoned. @throws EnvironmentError */
   reset(seeds: readonly number[]): Promise<readonly Observation[]>;
-  /** Takes one step per move; the steps are in the order of the moves. @throws EnvironmentError */
+  /** Takes one step per move; returns the steps in the order of the moves. @throws EnvironmentError */
   step(moves: readonly Move[]): Promise<readonly Step[]>;
-  /** What a text world reports about the episode in a slot, as of its last reset or step. */
+  /** Information about a text world's episode in a slot, as of its last reset or step. */
   readonly info?: ((slot: number) => TextInfo) | undefined;
-  /** The player's task in that episode, if known. */
+  /** The player's task in a slot's episode, if known. */
   objective?(slot: number): string | undefined;
-  /** Commands that win that episode from its start. @throws EnvironmentError */
+  /** Commands that win a slot's episode from its start. @throws EnvironmentError */
   gold?(slot: number): Promise<readonly string[]>;
 }
 
-/** A task that another program plays. A step costs a round trip, so it is asynchronous and batches of episodes share it. */
+/** A task in another program. A step costs a round trip, so it is asynchronous and shared by a batch of episodes. */
 export interface RemoteEnvironment extends EnvironmentSpec {
-  /** Batches run in parallel. */
+  /** Batches that run in parallel. */
   readonly batches: readonly EpisodeBatch[];
   /** Stops the program, even in the middle of a step. Closing it again has no effect. */
   close(): Promise<void>;
@@ -36,13 +36,13 @@ export function isRemote(environment: Environment | RemoteEnvironment): environm
   return 'batches' in environment;
 }
 
-/** Sends one request at a time to a program that plays an environment. After the first failure, every request fails. */
+/** Sends one request at a time to an environment's program. After the first failure, all requests fail. */
 export class Exchange<Answer> {
   readonly #name: string;
   #pending: { resolve(answer: Answer): void; reject(error: EnvironmentError): void } | undefined;
   #failure: EnvironmentError | undefined;
 
-  /** @param name of the environment, for messages */
+  /** @param name name of the environment, for messages */
   constructor(name: string) {
     this.#name = name;
   }

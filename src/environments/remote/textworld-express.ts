@@ -1,4 +1,4 @@
-/** Games of TextWorldExpress, played by its Python package and its Java program, which must be installed. */
+/** TextWorldExpress games, which need its Python package and Java. */
 import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
@@ -15,7 +15,7 @@ const flag = z
 
 const carrying = { include_doors: flag, limit_inventory_size: flag };
 
-/** The games and their parameters, from its manual and its error messages. Omitted ones have the game's own default. */
+/** The games and their parameters, from the manual and error messages. Omitted parameters use the game's defaults. */
 const parameters = {
   cookingworld: {
     num_locations: range(1, 11),
@@ -47,7 +47,7 @@ const games = Object.keys(parameters) as readonly Game[];
 
 interface ExpressGame {
   readonly game: Game;
-  /** As TextWorldExpress takes them: `numLocations=3,includeDoors=1`. */
+  /** In TextWorldExpress's format: `numLocations=3,includeDoors=1`. */
   readonly params: string;
   readonly fold: (typeof folds)[number];
   /** Undefined for no limit. */
@@ -57,7 +57,7 @@ interface ExpressGame {
 /** Default step limit, as in the Python package. */
 const usualSteps = 100;
 
-/** Parses `textworld-express:GAME?numLocations=5` and further options. @throws UserError that lists what is invalid */
+/** Parses `textworld-express:GAME?numLocations=5` and other options. @throws UserError that lists all faults */
 export function parseExpressGame(id: string, options: Readonly<Record<string, unknown>>): ExpressGame {
   const [name = '', ...query] = id.slice('textworld-express:'.length).split('?');
   const game = games.find((one) => one === name);
@@ -65,7 +65,7 @@ export function parseExpressGame(id: string, options: Readonly<Record<string, un
   const given = { ...options };
   for (const [key, value] of new URLSearchParams(query.join('?'))) {
     if (key in given)
-      throw new UserError({ field: key, message: `is given twice: in the id ${id} and in the options` });
+      throw new UserError({ field: key, message: `is set twice: in the id ${id} and in the options` });
     given[key] = numberOrFlag(value);
   }
   const schema = z.strictObject({ ...parameters[game], fold: z.enum(folds).default('train') });
@@ -94,7 +94,7 @@ function unknownGame(id: string, name: string): UserError {
   return new UserError({
     field: 'environment',
     value: id,
-    message: 'TextWorldExpress has no such game',
+    message: 'unknown TextWorldExpress game',
     alternatives: games,
     ...(suggestion !== undefined && { remedy: `did you mean textworld-express:${suggestion}?` }),
   });
@@ -116,16 +116,16 @@ interface Play {
   steps: number;
 }
 
-/** The response to a command that isn't understood; every other command is a move. */
+/** Start of the response to a command that isn't understood; all other commands count as moves. */
 const unknown = 'Unknown action:';
 
-/** Games that need one Java process per slot: in a shared process, games with the same seed share their things. */
+/** Games that need one Java process per slot, because games with the same seed in one process share their objects. */
 const ownProcess: readonly string[] = ['sorting'];
 const mostProcesses = 4;
 
 /**
- * A game of TextWorldExpress: `textworld-express:cookingworld?numLocations=3`. One Java process plays a batch. An episode
- * is cut off at its step limit, one step earlier than in the Python package.
+ * Opens a TextWorldExpress game: `textworld-express:cookingworld?numLocations=3`. One Java process runs a batch. Episodes
+ * are truncated at their step limit, one step earlier than in the Python package.
  * @param options parameters of the game, `fold` and `max_episode_steps`
  * @throws UserError for an unknown game or parameter, and if Python, the package or Java is missing
  */
@@ -139,15 +139,15 @@ export async function openTextWorldExpress(
   const refusals: Refusals = ({ kind, message }) => {
     if (kind === 'import')
       return {
-        message: `Python lacks a module: ${message}`,
-        remedy: `${python} -m pip install textworld-express, or name another Python with environment.python or POLICYLOOP_PYTHON; it also needs Java`,
+        message: `a Python module is missing: ${message}`,
+        remedy: `run ${python} -m pip install textworld-express (it also needs Java), or set environment.python or POLICYLOOP_PYTHON to another interpreter`,
       };
     if (kind === 'java')
       return {
-        message: `TextWorldExpress needs Java, which doesn't start: ${message}`,
-        remedy: 'install Java 8 or newer, so that the command java is found, or set JAVA_HOME',
+        message: `TextWorldExpress can't start Java: ${message}`,
+        remedy: 'install Java 8 or newer so that the java command is found, or set JAVA_HOME',
       };
-    return { message: `TextWorldExpress can't make it: ${message}` };
+    return { message: `TextWorldExpress can't create it: ${message}` };
   };
   const players = new PythonPlayers(
     {
@@ -189,7 +189,7 @@ function batch(
   return {
     slots,
     async reset(given) {
-      // Java takes seeds below 2^31; larger ones play the game of their lower bits.
+      // Java accepts seeds below 2^31; larger seeds are reduced to their lower 31 bits.
       const seeds = given.map((seed) => seed % 2 ** 31);
       const { tasks, states } = await players.ask(index, started, { reset: seeds });
       plays = states.map((now, slot) => {

@@ -10,14 +10,14 @@ const faces = ['jack', 'queen', 'king'] as const;
 interface Hand {
   /** Card values, with an ace as 1. */
   readonly cards: readonly number[];
-  /** Sum with every ace as 1. */
+  /** Sum with all aces as 1. */
   readonly hardSum: number;
   readonly ace: boolean;
 }
 
 /**
  * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1). Observation: the player's sum, the
- * dealer's open card (1 is an ace), whether the player has an ace that counts as 11. Action: 0 sticks, 1 hits.
+ * dealer's open card (1 is an ace), and whether the player has an ace that counts as 11. Action: 0 sticks, 1 hits.
  */
 export class Blackjack implements Task<number> {
   readonly observationSpace: TupleSpace = {
@@ -30,10 +30,10 @@ export class Blackjack implements Task<number> {
   #player: Hand = { cards: [], hardSum: 0, ace: false };
   #dealer: Hand = { cards: [], hardSum: 0, ace: false };
   #openCard = 0;
-  /** Whether the dealer has revealed the other card. */
+  /** True once the dealer has revealed the other card. */
   #shown = false;
 
-  /** `sab`: Sutton and Barto's rules, in which a natural wins. `natural`: otherwise a winning natural pays 1.5. */
+  /** `sab`: Sutton and Barto's rules, in which a natural wins. `natural`: without `sab`, a winning natural pays 1.5. */
   constructor(options: { readonly natural: boolean; readonly sab: boolean }) {
     this.#options = options;
   }
@@ -44,7 +44,7 @@ export class Blackjack implements Task<number> {
     this.#openCard = random.choice(deck);
     this.#dealer = deal(this.#openCard, random.choice(deck));
     this.#player = deal(random.choice(deck), random.choice(deck));
-    // Gymnasium draws the look of the open card for rendering; this keeps the random stream in step.
+    // Gymnasium also draws the picture of the open card; drawing it here keeps the random streams in sync.
     random.choice(suits);
     if (this.#openCard === 10) random.choice(faces);
     return this.#observe();
@@ -115,7 +115,7 @@ function isNatural(hand: Hand): boolean {
 
 const cardWidth = 1.1;
 const cardHeight = 1.6;
-/** Width available for the cards of a hand; if they don't fit side by side, they overlap. */
+/** Width available for a hand; cards that don't fit side by side overlap. */
 const handWidth = 7;
 
 /** @param hidden whether the second card is face down */

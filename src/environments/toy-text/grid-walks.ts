@@ -1,4 +1,4 @@
-/** Walks over a grid of tiles: the frozen lake and the cliff. */
+/** Walks over a grid of tiles: FrozenLake and CliffWalking. */
 import { z } from 'zod';
 import { UserError } from '../../base/errors.js';
 import { Grid } from '../grid.js';
@@ -8,7 +8,7 @@ const cliffGrid = new Grid(4, 12);
 const [cliffStart, cliffGoal] = [36, 47];
 
 /**
- * A walk along a cliff (Sutton and Barto, example 6.6): stepping off it costs 100 and leads back to the
+ * A walk along a cliff (Sutton and Barto, example 6.6): falling off costs 100 and leads back to the
  * start. Observation: row · 12 + column. Action: 0 up, 1 right, 2 down, 3 left. On slippery ground, the
  * chosen direction and the two perpendicular ones each have probability 1/3.
  */
@@ -74,7 +74,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const starts = tiles.filter((tile) => tile === 'S').length;
   const failRate = (1 - options.success_rate) / 2;
   const move = (state: number, action: number, probability: number): Outcome => {
-    // Actions are counted anticlockwise from left.
+    // Actions go anticlockwise, starting with left.
     const next = grid.move(state, 3 + 3 * action);
     const tile = tiles[next];
     const reward = tile === 'G' ? goalReward : tile === 'H' ? holeReward : frozenReward;
@@ -115,10 +115,10 @@ function chooseMap({ desc, map_name }: FrozenLakeOptions): readonly string[] {
   if (map_name !== null) return frozenLakeMaps[map_name];
   throw new UserError({
     field: 'map_name',
-    message: 'random maps are not supported, because runs must be repeatable',
+    message: 'random maps are not supported, because runs must be reproducible',
     value: map_name,
     alternatives: Object.keys(frozenLakeMaps),
-    remedy: 'draw a map once and pass its rows as `desc`',
+    remedy: 'generate a map once and pass its rows as `desc`',
   });
 }
 
@@ -126,13 +126,16 @@ function checkMap(desc: readonly string[]): void {
   const problem = (message: string, remedy: string) =>
     new UserError({ field: 'desc', message, value: desc, remedy });
   const columns = desc[0]?.length ?? 0;
-  if (columns === 0) throw problem('the map is empty', 'give one string per row, e.g. ["SF", "HG"]');
+  if (columns === 0) throw problem('the map is empty', 'use one string per row, e.g. ["SF", "HG"]');
   if (desc.some((row) => row.length !== columns)) {
     throw problem('the rows of the map differ in length', `make each row ${columns} letters long`);
   }
   const strange = /[^SFHG]/.exec(desc.join(''));
   if (strange !== null) {
-    throw problem(`the map has a tile ${strange[0]}`, 'use S (start), F (frozen), H (hole) and G (goal)');
+    throw problem(
+      `the map has an unknown tile ${strange[0]}`,
+      'use S (start), F (frozen), H (hole) and G (goal)',
+    );
   }
-  if (!desc.some((row) => row.includes('S'))) throw problem('the map has no start', 'make one tile an S');
+  if (!desc.some((row) => row.includes('S'))) throw problem('the map has no start', 'set one tile to S');
 }

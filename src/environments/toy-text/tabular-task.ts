@@ -15,12 +15,12 @@ interface TabularModel {
   readonly actions: number;
   /** Initial distribution over the `states` states. */
   readonly initial: readonly number[];
-  /** The outcomes of an action in a state, in the order in which the random number selects among them. */
+  /** The outcomes of an action in a state, in the order used to select one by a random number. */
   outcomes(state: number, action: number): readonly Outcome[];
   draw(state: number): Frame;
 }
 
-/** The initial distribution that always starts in one state. */
+/** The initial distribution for a fixed start state. */
 export const startAt = (start: number, states: number): readonly number[] =>
   Array.from({ length: states }, (_, state) => (state === start ? 1 : 0));
 

@@ -7,9 +7,9 @@ import { Grid } from '../grid.js';
 const probability = z.number().min(0).max(1);
 
 export const taxiOptions = z.strictObject({
-  /** The taxi may drift to either side of the chosen direction. */
+  /** If true, the taxi may drift to either side of the chosen direction. */
   is_rainy: z.boolean().default(false),
-  /** The passenger may change the destination at the first move after the first pick-up. */
+  /** If true, the passenger may change the destination at the first move after the first pick-up. */
   fickle_passenger: z.boolean().default(false),
   /** Probability of moving in the chosen direction in the rain; the two sides share the rest. */
   rainy_probability: probability.default(0.8),
@@ -23,7 +23,7 @@ const grid = new Grid(size, size);
 const states = grid.size * 5 * 4;
 const inTaxi = 4;
 
-/** Tiles of the red, green, yellow and blue stand. */
+/** Tiles of the red, green, yellow and blue stands. */
 const stands: readonly number[] = [0, 4, 20, 23];
 
 /** For each row, the columns with a wall on their right. */
@@ -123,7 +123,7 @@ export class Taxi implements Task<number> {
   }
 }
 
-/** Whether the edge of the town or a wall is in the way of an action. */
+/** Whether a wall or the edge of the town blocks an action. */
 function isBlocked(place: number, action: number): boolean {
   const [row, column] = [Math.floor(place / size), place % size];
   if (grid.move(place, directions[action]!) === place) return true;

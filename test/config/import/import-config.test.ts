@@ -309,7 +309,7 @@ describe('what can mean nothing here is an error at its place', () => {
     [
       'an environment that is not known',
       'gym_env_name: Highway-v0',
-      'theirs.yaml:1:15: gym_env_name: there is no such environment',
+      'theirs.yaml:1:15: gym_env_name: unknown environment',
     ],
     ['no environment', 'gym_env_name: null', "theirs.yaml:1:15: gym_env_name: isn't an environment id"],
     [

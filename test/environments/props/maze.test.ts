@@ -74,7 +74,7 @@ describe('a maze', () => {
       'maze-sample-4x4-v0',
       'maze-random-05x5-v0',
     ]) {
-      await expect(makeEnvironment(id)).rejects.toThrow(/there is no such environment/);
+      await expect(makeEnvironment(id)).rejects.toThrow(/unknown environment/);
     }
   });
 
@@ -129,15 +129,15 @@ describe('a maze', () => {
   });
 
   test.each([
-    [['+-+', '|S|'], /no maze/],
-    [[], /no maze/],
+    [['+-+', '|S|'], /don't form a maze/],
+    [[], /don't form a maze/],
     [['+-+-+', '|S G|', '+-+'], /differ in length/],
     [['+-+-+', '|S.G|', '+-+-+'], /has a character "\."/],
-    [['+-+-+', '|S|G|', '+-+-+'], /no way leads/],
-    [['+-+-+', '|S  |', '+-+-+'], /needs one G/],
-    [['+-+-+', '|SG |', '+-+-+'], /needs one G in a cell/],
+    [['+-+-+', '|S|G|', '+-+-+'], /no path leads/],
+    [['+-+-+', '|S  |', '+-+-+'], /exactly one cell with G/],
+    [['+-+-+', '|SG |', '+-+-+'], /exactly one cell with G/],
     [['+-+-+', '|S G ', '+-+-+'], /open at its edge/],
-    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+'], /needs one S/],
+    [['+-+-+', '|S G|', '+ +-+', '|S  |', '+-+-+'], /exactly one cell with S/],
   ])('%j is refused', async (layout, message) => {
     await expect(makeEnvironment('maze-sample-3x3-v0', { layout })).rejects.toThrow(message);
   });

@@ -88,7 +88,7 @@ describe('a process that answers lines', () => {
   test('a program that is not there', async () => {
     expect(await failureOf(open('/no/such/python', []))).toMatchObject({
       kind: 'died',
-      message: 'a task: there is no /no/such/python',
+      message: 'a task: /no/such/python was not found',
     });
   });
 
@@ -107,7 +107,7 @@ describe('a process that answers lines', () => {
     const bridge = start('undefined', 100);
     expect(await failureOf(bridge)).toMatchObject({
       kind: 'timeout',
-      message: expect.stringMatching(/no answer in 0.1 s/),
+      message: expect.stringMatching(/no reply within 0.1 s/),
     });
   });
 

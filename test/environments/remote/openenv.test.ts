@@ -150,8 +150,8 @@ describe('an OpenEnv server', () => {
       (step) => (step === 2 ? error : undefined),
       /no such move \(EXECUTION_ERROR\)/,
     ],
-    ['falls silent', 'timeout', (step) => (step === 2 ? null : undefined), /no answer in 0.5 s/],
-    ['talks nonsense', 'protocol', (step) => (step === 2 ? '<html>' : undefined), /not an answer: <html>/],
+    ['falls silent', 'timeout', (step) => (step === 2 ? null : undefined), /no reply within 0.5 s/],
+    ['talks nonsense', 'protocol', (step) => (step === 2 ? '<html>' : undefined), /invalid reply: <html>/],
     [
       'closes the connection',
       'died',
@@ -182,7 +182,9 @@ describe('an OpenEnv server', () => {
   test('an address where nothing is', async () => {
     const { id } = await serve();
     await closing.pop()!();
-    await expect(open(id)).rejects.toThrow(/no OpenEnv server answers: [\s\S]*ECONNREFUSED[\s\S]*start it/);
+    await expect(open(id)).rejects.toThrow(
+      /can't reach the OpenEnv server: [\s\S]*ECONNREFUSED[\s\S]*start it/,
+    );
   });
 
   test.each([
@@ -194,8 +196,8 @@ describe('an OpenEnv server', () => {
     ['openenv:ws://127.0.0.1:1', { observation: undefined }, /options\.observation: is required/],
     ['openenv:ws://127.0.0.1:1', { action: { low: [0], high: [1, 2] } }, /options\.action: is not a space/],
     ['openenv:ws://127.0.0.1:1', { filds: ['a'] }, /filds[\s\S]*fields/],
-    ['openenv:127.0.0.1:8000', {}, /not a WebSocket address[\s\S]*openenv:ws:\/\/127/],
-    ['openenv:http://127.0.0.1:8000', {}, /not a WebSocket address/],
+    ['openenv:127.0.0.1:8000', {}, /a WebSocket address[\s\S]*openenv:ws:\/\/127/],
+    ['openenv:http://127.0.0.1:8000', {}, /a WebSocket address/],
   ])('%s with %j is refused', async (id, own, message) => {
     await expect(open(id, own)).rejects.toMatchObject({
       name: 'UserError',

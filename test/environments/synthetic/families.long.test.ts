@@ -225,13 +225,13 @@ describe('options', () => {
   test.each([
     ['synthetic:survivall', /did you mean synthetic:survival\?/],
     ['synthetic:', /one of: synthetic:survival/],
-    ['synthetic:constructor', /no such family/],
-    ['synthetic:survival?sede=1', /has no such option[\s\S]*did you mean seed\?/],
+    ['synthetic:constructor', /unknown family/],
+    ['synthetic:survival?sede=1', /unknown option of[\s\S]*did you mean seed\?/],
     ['synthetic:survival?seed=-1', /^seed: /],
     ['synthetic:survival?seed=x', /^seed: /],
     ['synthetic:survival?seed', /seed is not an option/],
-    ['synthetic:survival?seed=1&seed=2', /seed is given twice/],
-    ['synthetic:survival?actions=1&control=discrete', /a discrete choice needs two actions/],
+    ['synthetic:survival?seed=1&seed=2', /seed is set twice/],
+    ['synthetic:survival?actions=1&control=discrete', /discrete control needs at least two actions/],
     ['synthetic:pump?actions=3&control=continuous', /1 or 2 components/],
   ])('%s is refused', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);

@@ -188,7 +188,7 @@ describe('ids', () => {
   });
 
   test.each([
-    ['chess', 'no such game'],
+    ['chess', 'unknown TextWorldExpress game'],
     ['coin?numIngredients=2', 'no such option'],
     ['coin?numLocations=12', 'numLocations|num_locations'],
     ['coin?includeDoors=7', 'must be 0 or 1'],

@@ -23,7 +23,7 @@ it('finetune rl trains a policy of numbers: a last line with its return, a page,
   const { code, stderr, stdout } = await run();
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: expect.stringContaining('is played as HalfCheetah-v5'),
+    stderr: expect.stringContaining('runs as HalfCheetah-v5'),
   });
   const lines = stdout
     .trim()

@@ -441,8 +441,8 @@ describe('controls', () => {
 
   it.each([
     [['hill-climb:2'], /--control: .*setting/],
-    [['climber:sigma=2'], /--control: there is no such baseline/],
-    [['hill-climb', 'hill-climb:sigma=2'], /--control: is listed twice/],
+    [['climber:sigma=2'], /--control: unknown baseline/],
+    [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
   ])('%j is refused', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
