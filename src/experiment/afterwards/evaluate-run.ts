@@ -63,9 +63,7 @@ export async function evaluateRun(
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
   const { returns, lengths } = await play(run, parameters, seeds, request.workers, context);
   for (const file of changedSince(manifest.modules, modulesPlayed(run.config))) {
-    context.note(
-      warningText(`${file} was changed since the run: this is not what its policies were evaluated on`),
-    );
+    context.note(warningText(`${file} has changed since the run, so its policies may score differently`));
   }
   const centre = mean(returns);
   const range = returnRange(run.config.environment, run.config.evaluation);

@@ -136,10 +136,10 @@ function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: Pictur
   if (requireCount('--episode', episode, 1) <= episodes) return { kind: 'evaluated', episode: episode - 1 };
   throw new UserError({
     field: '--episode',
-    message: `${run} evaluates a policy on ${episodes} episodes`,
+    message: `${run} evaluates each policy on only ${episodes} episodes`,
     value: episode,
     alternatives: [`1–${episodes}`],
-    remedy: '--seed plays any other',
+    remedy: 'use --seed for any other episode',
   });
 }
 

@@ -442,7 +442,7 @@ describe('controls', () => {
   it.each([
     [['hill-climb:2'], /--control: .*setting/],
     [['climber:sigma=2'], /--control: unknown baseline/],
-    [['hill-climb', 'hill-climb:sigma=2'], /--control: is named twice/],
+    [['hill-climb', 'hill-climb:sigma=2'], /--control: is listed twice/],
   ])('%j is refused', (control, message) => {
     expect(() => arms(control)).toThrow(message);
   });
