@@ -100,14 +100,14 @@ function layout(
 <a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="name" href="${relative(page, 'README.md')}">policyloop</a>
-<search class="scripted"><label for="query">Search</label> <input id="query" type="search" autocomplete="off" placeholder="/ searches">
+<search class="scripted"><label for="query">Search</label> <input id="query" type="search" autocomplete="off" placeholder="Press / to search">
 <div id="found" hidden><p role="status"></p><ol></ol></div></search>
 <a class="to-contents" href="#contents">Contents</a>
 </header>
 <div class="columns">
 <main id="content" tabindex="-1">
 ${trusted(content)}
-<nav class="steps" aria-label="Pages before and behind this one">${before !== undefined && html`<span>← ${link(before, 'prev')}</span>`}${behind !== undefined && html`<span class="next">${link(behind, 'next')} →</span>`}</nav>
+<nav class="steps" aria-label="Previous and next page">${before !== undefined && html`<span>← ${link(before, 'prev')}</span>`}${behind !== undefined && html`<span class="next">${link(behind, 'next')} →</span>`}</nav>
 </main>
 <nav id="contents" aria-label="Contents">
 ${contents.map(
@@ -121,7 +121,7 @@ ${
 <ul>${headings.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>
 `
 }</div>
-<footer>policyloop ${version()}, MIT licence. Nothing on these pages is loaded from elsewhere.</footer>
+<footer>policyloop ${version()}, MIT licence. These pages load nothing from the network.</footer>
 </body>
 </html>
 `);
