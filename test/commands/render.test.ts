@@ -105,12 +105,12 @@ describe('policyloop render', () => {
 
   it.each([
     [{ iteration: '99' }, /--iteration: this iteration has no evaluated policy[\s\S]*0 \(warm-up\) to 3/],
-    [{ iteration: 'latest' }, /--iteration: give best, worst, first or an iteration/],
+    [{ iteration: 'latest' }, /--iteration: must be best, worst, first or an iteration/],
     [
       { iteration: '2', candidate: 3 },
       /--candidate: iteration 2 has no evaluated candidate[\s\S]*one of: 1, 2/,
     ],
-    [{ candidate: 1 }, /--candidate: --iteration best names one policy already/],
+    [{ candidate: 1 }, /--candidate: --iteration best already/],
     [{ episode: 4 }, /--episode: cartpole evaluates each policy on only 3 episodes/],
     [{ episode: 0 }, /--episode: give a whole number of at least 1/],
     [{ seed: -1 }, /--seed/],

@@ -16,7 +16,7 @@ describe('environments that speak in texts', () => {
     const bandit = await makeEnvironment('bandit');
     expect(() =>
       createPolicyFamily({ kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 }, bandit),
-    ).toThrow(/texts as observations or actions[\s\S]*finetune rl/);
+    ).toThrow(/text observations or actions[\s\S]*finetune rl/);
   });
 
   it('take only what the space names', async () => {

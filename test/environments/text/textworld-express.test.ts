@@ -148,7 +148,7 @@ describe('without TextWorldExpress', () => {
   test('the message names the package, Java and the setting', async () => {
     stub({ 'py4j/__init__.py': '', 'py4j/java_gateway.py': 'raise ImportError("no", name="py4j")' });
     await expect(open('textworld-express:coin')).rejects.toThrow(
-      /pip install textworld-express.*environment\.python or POLICYLOOP_PYTHON.*Java/s,
+      /pip install textworld-express.*Java.*environment\.python or POLICYLOOP_PYTHON/s,
     );
   });
 
@@ -160,7 +160,7 @@ describe('without TextWorldExpress', () => {
       'textworld_express/__init__.py': '',
       'textworld_express/constants.py': 'BASEPATH = JAR_PATH = ""\n',
     });
-    await expect(open('textworld-express:coin')).rejects.toThrow(/needs Java.*FileNotFoundError.*JAVA_HOME/s);
+    await expect(open('textworld-express:coin')).rejects.toThrow(/Java.*FileNotFoundError.*JAVA_HOME/s);
   });
 
   test('an interpreter that is not there is named', async () => {
