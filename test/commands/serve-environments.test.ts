@@ -44,7 +44,7 @@ describe('policyloop serve --environments', () => {
     [{ stdio: true, port: 8000, json: false, idleSeconds: 4 }, /--idle-seconds: has no effect with --stdio/],
     [{ sessions: 0 }, /--sessions: give a whole number of at least 1/],
     [{ idleSeconds: 2_592_000 }, /--idle-seconds: .*2147483/],
-    [{ option: ['steps'] }, /--option: is not name=value[\s\S]*is_slippery=false/],
+    [{ option: ['steps'] }, /--option: must be name=value[\s\S]*is_slippery=false/],
     [{ option: ['steps=3'] }, /steps/],
     [{ environments: ['CartPole-v9'] }, /has no version v9/],
     [{ host: '0.0.0.0' }, /servers only accept connections from this machine/],

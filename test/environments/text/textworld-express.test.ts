@@ -189,11 +189,11 @@ describe('ids', () => {
 
   test.each([
     ['chess', 'unknown TextWorldExpress game'],
-    ['coin?numIngredients=2', 'no such option'],
+    ['coin?numIngredients=2', 'unknown option'],
     ['coin?numLocations=12', 'numLocations|num_locations'],
     ['coin?includeDoors=7', 'must be 0 or 1'],
     ['coin?fold=holdout', 'fold'],
-    ['arithmetic?numLocations=1', 'no such option'],
+    ['arithmetic?numLocations=1', 'unknown option'],
   ])('%s is refused', (id, message) => {
     expect(() => parse(id)).toThrow(new RegExp(message));
   });

@@ -29,7 +29,7 @@ describe('a damaged model directory is explained', () => {
   it.each([
     ['a config that is no object', 'config.json', 'null', /not the config of a model/],
     ['a config that is a list', 'config.json', '[1]', /not the config of a model/],
-    ['a config that is not JSON', 'config.json', '{', /not JSON/],
+    ['a config that is not JSON', 'config.json', '{', /not valid JSON/],
   ])('%s', (_name, file, content, pattern) => {
     const directory = copy();
     writeFileSync(join(directory, file), content);
