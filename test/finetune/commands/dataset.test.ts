@@ -75,7 +75,9 @@ describe('finetune dataset', () => {
     await expect(command({ augment: 1 })).rejects.toThrow(/--augment: /);
     await expect(command({ context: 0.5 })).rejects.toThrow(/--context/);
     await expect(command({ out: 'buffers' })).rejects.toThrow(/--out: /);
-    await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(/this is a file/);
+    await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(
+      /this is a file, not a directory/,
+    );
     await expect(command({ runs: ['nothing-*'] })).rejects.toThrow(/nothing-\*/);
   });
 
