@@ -113,7 +113,7 @@ describe('the lineage of a trained model', () => {
   it('is refused when it is damaged, by file and field', () => {
     expect(readLineage(weights('none'))).toBeUndefined();
     writeFileSync(join(weights('broken'), lineageFile), '{');
-    expect(() => readLineage(path('broken'))).toThrow(/training\.json: this file is damaged: it is no JSON/);
+    expect(() => readLineage(path('broken'))).toThrow(/training\.json: damaged: not JSON/);
     writeFileSync(path('broken', lineageFile), JSON.stringify({ ...trained(path('base')), dataset: 3 }));
     expect(() => readLineage(path('broken'))).toThrow(/damaged: dataset: /);
   });
