@@ -82,7 +82,7 @@ describe('the split', () => {
   it('raises an alarm where what was named shares prompts with the rest', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
-    expect(dataset.alarms[0]!.message).toMatch(/^1 validation example of 6 /);
+    expect(dataset.alarms[0]!.message).toMatch(/^1 of 6 validation examples /);
   });
 });
 
