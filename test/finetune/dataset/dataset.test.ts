@@ -137,7 +137,7 @@ describe('alarms', () => {
     const beyond = needs.filter((tokens) => tokens > context).length;
     const checked = await build({ context });
     expect(alarms(checked)).toEqual(['too-long']);
-    expect(checked.alarms[0]!.message).toContain(`${beyond} example`);
+    expect(checked.alarms[0]!.message).toContain(`${beyond} of `);
     expect(alarms(await build({ context: needs.toSorted((a, b) => a - b).at(-1)! }))).toEqual([]);
   });
 
