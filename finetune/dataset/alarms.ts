@@ -74,7 +74,7 @@ const tooLong: Check = ({ train, validation, lengths, context }) => {
   if (long.length === 0) return undefined;
   return {
     kind: 'too-long',
-    message: `${counted(long.length, 'example')} of ${train.length + validation.length} exceed the context of ${context} tokens`,
+    message: `${long.length} of ${train.length + validation.length} examples are longer than the context of ${context} tokens`,
     remedy: 'train with a longer context, or use runs with a smaller memory.tokens or memory.best',
   };
 };
@@ -114,7 +114,7 @@ const leakage: Check = ({ train, validation }) => {
   if (leaked.length === 0) return undefined;
   return {
     kind: 'leakage',
-    message: `${counted(leaked.length, 'validation example')} of ${validation.length} share a prompt with the training split`,
+    message: `${leaked.length} of ${validation.length} validation examples share a prompt with the training split`,
     remedy: 'hold out all runs of a seed together, e.g. with --validation 0.1',
   };
 };
@@ -138,5 +138,3 @@ export function weightsDropped(format: string, examples: readonly Example[]): Al
     remedy: 'use --format jsonl, or another recipe',
   };
 }
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -70,7 +70,7 @@ export async function readPlay(
 const noPlay: Problem = {
   field: '--recipe',
   message: "this run isn't an agent's play",
-  remedy: 'play some: policyloop play agents/cooking player=expert',
+  remedy: 'create one: policyloop play agents/cooking player=expert',
 };
 
 /** One example per step, with its action as the answer. Replies that named no action aren't imitated. */

@@ -1,5 +1,4 @@
-/** Converts examples to rows, in our own format and in those of other trainers. */
-
+/** Converts examples to rows, in our own format and in other trainers' formats. */
 import { fileWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
@@ -208,7 +207,7 @@ const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
   boolean: { type: 'BOOLEAN' },
 };
 
-/** Schema elements of a column, followed by those of its fields. */
+/** Schema elements of a column, followed by its fields' elements. */
 function schemaOf(key: string, column: Column): readonly SchemaElement[] {
   const name = key.replace(/\?$/, '');
   const repetition_type = name === key ? 'REQUIRED' : 'OPTIONAL';

@@ -31,7 +31,7 @@ export function requireNewDirectory(path: string): void {
   if (isFolder && readdirSync(path).length === 0) return;
   throw new UserError({
     field: '--out',
-    message: isFolder ? 'this directory is not empty' : 'this is a file',
+    message: isFolder ? 'this directory is not empty' : 'this is a file, not a directory',
     value: path,
     remedy: 'choose a new or an empty directory',
   });

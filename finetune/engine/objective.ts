@@ -4,7 +4,7 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import type { ParameterShape } from './trainable.js';
 
 export interface Objective {
-  /** Divides the logits. Use the sampling temperature, so log-probabilities match those of the sampler. Default: 1. */
+  /** Divides the logits. Use the sampling temperature, so log-probabilities match the sampler's. Default: 1. */
   readonly temperature?: number | undefined;
   /** If true, log-probabilities and entropies are over the allowed ids only. Default: false. */
   readonly constrained?: boolean | undefined;

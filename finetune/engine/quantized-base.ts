@@ -47,7 +47,7 @@ interface Layout {
   readonly padded: number;
 }
 
-/** Float32 matrix [count, padded] for 8 bits; for 4 bits, its even and its odd columns, each [count, padded/2]. */
+/** Float32 matrix [count, padded]; for 4 bits on the CPU, its even and its odd columns, each [count, padded/2]. */
 function dequantize(
   { g }: RuleContext,
   late: Late,

@@ -116,7 +116,7 @@ function armOf(field: string, spec: string): Arm {
       field,
       message: "isn't a baseline setting",
       value: wrong,
-      remedy: 'e.g. hill-climb:sigma=2',
+      remedy: 'write settings like hill-climb:sigma=2',
     });
   }
   return {

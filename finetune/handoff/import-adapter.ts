@@ -94,7 +94,7 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
     throw new UserError({
       field: '--out',
       message: 'is required without a lineage.json',
-      remedy: 'e.g. --out tuned/adapter',
+      remedy: 'set it, e.g. --out tuned/adapter',
     });
   }
   const seed = /^seed-\d+$/.exec(path.basename(directory))?.[0];

@@ -10,7 +10,7 @@ export type Group = readonly number[];
 
 /**
  * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
- * (`group`), by that of all groups together (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal
+ * (`group`), by the whole batch's (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal
  * rewards give exactly 0. Answers without a reward get 0 and are excluded from means.
  */
 export function groupAdvantages(
@@ -114,7 +114,7 @@ export function logRatios(
 
 const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
 
-/** The mean in two parts to subtract one after the other, so equal values give exactly 0. */
+/** The mean as two numbers to subtract in turn, so equal values give exactly 0. */
 function centreOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
   const first = values[0] ?? 0;
   return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };

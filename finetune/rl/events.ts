@@ -158,7 +158,7 @@ const watches: readonly Watch[] = [
         return {
           message: lengths,
           remedy:
-            'use objective.variant dr_grpo, which weighs long and short replies alike, or a lower learning rate',
+            'use objective.variant dr_grpo, which weights long and short replies equally, or a lower learning rate',
         };
       if (last >= 16 && last >= 3 * first)
         return {

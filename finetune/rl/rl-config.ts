@@ -50,7 +50,7 @@ const rewardSchema = z
       .enum(assignments)
       .default('return')
       .describe(
-        'Credit of a turn: the return of the episode, the rewards to go, or an equal share of the return',
+        'Credit for a turn: the return of the episode, the rewards to go, or an equal share of the return',
       ),
     shuffle: z
       .boolean()

@@ -51,7 +51,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/** Vectors stay float32. With Q8_0, rows not divisible by 32 become F16. @throws UserError if a weight is missing or misshapen */
+/** Vectors stay float32. With Q8_0, matrices with rows not divisible by 32 become F16. @throws UserError if a weight is missing or misshapen */
 export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,

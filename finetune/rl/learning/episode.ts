@@ -70,7 +70,7 @@ export interface Episode {
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
   readonly valid: readonly boolean[];
-  /** Per turn, the index of its last trained token among those of all completions; −1 if there is none. */
+  /** Per turn, the index of its last trained token within all completions together; −1 if there is none. */
   readonly ends: readonly number[];
   /** True if a limit cut the episode off, so more reward might have followed. */
   readonly truncated: boolean;

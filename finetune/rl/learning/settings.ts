@@ -4,8 +4,8 @@ import { count, positive, rlMethod, shared } from '../../train/train-config.js';
 
 const limitsSchema = z
   .strictObject({
-    minutes: positive.optional().describe('Total minutes over all sessions'),
-    tokens: count(1).optional().describe('Sampled tokens'),
+    minutes: positive.optional().describe('Maximum minutes, over all sessions'),
+    tokens: count(1).optional().describe('Maximum number of sampled tokens'),
   })
   .prefault({})
   .describe('Limits that end training early; the result is still written');

@@ -75,7 +75,9 @@ describe('finetune dataset', () => {
     await expect(command({ augment: 1 })).rejects.toThrow(/--augment: /);
     await expect(command({ context: 0.5 })).rejects.toThrow(/--context/);
     await expect(command({ out: 'buffers' })).rejects.toThrow(/--out: /);
-    await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(/this is a file/);
+    await expect(command({ out: 'buffers/run-0/config.yaml' })).rejects.toThrow(
+      /this is a file, not a directory/,
+    );
     await expect(command({ runs: ['nothing-*'] })).rejects.toThrow(/nothing-\*/);
   });
 
@@ -128,7 +130,7 @@ describe('the page', () => {
     await command({ recipe: 'preference', context: 50 });
     const text = visibleText(readFileSync(join(cwd, 'dataset/index.html'), 'utf8'));
     expect(text).toMatch(/chosen params\[0\]: .* rejected params\[0\]:/);
-    expect(text).toContain('exceed the context of 50 tokens');
+    expect(text).toContain('longer than the context of 50 tokens');
     expect(text).toContain('no validation examples');
   });
 });

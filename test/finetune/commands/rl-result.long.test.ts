@@ -121,8 +121,8 @@ describe('the result of finetune rl, named by its directory or that of its train
   });
 
   it.each([
-    ['tuned/lora', /is an agent, trained in bandit/],
-    ['tuned/whole/model', /is an agent, trained in bandit/],
+    ['tuned/lora', /is an agent trained in bandit/],
+    ['tuned/whole/model', /is an agent trained in bandit/],
     ['tuned/numbers', /is a numeric policy trained in CartPole-v1/],
     ['tuned/cut', /is an agent/],
   ])('is no proposer: finetune evaluate says so of %s', async (tuned, message) => {

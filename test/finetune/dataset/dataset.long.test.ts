@@ -82,7 +82,7 @@ describe('the split', () => {
   it('raises an alarm where what was named shares prompts with the rest', async () => {
     const dataset = await build({ validation: { kind: 'named', names: ['random-1'] } });
     expect(alarms(dataset)).toEqual(['leakage']);
-    expect(dataset.alarms[0]!.message).toMatch(/^1 validation example of 6 /);
+    expect(dataset.alarms[0]!.message).toMatch(/^1 of 6 validation examples /);
   });
 });
 
@@ -137,7 +137,7 @@ describe('alarms', () => {
     const beyond = needs.filter((tokens) => tokens > context).length;
     const checked = await build({ context });
     expect(alarms(checked)).toEqual(['too-long']);
-    expect(checked.alarms[0]!.message).toContain(`${beyond} example`);
+    expect(checked.alarms[0]!.message).toContain(`${beyond} of `);
     expect(alarms(await build({ context: needs.toSorted((a, b) => a - b).at(-1)! }))).toEqual([]);
   });
 
