@@ -105,7 +105,7 @@ describe('policyloop render', () => {
 
   it.each([
     [{ iteration: '99' }, /--iteration: this iteration has no evaluated policy[\s\S]*0 \(warm-up\) to 3/],
-    [{ iteration: 'latest' }, /--iteration: give best, worst, first or an iteration/],
+    [{ iteration: 'latest' }, /--iteration: must be best, worst, first or an iteration/],
     [
       { iteration: '2', candidate: 3 },
       /--candidate: iteration 2 has no evaluated candidate[\s\S]*one of: 1, 2/,
