@@ -21,8 +21,16 @@ export const options = (y: Argv) =>
     })
     .option('port', { ...kinds.number, default: 8000, describe: 'Port; 0 for any free one' })
     .option('host', { ...kinds.text, default: '127.0.0.1', describe: 'Address: 127.0.0.1 or ::1' })
-    .option('device', { ...kinds.text, default: 'auto', describe: 'Device: auto, cpu, cuda, webgpu, dml or coreml' })
-    .option('quantization', { ...kinds.text, default: 'none', describe: 'Quantization: none, int8, int4 or int4-block128' })
+    .option('device', {
+      ...kinds.text,
+      default: 'auto',
+      describe: 'Device: auto, cpu, cuda, webgpu, dml or coreml',
+    })
+    .option('quantization', {
+      ...kinds.text,
+      default: 'none',
+      describe: 'Quantization: none, int8, int4 or int4-block128',
+    })
     .option('threads', { ...kinds.number, describe: 'CPU threads (default: the free cores)' })
     .option('batch', {
       ...kinds.number,

@@ -306,7 +306,12 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     400,
     /items\.enum: more than 4096 choices/,
   ],
-  ['no integer among the choices', listOf({ type: 'integer', enum: [0.5] }), 400, /items\.enum: must contain an integer/],
+  [
+    'no integer among the choices',
+    listOf({ type: 'integer', enum: [0.5] }),
+    400,
+    /items\.enum: must contain an integer/,
+  ],
   [
     'an empty range',
     listOf({ type: 'integer', minimum: 0.2, maximum: 0.8 }),

@@ -129,7 +129,12 @@ describe('what is refused leaves the episode as it was', () => {
     ['a fraction', { type: 'step', data: { action: 0.5 } }, 'VALIDATION_ERROR', /takes an integer/],
     ['a text', { type: 'step', data: { action: '0' } }, 'VALIDATION_ERROR', /takes an integer/],
     ['a list', { type: 'step', data: { action: [0] } }, 'VALIDATION_ERROR', /pass the number/],
-    ['an object', { type: 'step', data: { action: { a: 1 } } }, 'VALIDATION_ERROR', /action: must be a number/],
+    [
+      'an object',
+      { type: 'step', data: { action: { a: 1 } } },
+      'VALIDATION_ERROR',
+      /action: must be a number/,
+    ],
     ['null', { type: 'step', data: { action: null } }, 'VALIDATION_ERROR', /action: must be a number/],
     ['no action', { type: 'step', data: {} }, 'VALIDATION_ERROR', /action/],
     ['no data', { type: 'step' }, 'VALIDATION_ERROR', /object/],
