@@ -195,7 +195,7 @@ const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${lett
 
 /** @throws UserError if an option that isn't a list is given twice */
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
-  // The options of the given command, which the types don't know.
+  // Options of the given command; the types don't include them.
   const { array: lists = [] } = options as { readonly array?: readonly string[] };
   const twice = Object.keys(argv).find(
     (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),

@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: 'Seed of the episodes (default: unused by the run)',
+      describe: 'Seed of the episodes (default: episodes that the run has not used)',
     })
     .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
     .option('workers', common.workers)

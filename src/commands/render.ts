@@ -30,7 +30,7 @@ export const options = (y: Argv) =>
     .conflicts('episode', 'seed')
     .option('format', {
       ...kinds.text,
-      describe: 'gif or svg (default: from the name in --out, otherwise gif)',
+      describe: 'Format: gif or svg (default: from the name in --out, otherwise gif)',
     })
     .option('out', {
       ...kinds.text,

@@ -20,9 +20,17 @@ export const options = (y: Argv) =>
       describe: 'LoRA adapter that requests can select by name: directory or name=directory',
     })
     .option('port', { ...kinds.number, default: 8000, describe: 'Port; 0 for any free one' })
-    .option('host', { ...kinds.text, default: '127.0.0.1', describe: '127.0.0.1 or ::1' })
-    .option('device', { ...kinds.text, default: 'auto', describe: 'auto, cpu, cuda, webgpu, dml or coreml' })
-    .option('quantization', { ...kinds.text, default: 'none', describe: 'none, int8, int4 or int4-block128' })
+    .option('host', { ...kinds.text, default: '127.0.0.1', describe: 'Address: 127.0.0.1 or ::1' })
+    .option('device', {
+      ...kinds.text,
+      default: 'auto',
+      describe: 'Device: auto, cpu, cuda, webgpu, dml or coreml',
+    })
+    .option('quantization', {
+      ...kinds.text,
+      default: 'none',
+      describe: 'Quantization: none, int8, int4 or int4-block128',
+    })
     .option('threads', { ...kinds.number, describe: 'CPU threads (default: the free cores)' })
     .option('batch', {
       ...kinds.number,

@@ -75,7 +75,7 @@ async function launch(
   // With pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
-    // No argument is an option: `confined.ts` refuses leading hyphens.
+    // Arguments can't be options, because `confined.ts` rejects leading hyphens.
     [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
     {
       ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },

@@ -271,7 +271,7 @@ export function sparkline(values: readonly number[], width = 40): string {
   return heights
     .map((value) => {
       if (!Number.isFinite(value)) return ' ';
-      // Halved first, because the difference of two large values could overflow.
+      // Halve first, because the difference between two large values could overflow.
       const share = high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
       return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))];
     })

@@ -150,7 +150,7 @@ export async function serveModels(
     const { device, threads, contextTokens } = loaded;
     const names = adapters.map((one) => one.name);
     note(
-      `${name} on ${device}, ${plural(threads, 'thread')}, ${contextTokens} tokens of context` +
+      `${name} on ${device}, ${plural(threads, 'thread')}, ${contextTokens} context tokens` +
         (names.length === 0 ? '' : `; with adapters: ${names.join(', ')}`),
     );
     onReady({ url: server.url, model: name, adapters: names, device, threads, contextTokens });

@@ -151,7 +151,7 @@ describe('policyloop', () => {
       }
     });
     expect(run.code).toBe(130);
-    expect(run.stderr).toContain('finishing the');
+    expect(run.stderr).toContain('finishing pending work');
     expect(run.stdout).toContain('interrupted after');
     const lines = readFileSync(join(cwd, 'r/evaluations.jsonl'), 'utf8').trimEnd().split('\n').length;
     const resumed = await cli(cwd, ['resume', 'r', `iterations=${lines}`, '--json']);
@@ -270,7 +270,7 @@ describe('what is wrong gets one clear screen', () => {
     ['a missing file', config, ['prompts.set=./nowhere'], [/nowhere/]],
     ['a bad override', config, ['iterations'], [/iterations/, /key=value/]],
     ['an option without its value', config, ['--run-dir'], [/run-dir/]],
-    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: can be given only once/]],
+    ['an option twice', config, ['--run-dir', 'a', '--run-dir', 'b'], [/--run-dir: .*only once/]],
   ];
 
   it.each(cases)('%s', async (_name, text, overrides, patterns) => {

@@ -118,7 +118,8 @@ describe('limits.evaluations', () => {
         level: 'error',
         field: 'limits.evaluations',
         value: 6,
-        message: 'the warm-up takes 3 and the first iteration 4: the run would stop before its first iteration',
+        message:
+          'the warm-up takes 3 and the first iteration 4: the run would stop before its first iteration',
         remedy: 'set limits.evaluations=7 or higher',
       },
     ]);

@@ -8,7 +8,7 @@ import type { ModelOverview } from '../../models/local/summary/model-summary.js'
 export const options = (y: Argv) =>
   y
     .option('json', common.json)
-    .example('$0 models list', 'models of Ollama, the Hugging Face cache and LM Studio')
+    .example('$0 models list', 'models in Ollama, the Hugging Face cache and LM Studio')
     .example('$0 run my.yaml model.path=ollama:qwen3:0.6b', 'run one of them directly, without Ollama');
 
 type Args = Arguments<typeof options>;

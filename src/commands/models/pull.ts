@@ -9,7 +9,7 @@ export const options = (y: Argv) =>
     .positional('model', {
       ...kinds.text,
       demandOption: true,
-      describe: 'hf:ORG/NAME, hf:ORG/NAME@REVISION or hf:ORG/NAME:FILE.gguf',
+      describe: 'Model: hf:ORG/NAME, hf:ORG/NAME@REVISION or hf:ORG/NAME:FILE.gguf',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)

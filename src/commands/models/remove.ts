@@ -4,7 +4,7 @@ import type { CommandContext } from '../../base/context.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('model', { ...kinds.text, demandOption: true, describe: 'hf:ORG/NAME' })
+    .positional('model', { ...kinds.text, demandOption: true, describe: 'Model: hf:ORG/NAME' })
     .option('json', common.json)
     .epilogue('Removes only what `models pull` downloaded; other programs may need the rest.')
     .example('$0 models remove hf:HuggingFaceTB/SmolLM2-135M-Instruct', 'all its revisions and files');

@@ -10,7 +10,7 @@ import type { ExportedCurves, ExportedTable } from '../../runs/tables/export.js'
 export const options = (y: Argv) =>
   y
     .positional('runs', common.runs)
-    .option('format', { ...kinds.text, default: 'csv', describe: 'csv, parquet or tensorboard' })
+    .option('format', { ...kinds.text, default: 'csv', describe: 'Format: csv, parquet or tensorboard' })
     .option('out', {
       ...kinds.text,
       default: 'export',

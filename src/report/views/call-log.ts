@@ -93,7 +93,7 @@ interface Log {
   readonly asText: (value: number) => string;
 }
 
-/** The truncation length at which all texts together fit. */
+/** The truncation length at which all texts fit together. */
 function longestOf(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,

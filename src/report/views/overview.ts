@@ -167,7 +167,7 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
   return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
 }
 
-/** The commands that repeat, check and resume the run, and what must match for the same result. */
+/** Commands that repeat, evaluate and resume the run, and the versions needed for the same result. */
 export function reproduction(data: RunData): Html {
   const { manifest } = data;
   const commands = [

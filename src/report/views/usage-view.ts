@@ -89,7 +89,7 @@ export class UsageByIteration {
   }
 }
 
-/** What one bar shows: an iteration or, if there are too many, several consecutive ones. */
+/** The content of one bar: an iteration or, if there are too many, several consecutive ones. */
 interface Span extends UsageTotals {
   readonly first: number;
   readonly last: number;

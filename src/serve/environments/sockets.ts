@@ -50,7 +50,7 @@ export class SocketSessions {
     this.#open.add(socket);
     socket.once('close', () => this.#open.delete(socket));
     const name = `session ${++this.#begun}`;
-    this.#note(`${name} of ${offered.name} starts`);
+    this.#note(`${name} started: ${offered.name}`);
     let session: OpenSession;
     try {
       socket.pause();
@@ -60,7 +60,7 @@ export class SocketSessions {
       socket.resume();
       send(socket, errorAnswer(new Refusal('FACTORY_ERROR', messageOf(error))));
       end(socket, closeCodes.normal, 'no environment');
-      this.#note(`${name} ends: ${messageOf(error)}`);
+      this.#note(`${name} ended: ${messageOf(error)}`);
       return;
     }
     this.#play(socket, session, name);
@@ -95,7 +95,7 @@ export class SocketSessions {
     const ended = () => {
       clearTimeout(idle);
       session.close();
-      this.#note(`${name} ends: ${session.played}`);
+      this.#note(`${name} ended: ${session.played}`);
     };
     // The client may have disconnected while its environment was created.
     if (socket.readyState === WebSocket.CLOSED) ended();

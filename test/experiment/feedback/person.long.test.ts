@@ -285,7 +285,9 @@ it('is told of in show, the report, an iteration and the events, every text esca
   });
   const run = await readWholeRun(path);
   const text = runText(run, { top: 1, cwd: '/' });
-  expect(text).toMatch(/feedback {2}3 questions: 2 answered, mean rating 4 of 5; 3 calls \(included in usage\)/);
+  expect(text).toMatch(
+    /feedback {2}3 questions: 2 answered, mean rating 4 of 5; 3 calls \(included in usage\)/,
+  );
   expect(runFigures(run, { top: 1, cwd: '/' }).feedback).toMatchObject({ given: 2, rating: 4, calls: 3 });
   const page = renderReport({ ...runData(run), animations: { episodes: [], files: [] } });
   expect(page).toContain('id="feedback"');

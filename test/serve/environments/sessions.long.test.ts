@@ -129,8 +129,13 @@ describe('what is refused leaves the episode as it was', () => {
     ['a fraction', { type: 'step', data: { action: 0.5 } }, 'VALIDATION_ERROR', /must be integers/],
     ['a text', { type: 'step', data: { action: '0' } }, 'VALIDATION_ERROR', /must be integers/],
     ['a list', { type: 'step', data: { action: [0] } }, 'VALIDATION_ERROR', /pass the number/],
-    ['an object', { type: 'step', data: { action: { a: 1 } } }, 'VALIDATION_ERROR', /action: a number/],
-    ['null', { type: 'step', data: { action: null } }, 'VALIDATION_ERROR', /action: a number/],
+    [
+      'an object',
+      { type: 'step', data: { action: { a: 1 } } },
+      'VALIDATION_ERROR',
+      /action: must be a number/,
+    ],
+    ['null', { type: 'step', data: { action: null } }, 'VALIDATION_ERROR', /action: must be a number/],
     ['no action', { type: 'step', data: {} }, 'VALIDATION_ERROR', /action/],
     ['no data', { type: 'step' }, 'VALIDATION_ERROR', /object/],
     ['another field', { type: 'step', data: { action: 0, force: 9 } }, 'VALIDATION_ERROR', /force/],
@@ -206,7 +211,7 @@ describe('sessions', () => {
     await two.reset({ seed: 1 });
     one.socket.send(JSON.stringify({ type: 'close' }));
     expect((await one.closed).code).toBe(1000);
-    await vi.waitFor(() => expect(log).toContain('session 1 ends: 0 episodes, 0 steps'));
+    await vi.waitFor(() => expect(log).toContain('session 1 ended: 0 episodes, 0 steps'));
     await (await open(url)).reset({ seed: 1 });
     await two.step(0);
   });
@@ -261,6 +266,6 @@ export default { create: () => {
     });
     expect(await third.step(1)).toMatchObject({ reward: 1, done: true });
     third.socket.terminate();
-    await vi.waitFor(() => expect(log).toContain('session 2 ends: 1 episode, 1 step'));
+    await vi.waitFor(() => expect(log).toContain('session 2 ended: 1 episode, 1 step'));
   });
 });
