@@ -10,7 +10,7 @@ export interface Encoding {
   decode(encoded: ParameterVector): ParameterVector;
 }
 
-/** What models trained on the `compact` set can read: values from −6.0 to 6.0, each a single token. */
+/** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
 /** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
@@ -32,7 +32,11 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
 }
 
 /** Parses an answer like `parseParameters` and decodes it. `seen` is checked for the decoded parameters. */
-export function parseEncoded(reply: string, { decode, spec }: Encoding, context: ParseContext = {}): ParseResult {
+export function parseEncoded(
+  reply: string,
+  { decode, spec }: Encoding,
+  context: ParseContext = {},
+): ParseResult {
   const { seen } = context;
   const read = parseParameters(reply, spec, {
     ...context,
