@@ -98,7 +98,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
 
 function requireRange(option: string, value: number, low: number, high: number): void {
   if (requireCount(option, value, low) <= high) return;
-  throw new UserError({ field: option, message: `give a whole number of at most ${high}`, value });
+  throw new UserError({ field: option, message: `must be a whole number of at most ${high}`, value });
 }
 
 function formatOf({ format, out }: Args): PictureFormat {

@@ -42,7 +42,7 @@ describe('policyloop serve --environments', () => {
     [{ environments: undefined, option: ['a=1'] }, /--option: says nothing without --environments/],
     [{ stdio: true, port: 8000, json: false, host: '::1' }, /--host: says nothing to --stdio/],
     [{ stdio: true, port: 8000, json: false, idleSeconds: 4 }, /--idle-seconds: says nothing to --stdio/],
-    [{ sessions: 0 }, /--sessions: give a whole number of at least 1/],
+    [{ sessions: 0 }, /--sessions: must be a whole number of at least 1/],
     [{ idleSeconds: 2_592_000 }, /--idle-seconds: give at most 2147483/],
     [{ option: ['steps'] }, /--option: is no name=value[\s\S]*is_slippery=false/],
     [{ option: ['steps=3'] }, /steps/],
