@@ -1,4 +1,4 @@
-/** A language model used as a policy: how it is shown an environment, and how its replies become actions. */
+/** A language model used as a policy: how observations are shown to it, and how its replies become actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
@@ -13,7 +13,7 @@ export interface Moment {
 
 /** The first three functions are required; the others have defaults. */
 export interface Agent {
-  /** The system prompt; empty for none. `objective`: the text world's, once the first turn isn't shown any more. */
+  /** The system prompt; empty for none. `objective`: the text world's, once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /** The action named in a reply, among the listed choices if there are any; undefined if there is none. */
@@ -23,7 +23,7 @@ export interface Agent {
   askAgain?(choices?: readonly Choice[]): string;
 }
 
-/** A default agent for any environment: shows observations as they are, takes the last action named in a reply. */
+/** The default agent for any environment: shows observations as they are, and takes the last action in a reply. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',

@@ -212,7 +212,7 @@ class RunningGame<R extends Reply> {
     return shown;
   }
 
-  /** Undefined if the episode ends or no action can be drawn. */
+  /** The fallback action; undefined if the episode ends or no action can be drawn. */
   #fallback(): Action | undefined {
     const { fallback } = this.#setting;
     if (fallback === 'end') return undefined;

@@ -1,4 +1,4 @@
-/** Parses the action in a reply: the last one named in free text, or that of the last JSON object. */
+/** Parses the action in a reply: the last one named in free text, or the one in the last JSON object. */
 
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
@@ -11,7 +11,7 @@ export type Reading = 'text' | 'json';
 /** Ways to act: how replies are parsed. `constrained` replies can only be one of the listed actions. */
 export const ways = ['text', 'json', 'constrained'] as const;
 
-/** The action named in a reply, ignoring its thinking; `choices`: those possible now, if listed. */
+/** The action named in a reply, ignoring its thinking; `choices`: the currently possible ones, if listed. */
 export function readAction(
   reply: string,
   space: Space,
@@ -56,7 +56,7 @@ const plain = (text: string) =>
     .replaceAll(/[\s_-]+/g, ' ')
     .trim();
 
-/** The choice that ends last as a separate phrase; the longest one wins ties. */
+/** The choice that ends last in the reply, as a separate phrase; the longest one wins ties. */
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
   const text = plain(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;
@@ -131,7 +131,7 @@ export interface Choice {
   readonly action: Action;
 }
 
-/** Larger products are not listed. */
+/** Maximum number of combinations to list. */
 const mostCombinations = 1000;
 
 /** The choices of a space, named by `words` or numbers, or a text world's commands; undefined if unlisted. */

@@ -19,7 +19,8 @@ export function scoredChoices(
   logProbabilities: readonly (readonly number[])[],
   { by, temperature }: Scoring,
 ): readonly ScoredChoice[] {
-  if (logProbabilities.length !== choices.length) throw new RangeError('each choice has a score');
+  if (logProbabilities.length !== choices.length)
+    throw new RangeError('there must be one list of log-probabilities per choice');
   const scores = choices.map(({ text }, i) => {
     const tokens = logProbabilities[i]!;
     const sum = tokens.reduce((total, value) => total + value, 0);

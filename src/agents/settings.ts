@@ -1,10 +1,10 @@
-/** Settings of an agent: the `policy` section in configs of games, and `agent` in reinforcement learning. */
+/** Settings of an agent: the `policy` section in agent configs, and `agent` in reinforcement-learning configs. */
 import { z } from 'zod';
 import { about } from '../models/settings.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** What follows a reply without an action: ask again, draw a random action, take the first, or give up. */
+/** What to do after a reply without an action: ask again, draw a random action, take the first, or give up. */
 export const fallbacks = ['ask-again', 'random', 'first', 'end'] as const;
 export type Fallback = (typeof fallbacks)[number];
 
@@ -15,13 +15,13 @@ export const scoringSchema = z
       z.enum(['sum', 'token', 'word']).default('sum'),
     ),
     choose: about(
-      'The action with the highest score, or one sampled by the softmax of the scores',
+      'Choose the action with the highest score, or sample one from the softmax of the scores',
       z.enum(['greedy', 'sample']).default('sample'),
     ),
     temperature: z.number().positive().default(1).describe('Divides the scores before sampling'),
   })
   .prefault({})
-  .describe('For scored actions');
+  .describe('Settings for scored actions');
 
 export type Scoring = z.output<typeof scoringSchema>;
 
@@ -39,7 +39,7 @@ export const agentShape = {
     .optional()
     .describe('Token limit of a prompt; the oldest turns beyond it are dropped'),
   asks: about(
-    'Consecutive retries of `fallback: ask-again`; after that, an action is drawn at random',
+    'Maximum number of consecutive retries with `fallback: ask-again`; then a random action is drawn',
     count(1).default(2),
   ),
 };

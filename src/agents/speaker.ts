@@ -50,7 +50,7 @@ export function messagesOf({
   ];
 }
 
-/** A reply as later turns quote it: without its thinking, and never empty because some servers reject that. */
+/** A reply as later turns quote it: without its thinking, and never empty, because some servers reject that. */
 function quoted(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Calls `act` once when the signal aborts, at once if it already has. Allows any number of listeners.
- * @returns a function that ends the wait
+ * Calls `act` once when the signal aborts, or immediately if it already has. Allows any number of listeners.
+ * @returns a function that removes the listener
  */
 export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
   if (signal === undefined) return () => undefined;
@@ -16,7 +16,7 @@ export function onAbort(signal: AbortSignal | undefined, act: () => void): () =>
   return () => signal.removeEventListener('abort', listener);
 }
 
-/** Stops waiting for work that ignores the signal, such as a hanging step. */
+/** Waits for work until the signal aborts, even if the work ignores it, such as a hanging step. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let endWait = () => {};

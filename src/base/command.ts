@@ -1,4 +1,4 @@
-/** What a command of the command line is, and the options that many commands share. */
+/** The type of a command, and options that many commands share. */
 import type { Argv } from 'yargs';
 import type { CommandContext } from './context.js';
 
@@ -8,24 +8,24 @@ type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
 type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
 
-/** The arguments that a function `options` declares; `--run-dir` is `runDir`, and one without a default may be left out. */
+/** The arguments that an `options` function declares; `--run-dir` becomes `runDir`; without a default, they are optional. */
 export type Arguments<Options, T = Declared<Options>> = {
   readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
 } & {
   readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: Unchanging<T[K]>;
 };
 
-/** What a file of `commands/` exports. `cli.ts` loads it when the command is named, so that `--help` stays quick. */
+/** Exported by each file in `commands/`. `cli.ts` loads it only when the command is used, so `--help` stays fast. */
 export interface Command<T> {
   /** Declares arguments, options and examples; the type of `execute`'s first argument follows from it. */
   options(y: Argv): Argv<T>;
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
-  /** What the first Ctrl-C lets it still do, as it is then said; left out where a Ctrl-C simply ends it. */
+  /** Work that still finishes after the first Ctrl-C, as shown then; omitted if Ctrl-C simply ends the command. */
   readonly finishing?: string;
 }
 
-/** A line of `--help`: the words after the program's name, what the command is for, and its file. */
+/** A line of `--help`: a command's signature and description, and a function that loads it. */
 export type ListedCommand = readonly [
   signature: string,
   describe: string,
@@ -36,7 +36,7 @@ const text = { type: 'string', requiresArg: true } as const;
 const number = { type: 'number', requiresArg: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 
-/** Options by what they hold: `y.option('top', { ...number, default: 10, describe: '…' })`. */
+/** Options by type: `y.option('top', { ...number, default: 10, describe: '…' })`. */
 export const kinds = { text, number, flag } as const;
 
 /** Options that mean the same in every command. */
@@ -45,7 +45,7 @@ export const common = {
   run: {
     type: 'string',
     demandOption: true,
-    describe: 'Run: its directory, its name or the start of it, its number in policyloop list, or latest',
+    describe: 'Run: directory, name or its beginning, number in policyloop list, or latest',
   },
   runs: {
     type: 'string',
@@ -56,7 +56,7 @@ export const common = {
   labelled: {
     type: 'string',
     demandOption: true,
-    describe: 'Run, training or directory of runs, by any of its names, or a quoted pattern',
+    describe: 'Run, training run or directory of runs, by name or path, or a quoted pattern',
   },
   overrides: {
     type: 'string',
@@ -64,33 +64,33 @@ export const common = {
     default: [],
     describe: 'key=value, e.g. model.name=qwen3:8b',
   },
-  runDir: { ...text, describe: 'Directory of this run (default: a new one below --runs-dir)' },
-  runsDir: { ...text, default: 'buffers', describe: 'Directory that holds the runs' },
+  runDir: { ...text, describe: 'Directory of this run (default: a new one in --runs-dir)' },
+  runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
   out: {
     ...text,
-    describe: 'Directory of the runs and the result (default: one below --runs-dir, the same each time)',
+    describe: 'Directory for the runs and the result (default: one in --runs-dir, the same each time)',
   },
   workers: {
     ...number,
-    describe: "Threads (for gymnasium:, processes) that play episodes (default: the config's)",
+    describe: "Threads that play episodes (processes for gymnasium:; default: the config's)",
   },
-  jobs: { ...number, describe: 'Runs to play at once (default: 1)' },
-  slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and result' },
-  part: { ...text, describe: 'Play every nth run, as 0/4, 1/4, …; other processes play the others' },
-  wait: { ...number, default: 10, describe: 'Seconds to wait until it is done' },
+  jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
+  slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and results' },
+  part: { ...text, describe: 'Do only every nth run: 0/4, 1/4, …; other processes do the rest' },
+  wait: { ...number, default: 10, describe: 'Seconds to wait for completion' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
-  quiet: { ...flag, describe: 'Show no progress' },
-  json: { ...flag, describe: 'Print JSON for machines' },
+  quiet: { ...flag, describe: 'Hide progress' },
+  json: { ...flag, describe: 'Print JSON' },
   ignoreKeys: {
     ...text,
-    describe: "Unknown keys of a model's or an adapter's config that change nothing: a,b",
+    describe: "Unknown keys in a model's or adapter's config to ignore: a,b",
   },
   /** For commands that take time. */
   jsonLines: { ...flag, describe: 'Print events as JSON lines; the last line is the result' },
-  jsonRuns: { ...flag, describe: 'Print a JSON line for each run; the last line is the result' },
+  jsonRuns: { ...flag, describe: 'Print a JSON line per run; the last line is the result' },
 } as const;
 
-/** Options of the commands that play many runs. */
+/** Options of commands with many runs. */
 export const manyRuns = {
   out: common.out,
   'runs-dir': common.runsDir,
@@ -101,7 +101,7 @@ export const manyRuns = {
   json: common.jsonRuns,
 } as const;
 
-/** The same with a seed. */
+/** `manyRuns`, plus a seed. */
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
@@ -111,18 +111,18 @@ export const configArguments = <T>(y: Argv<T>, config: string, overrides: string
     .positional('config', { type: 'string', demandOption: true, describe: config })
     .positional('overrides', { ...common.overrides, describe: overrides });
 
-/** Options of the commands that train. */
+/** Options of training commands. */
 export const trainingOptions = <T>(y: Argv<T>) =>
   y
     .option('slurm', {
       type: 'boolean',
-      describe: 'Submit it to Slurm (slurm.time=… etc. as key=value), or show how far it is there',
+      describe: 'Submit to Slurm (with slurm.time=… etc.), or show the progress of a submitted run',
     })
-    .option('open', { ...common.open, describe: 'Open its page, which updates itself, in the browser' })
+    .option('open', { ...common.open, describe: 'Open the live page in the browser' })
     .option('quiet', common.quiet)
-    .option('json', { ...flag, describe: 'Events as JSON lines; the last line is the result' });
+    .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
 
-/** `--ignore-keys a,b` as a list; undefined where it was not given. */
+/** `--ignore-keys a,b` as a list; undefined if it is omitted. */
 export const listed = (text: string | undefined): readonly string[] | undefined =>
   text?.split(',').map((part) => part.trim());
 

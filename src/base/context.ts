@@ -12,24 +12,24 @@ export interface CommandContext {
   readonly columns?: number | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** The command line without the program. */
+  /** The command line without the program name. */
   readonly words?: readonly string[];
-  /** The time of day, which may jump. */
+  /** Wall-clock time, which may jump. */
   readonly now: () => Date;
   /** A monotonic clock, in milliseconds, for durations. */
   readonly milliseconds: () => number;
-  /** Shows a text and returns a typed line; undefined at the end of input. Absent if nobody can be asked. */
+  /** Prompts for a line of input; undefined at the end of input. Absent if nobody can be asked. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
-  /** Asks one question where notes appear; keys act as before once it is answered or withdrawn. */
+  /** Asks a question in the stream of `note`; keys work as before once it is answered or withdrawn. */
   readonly ask?: ((text: string, withdrawn: AbortSignal) => Promise<string | undefined>) | undefined;
-  /** First and second Ctrl-C. */
+  /** Aborted by the first and the second Ctrl-C. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }
 
 /** Exit codes of the CLI; 0 is success. */
 export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** Exit code of a command that plays runs: 0 if they ended or were handed over. */
+/** Exit code of a command with runs: 0 if they completed or were handed over. */
 export function exitCodeOf(status: string): number {
   if (status === 'completed' || status === 'elsewhere') return 0;
   return status === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
@@ -42,10 +42,10 @@ export const exitCodeOfError = (error: unknown): number =>
 /** @throws UserError unless an option's value is an integer of at least `minimum`, or undefined */
 export function requireCount<T extends number | undefined>(option: string, value: T, minimum: number): T {
   if (value === undefined || (Number.isSafeInteger(value) && value >= minimum)) return value;
-  throw new UserError({ field: option, message: `give a whole number of at least ${minimum}`, value });
+  throw new UserError({ field: option, message: `must be a whole number of at least ${minimum}`, value });
 }
 
-/** A path for display: relative if below the working directory. */
+/** A path for display: relative if it is inside the working directory. */
 export function shownPath(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short.startsWith('..') ? path : short || '.';

@@ -1,6 +1,6 @@
-/** Finds a secret that a server repeats in other forms: in pieces, encoded, reversed, in capitals. */
+/** Finds a secret that a server repeats in other forms: in pieces, encoded, reversed or in capitals. */
 
-/** Fewer letters and digits could be ordinary words. */
+/** Secrets with fewer letters and digits could be ordinary words. */
 const fewest = 12;
 
 /** The letters and digits of a text, with their positions. */
@@ -25,7 +25,7 @@ const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
 
-/** The forms of a secret, each with a piece length that is unlikely in other text. */
+/** The forms of a secret, each with a length at which its pieces are unlikely in other text. */
 function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
   return [secret, [...secret].reverse().join('')].flatMap((text) => [
     [text, 8] as const,
@@ -43,7 +43,7 @@ function formsOf(secret: string): readonly (readonly [form: string, size: number
 /** Length of the prefix by which pieces are indexed. */
 const startLength = 5;
 
-/** Pieces by prefix; pieces of only letters or only digits are longer, because words and numbers are. */
+/** Pieces by prefix. Pieces of only letters or only digits are longer, because they could be words or numbers. */
 function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
   const pieces = new Map<string, Set<string>>();
   for (const [form, size] of formsOf(secret)) {

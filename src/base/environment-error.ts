@@ -1,14 +1,14 @@
 import { harmlessLines } from './terminal-text.js';
 
 /**
- * `raised` an error, gave no answer in time (`timeout`), returned something `invalid` such as NaN, ended
- * (`died`), or broke the `protocol`.
+ * `raised`: it threw an error; `timeout`: it didn't answer in time; `invalid`: it returned a value such as NaN;
+ * `died`: it ended; `protocol`: it broke the protocol.
  */
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 
 /**
- * An external environment or a user's module failed. The message is for people: one screen, with the last
- * output of that program.
+ * An external environment or a user's module failed. The message fits on one screen and includes the last output
+ * of that program.
  */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';

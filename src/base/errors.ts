@@ -6,20 +6,20 @@ const hidden = '[redacted]';
 
 const shortestSecret = 4;
 
-/** Hides secrets in untrusted text, in URLs, and anything that looks like a key. */
+/** Hides the given secrets, credentials in URLs, and anything that looks like a key. */
 export function redact(text: string, secrets: readonly string[]): string {
   return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
 }
 
-/** Values after a secret's name and `=`, common key formats, and logins without a scheme. */
-const givenAway = [
+/** Values after a secret's name and `=`, common key formats, and credentials in addresses without a scheme. */
+const exposed = [
   /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
   /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
   /\b(?:sk|gsk|hf)[-_](?=[\w-]*\d)[\w-]{12,}/g,
   /(?<![^\s"'`=(,])[^\s:@/"'`=(,]+:[^\s@/"'`]+(?=@[\w[])/g,
 ];
 
-/** Hides user names, passwords and query values in URLs, and keys in the wrong place. */
+/** Hides user names, passwords and query values in URLs, and keys anywhere else. */
 export function redactAddresses(text: string): string {
   const safe = text
     // A password may contain spaces.
@@ -32,13 +32,12 @@ export function redactAddresses(text: string): string {
         ...query.map((part) => part.replaceAll(/=[^&]*/g, `=${hidden}`)),
       ].join('?');
     });
-  return givenAway.reduce((shown, pattern) => shown.replaceAll(pattern, hidden), safe);
+  return exposed.reduce((shown, pattern) => shown.replaceAll(pattern, hidden), safe);
 }
 
 /**
  * Hides secrets, also in the forms of `disguises.ts`.
- * @param cut whether the text may be cut within a secret, so that its beginning before an ellipsis is hidden
- * too
+ * @param cut whether the text may be truncated within a secret; then its beginning before an ellipsis is also hidden
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
   let safe = text;
@@ -61,7 +60,7 @@ export const secretsIn = (env: Readonly<Record<string, string | undefined>>): re
     /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],
   );
 
-/** One thing that is wrong with the user's input. */
+/** One problem with the user's input. */
 export interface Problem {
   /** One sentence. */
   readonly message: string;
@@ -75,7 +74,7 @@ export interface Problem {
   readonly value?: unknown;
   /** Accepted values. */
   readonly alternatives?: readonly string[];
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string;
 }
 
@@ -94,10 +93,10 @@ export class UserError extends Error {
   }
 }
 
-/** Work that failed although the command line was right: the CLI exits with 1. */
+/** Work that failed although the command line was correct: the CLI exits with 1. */
 export class FailedWork extends UserError {}
 
-/** Applies a change to every text in plain data. */
+/** Applies a change to every string in plain data. */
 export function mapText<T>(value: T, change: (text: string) => string): T;
 export function mapText(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value);
@@ -112,7 +111,7 @@ function isList(problems: Problem | readonly Problem[]): problems is readonly Pr
   return Array.isArray(problems);
 }
 
-/** `file:line:column: message` and, indented below, value, alternatives and remedy. */
+/** `file:line:column: message`, with the value, alternatives and remedy indented below it. */
 export function formatProblem(problem: Problem): string {
   const place = [problem.file, problem.line, problem.column].filter((part) => part !== undefined).join(':');
   const field = problem.field === undefined ? '' : `${problem.field}: `;
@@ -168,7 +167,7 @@ export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
   } catch {
-    return 'an error that has no readable message';
+    return 'an error without a readable message';
   }
 }
 

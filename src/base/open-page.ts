@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import type { CommandContext } from './context.js';
 
-/** The program that opens a page; `BROWSER` names another. */
+/** Programs that open a page, unless `BROWSER` names one. */
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** Opens a page without waiting; prints a note if no program can. */
+/** Opens a page without waiting; prints a note if the program can't be started. */
 export function openPage(file: string, { env, note }: Pick<CommandContext, 'env' | 'note'>): Promise<void> {
   const [program, ...args] = env.BROWSER ? [env.BROWSER] : (openers[process.platform] ?? ['xdg-open']);
   const child = spawn(program, [...args, file], { detached: true, stdio: 'ignore' });

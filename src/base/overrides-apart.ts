@@ -11,7 +11,7 @@ export interface DeclaredOptions {
   readonly key: Readonly<Record<string, unknown>>;
 }
 
-/** Contains `=` and is no file. */
+/** Whether text has the form `key=value` and isn't a file. */
 const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
 
 /** Splits `a b iterations=20` into files and overrides. */
@@ -23,7 +23,7 @@ export function withoutOverrides(given: readonly string[]): {
 }
 
 /**
- * Moves overrides to the front, so no list or name takes one: `--control random iterations=50` becomes
+ * Moves overrides to the front, so no option takes them as values: `--control random iterations=50` becomes
  * `iterations=50 --control random`. The single value of an option stays: `--out a=b` is a file.
  */
 export function overridesApart(
@@ -50,7 +50,7 @@ export function overridesApart(
   ];
 }
 
-/** Number of the following arguments that belong to an option. */
+/** How many of the following arguments belong to an option. */
 function valuesOf(
   option: string,
   next: string | undefined,

@@ -6,22 +6,20 @@ import { fileURLToPath } from 'node:url';
 let found: string | undefined;
 
 /**
- * Root of the installed package (which holds `prompts/` and `configs/`), from the sources as well as from
- * `dist`.
+ * Root of the package, with `prompts/` and `configs/`, whether this file runs from source or from `dist`.
  */
 export function packageRoot(): string {
   found ??= search(dirname(fileURLToPath(import.meta.url)));
   return found;
 }
 
-/** A file of the package, by its path from the root. */
+/** The text of a package file, by its path from the root. */
 export const packageText = (path: string): string => readFileSync(join(packageRoot(), path), 'utf8');
 
 function search(folder: string): string {
   if (nameOfPackage(join(folder, 'package.json')) === 'policyloop') return folder;
   const parent = dirname(folder);
-  if (parent === folder)
-    throw new Error('policyloop runs outside its package: no package.json named policyloop above it');
+  if (parent === folder) throw new Error("can't find policyloop's package.json in a parent folder");
   return search(parent);
 }
 

@@ -1,29 +1,29 @@
-/** Text from outside on its way to a terminal: what would steer the terminal, or reorder a line, is shown instead. */
+/** Makes untrusted text safe for a terminal: characters that could control it, or reorder a line, are escaped. */
 
 /**
  * Control characters except line break and tab, bidirectional marks, line and paragraph separators, lone
  * surrogates. See Unicode's TR 36 and https://trojansource.codes.
  */
-const steering = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
+const unsafe = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
 
 const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Line breaks and tabs stay. In JSON the text means the same as before, since such characters stand within strings only. */
+/** Keeps line breaks and tabs. JSON keeps its meaning, because unsafe characters only occur inside strings. */
 export function harmless(text: string): string {
-  return text.replaceAll('\r\n', '\n').replaceAll(steering, shown);
+  return text.replaceAll('\r\n', '\n').replaceAll(unsafe, shown);
 }
 
-/** The same with lines indented behind the first: a text from outside must not look like lines of this program. */
+/** Like `harmless`, but indents all lines except the first, so they can't pass for policyloop's own output. */
 export const harmlessLines = (text: string): string => harmless(text).replaceAll(/\n(?! )/g, '\n  ');
 
-/** The same on one line. */
+/** Like `harmless`, but on one line. */
 export const harmlessLine = (text: string): string => harmless(text.trim()).replaceAll(/\s*\n\s*/g, ' ');
 
-/** The styles of this program: bold, dim, red, green, yellow, and their ends. */
+/** The styles that policyloop uses: bold, dim, red, green, yellow, and their resets. */
 const escapeCharacter = '\u001b';
 const styles = new RegExp(`(${escapeCharacter}\\[(?:0|1|2|22|31|32|33|39)m)`);
 
-/** What may be written to a stream: with the styles of this program only where it takes them. */
+/** Makes text safe for a stream; keeps policyloop's styles only if `isStyled`. */
 export function forStream(text: string, isStyled: boolean): string {
   return text
     .split(styles)

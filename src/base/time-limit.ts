@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Work took too long, such as a backtracking pattern or an endless loop. */
+/** Thrown if work takes too long, such as a backtracking pattern or an endless loop. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
 }
@@ -10,7 +10,7 @@ const call = new Script('work()');
 
 /**
  * Runs work with a time limit, even for regular expressions and loops that never yield. Data may be left
- * half-changed.
+ * partly changed.
  * @throws TimeLimitError
  */
 export function withinTime<T>(seconds: number, work: () => T): T {

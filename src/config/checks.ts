@@ -338,7 +338,7 @@ function neverComes(section: 'critic' | 'feedback', config: Config): Found {
     every > config.iterations && {
       field: `${section}.every`,
       value: every,
-      message: `exceeds the number of iterations, ${config.iterations}`,
+      message: `exceeds the ${config.iterations} iterations of the run`,
       remedy: `lower ${section}.every or raise iterations`,
     }
   );

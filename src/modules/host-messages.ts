@@ -1,10 +1,10 @@
-/** Messages between this program and the thread that runs users' modules. */
+/** Messages between policyloop and the thread that runs users' modules. */
 import type { MessagePort } from 'node:worker_threads';
 import type { Problem } from '../base/errors.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
-/** A user's file, or a module of this program by its path in `src`, without the extension. */
+/** A user's file, or one of policyloop's own modules, by its path in `src` without the extension. */
 type ModulePath = string | { readonly own: string };
 
 export type Request =
@@ -26,7 +26,7 @@ export type ToHost =
   | { readonly kind: 'request'; readonly id: number; readonly request: Request }
   /** Cancels a call. */
   | { readonly kind: 'abort'; readonly id: number }
-  /** A function is no longer used. */
+  /** Releases a function that is no longer used. */
   | { readonly kind: 'release'; readonly target: number };
 
 /** Data, a function by its number, or an object of both. */
@@ -56,11 +56,11 @@ export type FromHost =
 
 export interface HostSetting {
   readonly port: MessagePort;
-  /** [messages sent, 1 once the thread has ended, the user code it is in (see `pulse.ts`)]. */
+  /** [messages sent, 1 once the thread has ended, the user code it is running (see `pulse.ts`)]. */
   readonly shared: Int32Array;
 }
 
-/** Copies results of user code. Uses saved built-ins, because a module may replace them later. */
+// Saved built-ins for copying results of user code, because a module may replace them later.
 const { create, getPrototypeOf, keys } = Object;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
@@ -88,8 +88,7 @@ export function plainCopy(value: unknown, depth = 0): unknown {
 
 function copiedList(list: ArrayLike<unknown>, depth: number): unknown {
   const { length } = list;
-  if (length > longestList)
-    throw new RangeError(`a list has ${length} items; at most ${longestList} are taken`);
+  if (length > longestList) throw new RangeError(`a list has ${length} items; the maximum is ${longestList}`);
   if (isView(list)) return length === undefined ? undefined : apply(sliceOf, list, []);
   const copy: unknown[] = [];
   for (let i = 0; i < length; i++) copy[i] = plainCopy(list[i], depth + 1);

@@ -1,4 +1,4 @@
-/** The thread that runs users' modules; `module-thread.ts` is its other side. */
+/** The thread that runs users' modules; `module-thread.ts` is the other side. */
 import { extname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +55,7 @@ port.on('message', (message: ToHost) => {
   else void answer(message.id, message.request);
 });
 
-/** Also answers errors and values that can't be sent. */
+/** Replies to a request, even if it throws or its result can't be sent. */
 async function answer(id: number, request: Request): Promise<void> {
   try {
     say({ kind: 'answer', id, ...(await answerTo(id, request)) });
@@ -101,7 +101,7 @@ async function made(
       const value = (object as Record<string, unknown>)[name];
       if (value !== undefined) members[name] = sentValue(value, object);
     } catch (error) {
-      const message = `reading ${name} of what create returned: ${messageOf(error)}`;
+      const message = `can't read ${name} of the object that create returned: ${messageOf(error)}`;
       throw new UserError({ file: module.file, message });
     }
   }
@@ -116,7 +116,7 @@ async function call(id: number, { given, later, random: state, target }: Request
     if (later) return { value: { data: plainCopy(await result) } };
     return { value: isPromise(result) ? ({ promise: true } as const) : sentValue(result) };
   }
-  // Continue the stream here if the other side has drawn nothing in between.
+  // If the other side has drawn nothing in between, the generator already has the right state.
   const { known, random = createGenerator(0) } = function_;
   if (!known?.every((word, i) => word === state[i])) continueAt(random, state);
   const value = sentValue(function_.call(...given, random));
@@ -134,14 +134,14 @@ function withSignal(id: number, part: unknown): unknown {
   return { ...part, signal: abort.signal, onText };
 }
 
-/** It may reject later. */
+/** Whether a value is a promise; ignores its later rejection. */
 function isPromise(value: unknown): boolean {
   if (!(value instanceof Promise)) return false;
   value.catch(() => undefined);
   return true;
 }
 
-/** @param owner of a function */
+/** @param owner object to which a function belongs */
 function sentValue(value: unknown, owner?: object): SentValue {
   if (typeof value !== 'function') return { data: plainCopy(value) };
   held.set(++functions, { call: (...given) => apply(value, owner, given) });

@@ -1,6 +1,6 @@
 /**
  * The thread that runs users' modules, as seen by the rest of the program. Results arrive as plain data and
- * proxy functions, so calls can be stopped and results have been read.
+ * proxy functions, so calls can be stopped, and reading results runs no user code.
  */
 import process from 'node:process';
 import {
@@ -26,14 +26,14 @@ import {
 } from './host-messages.js';
 import { watchPulse } from './pulse.js';
 
-/** Longest call of user code, in seconds. */
+/** Default time limit for a call of user code, in seconds. */
 export const usualSeconds = 60;
 
 export interface CallSetting {
   /** File name, for messages. */
   readonly origin: string;
   readonly seconds: number;
-  /** Whether functions return promises. Others block this thread until they return. */
+  /** Whether functions return promises; otherwise, calls block this thread until they return. */
   readonly later: boolean;
 }
 
@@ -58,8 +58,7 @@ interface Pending extends Later {
 }
 
 /**
- * A call that blocks this thread for longer lets signals end the process, because the event loop can't handle
- * them.
+ * If a call blocks this thread for longer, signals end the process, because the event loop can't handle them.
  */
 const patienceMs = 500;
 /** Grace period for user code after a call is cancelled. */
@@ -84,12 +83,12 @@ export class ModuleThread {
       this.#end({ kind: 'died', message: `its thread ended: ${message}` }),
     );
     this.#worker.on('exit', (code) => {
-      // Its last messages may give the reason.
+      // The last messages may give the reason.
       for (const message of this.#arrived()) this.#receive(message);
       this.#end(exited(code));
     });
     port1.on('message', (message: FromHost) => this.#receive(message));
-    // Only calls keep the process alive, not what modules leave open.
+    // Only calls keep the process alive, not handles that modules leave open.
     this.#worker.unref();
     port1.unref();
   }
@@ -139,7 +138,7 @@ export class ModuleThread {
 
   #receive(message: FromHost): void {
     if (message.kind === 'uncaught')
-      this.#end({ kind: 'died', message: `an error that nothing caught: ${message.message}` });
+      this.#end({ kind: 'died', message: `uncaught error: ${message.message}` });
     else if (message.kind === 'text') this.#pending.get(message.id)?.onText?.(...message.given);
     else this.#pending.get(message.id)?.settle(message);
   }
@@ -200,7 +199,7 @@ export class ModuleThread {
     }
   }
 
-  /** The answer, once it is there; undefined after `end`, or if the thread has ended. */
+  /** Waits for the answer; undefined after `end`, or if the thread has ended. */
   #received(id: number, end: number): FromHost | undefined {
     for (;;) {
       const [sent, hasEnded] = [Atomics.load(this.#shared, 0), Atomics.load(this.#shared, 1)];
@@ -256,7 +255,7 @@ function thrownError(error: SentError): Error {
 
 const exited = (code?: number): Failure => ({
   kind: 'died',
-  message: `it ended its thread${code === undefined ? '' : ` with exit code ${code}`}: a module may not call process.exit`,
+  message: `it ended its thread${code === undefined ? '' : ` with exit code ${code}`}: modules must not call process.exit`,
 });
 
 /** Restores default signal handling while this thread is blocked. */
@@ -274,7 +273,7 @@ function withDefaultSignals<T>(wait: () => T): T {
 
 let shared: ModuleThread | undefined;
 
-/** The thread for all users' modules called from here, started on first use. */
+/** The thread for all users' modules that this thread calls, started on first use. */
 export function moduleThread(): ModuleThread {
   if (shared === undefined || shared.ended) shared = new ModuleThread();
   return shared;

@@ -18,7 +18,7 @@ export function hostModules(onUncaught: (message: string) => void): void {
   const noted = new Set<string>();
   process.on('unhandledRejection', (reason) => {
     const place = /file:\S+:\d+:\d+/.exec(stackOf(reason))?.[0];
-    const note = `a module left a promise that was rejected: ${readable(reason)}${place ? ` (${place})` : ''}\n`;
+    const note = `unhandled promise rejection in a module: ${readable(reason)}${place ? ` (${place})` : ''}\n`;
     if (noted.has(note) || noted.size === mostNotes) return;
     noted.add(note);
     process.stderr.write(note);
@@ -70,14 +70,14 @@ export function startPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** The number counts calls, so that two calls of the same function differ. */
+/** Reports the start of a call. The number also counts calls, so two calls of the same function differ. */
 export function enter(name: UserCall): void {
   if (memory === undefined) return;
   count = (count + calls.length) % (calls.length * 2 ** 26);
   store(memory, place, count + numbers.get(name)!);
 }
 
-/** Runs a user's function under this name. */
+/** Runs a user's function and reports it under this name. */
 export function watched<T>(name: UserCall, call: () => T): T {
   if (memory === undefined) return call();
   enter(name);

@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 export type ModuleHashes = Readonly<Record<string, string>>;
 
 /**
- * Hashes modules and, recursively, the files that they import by relative path; packages count by name only.
+ * Hashes modules and, recursively, the files that they import by relative path, but not packages.
  * `new URL('./data.json', import.meta.url)` counts as an import.
  */
 export function hashModules(paths: readonly string[]): ModuleHashes {

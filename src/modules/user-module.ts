@@ -17,8 +17,8 @@ export interface UserModule {
   readonly name: string;
   /**
    * Creates the environment, policy, model, … of the module.
-   * @param field of the config that holds the options, for errors
-   * @throws UserError that names the file, if the options don't fit its schema or it throws
+   * @param field config field with the options, for errors
+   * @throws UserError naming the file, if the options don't match the schema or `create` throws
    */
   create(
     options: Readonly<Record<string, unknown>>,
@@ -43,11 +43,11 @@ export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefine
 };
 
 /**
- * Loads a module in the thread of users' modules; Node imports each file once a thread.
- * @param field of the config that names it
- * @param seconds longest wait for a call
- * @throws UserError that names the file, and what its default export lacks; EnvironmentError where the module
- * does not return in time or ends the thread
+ * Loads a module in the thread for users' modules; Node imports each file once per thread.
+ * @param field config field that names it
+ * @param seconds time limit per call
+ * @throws UserError naming the file and what its default export lacks; EnvironmentError if the module doesn't
+ * return in time or ends the thread
  */
 export async function loadModule(
   path: string,
@@ -63,13 +63,13 @@ export async function loadModule(
 /** @throws UserError for a TypeScript file that this version of Node can't run */
 export function requireRunnable(file: string, field: string): void {
   const { typescript } = process.features as { readonly typescript?: unknown };
-  // From sources, a TypeScript loader runs this program itself.
+  // When policyloop runs from source, its TypeScript loader also loads modules.
   if (!/\.[cm]?ts$/.test(file) || typescript || extname(import.meta.url) === '.ts') return;
   throw new UserError({
     field,
     message: `Node ${process.version} can't run TypeScript`,
     value: file,
-    remedy: 'use Node 22.18 or newer, or write the module in JavaScript: .mjs',
+    remedy: 'use Node 22.18 or newer, or write the module in JavaScript (.mjs)',
   });
 }
 
@@ -86,13 +86,13 @@ function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
 /** Like `loadModule`, in this thread. */
 export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
-  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} writes one)`;
+  const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} creates one)`;
   if (!existsSync(file) || !statSync(file).isFile()) {
     throw new UserError({
       field,
       message: 'there is no such module',
       value: path,
-      remedy: `give the path of a JavaScript file; policyloop init ${kind} ${basename(path)} writes one`,
+      remedy: `pass the path of a JavaScript file; to create one, run policyloop init ${kind} ${basename(path)}`,
     });
   }
   requireRunnable(file, field);
@@ -118,12 +118,12 @@ export async function importModule(path: string, kind: ModuleKind, field: string
     throw problem('has no default export', { alternatives: Object.keys(exported), remedy: shape });
   }
   if (!isRecord(record) || typeof record.create !== 'function') {
-    throw problem('the default export has no function create', { remedy: shape });
+    throw problem('the default export has no create function', { remedy: shape });
   }
   const { name = basename(file, extname(file)), schema } = record;
-  if (typeof name !== 'string' || name === '') throw problem('name must be a text', { value: name });
+  if (typeof name !== 'string' || name === '') throw problem('name must be a string', { value: name });
   if (schema !== undefined && !(isRecord(schema) && typeof schema.parse === 'function')) {
-    throw problem('schema has no function parse', { remedy: 'give a zod schema, or leave schema out' });
+    throw problem('schema has no parse function', { remedy: 'pass a zod schema, or omit schema' });
   }
   const create = record.create.bind(record) as (...given: readonly unknown[]) => unknown;
   return {

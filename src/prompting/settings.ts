@@ -8,23 +8,20 @@ const text = z.string().min(1);
 
 export const promptsSchema = z.strictObject({
   set: about(
-    '`numeric` (only f(params)), `semantic` (with the task described), `compact` (few tokens, for small models), or the path of your own folder (see prompts/README.md)',
+    '`numeric` (only f(params)), `semantic` (with a task description), `compact` (few tokens, for small models), or the path of your own folder (see prompts/README.md)',
     text.default('semantic'),
     { format: 'name-or-path' },
   ),
   description: text.optional().describe('Template that describes the environment').meta({ format: 'path' }),
-  helpers: text
-    .optional()
-    .describe('JavaScript file with your helpers for templates')
-    .meta({ format: 'path' }),
+  helpers: text.optional().describe('JavaScript file with your template helpers').meta({ format: 'path' }),
   answer: about(
     'Notation of answers: `{"params": [1.2, …]}` or `params[0]: 1.2, …` (default: JSON if the format is enforced, except in the set `compact`; hosted models with an enforced format always answer in JSON)',
     z.enum(['json', 'labels']).optional(),
   ),
-  optimum: z.number().optional().describe('Best possible return, told to the model if set'),
-  stepSize: positive.optional().describe('Exploration step, told to the model if set'),
+  optimum: z.number().optional().describe('Best possible return; stated in prompts if set'),
+  stepSize: positive.optional().describe('Exploration step; stated in prompts if set'),
   layout: about(
-    '`document` (the default): one message lists the evaluations. `conversation`: each is a turn, with the parameters as the answer of the model and their score as the next message',
+    "`document` (the default): one message lists the evaluations. `conversation`: each evaluation is a turn, with the parameters as the model's answer and their score as the next message",
     z.enum(['document', 'conversation']).optional(),
   ),
   conversation: about(
@@ -40,12 +37,12 @@ export const promptsSchema = z.strictObject({
 
 export const demonstrationsSchema = z.strictObject({
   from: about(
-    'JSON file with the steps of a good episode as `{state, action}`, a folder of `episode_1.json`, …, or a run, whose best recorded episodes are shown',
+    'JSON file with the steps of a good episode as `{state, action}`, a folder with `episode_1.json`, …, or a run, whose best recorded episodes are shown',
     text,
     { format: 'path' },
   ),
   episodes: about(
-    'Number of episodes shown; different policies may contradict each other',
+    'Number of episodes shown; episodes of different policies may contradict each other',
     z.int().min(1).max(100).default(1),
   ),
   steps: about(
@@ -57,11 +54,11 @@ export const demonstrationsSchema = z.strictObject({
 
 export const proposalSchema = z.strictObject({
   form: about(
-    '`absolute`: a model proposes parameters. `delta`: changes to the parameters of a parent, the latest evaluation or those of `beam`',
+    '`absolute`: proposals are parameters. `delta`: proposals are changes to the parameters of a parent, which is the latest evaluation or one chosen by `beam`',
     z.enum(['absolute', 'delta']).default('absolute'),
   ),
   beam: about(
-    'The K best evaluations are parents: candidate c of an iteration starts from the one of rank c mod K, in its own prompt (default: no parents; for changes, the latest evaluation)',
+    'Number K of best evaluations used as parents: candidate c of an iteration starts from the parent of rank c mod K, in its own prompt (default: no parents; with `delta`, the latest evaluation)',
     count(1).optional(),
   ),
 });
@@ -74,20 +71,20 @@ export const memorySchema = z.strictObject({
     z.enum(['chronological', 'best-last', 'best-first']).default('chronological'),
   ),
   tokens: about(
-    'Budget of the history in estimated tokens; the oldest evaluations are dropped first, as `check` and `run` report (default: 24,000; without `best` and `recent`, at most half the known context of the model)',
+    "Budget of the history in estimated tokens; the oldest evaluations are dropped first, which `check` and `run` report (default: 24,000; without `best` and `recent`, at most half of the model's context, if known)",
     count(1).optional(),
   ),
   digits: about(
-    'Least significant digits of scores below 1; other scores have two decimals, and more if needed to tell them apart (default: 3)',
+    'Minimum number of significant digits for scores below 1; other scores have two decimals, or more if needed to distinguish them (default: 3)',
     z.int().min(1).max(12).optional(),
   ),
   trajectories: about(
-    'What is shown of the first episode of each evaluation',
+    'How to show the first episode of each evaluation',
     z.enum(['none', 'rows', 'summary']).default('none'),
   ),
   rows: count(1).default(10).describe('Sampled steps per trajectory (trajectories: rows)'),
   ofGroup: about(
-    'Keep one evaluation per iteration, the best of its first K candidates (default: all); baselines and fine-tuning see the same',
+    'Keep one evaluation per iteration, the best of its first K candidates (default: all); baselines and fine-tuning see the same evaluations',
     count(1).optional(),
   ),
   revisions: about(

@@ -8,7 +8,7 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }
 
-/** A high estimate of a text's tokens: one per digit, mark, line, four letters, and space before a digit. */
+/** A high estimate of a text's tokens: one per digit, mark, line break, four letters, and space before a digit. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   let letters = 0;

@@ -85,7 +85,7 @@ describe('a config of another kind', () => {
       {
         file,
         message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
-        remedy: `${configKinds[is].command} ${file}`,
+        remedy: `use ${configKinds[is].command} ${file}`,
       },
     ]);
   });
@@ -129,7 +129,7 @@ describe('every kind is read alike', () => {
     expect(refusal(() => loaders[kind](written('').file)).message).toMatch(
       new RegExp(`is empty: a config needs at least ${keys}[\\s\\S]*remedy`),
     );
-    expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it holds a list');
+    expect(refusal(() => loaders[kind](written('- 1').file)).message).toContain('it contains a list');
     const [problem] = refusal(() => loaders[kind]('syntetic')).problems;
     expect(problem).toMatchObject({ message: expect.stringContaining('no such file or bundled config') });
     expect(problem?.alternatives).toEqual(bundledConfigs(kind).filter((name) => !name.includes('/')));
@@ -158,7 +158,7 @@ describe('every kind is read alike', () => {
     const notes: string[] = [];
     const { method } = loadTrainConfig(file, ['method.kind=full'], '', (text) => notes.push(text));
     expect(method).toEqual({ kind: 'full' });
-    expect(notes).toEqual(['method.kind=full: left out method.rank of the file, which full does not have']);
+    expect(notes).toEqual(['method.kind=full: ignored method.rank from the file, which full does not have']);
   });
 
   it('what the schema checks as a whole says so itself', () => {

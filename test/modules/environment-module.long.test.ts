@@ -126,7 +126,7 @@ describe('a run in an environment of a module', () => {
 describe('a module that is wrong is named with what it lacks', () => {
   it.each([
     ['no default export', 'export const create = 1;', 'has no default export'],
-    ['no create', 'export default { name: "x" };', 'the default export has no function create'],
+    ['no create', 'export default { name: "x" };', 'the default export has no create function'],
     [
       'an import that throws',
       'const a = 1;\nthrow new Error("no disk");',
@@ -139,7 +139,7 @@ describe('a module that is wrong is named with what it lacks', () => {
       ':2:19: create threw: no rail',
     ],
     ['no environment', 'export default { create() {} };', 'create returned no environment'],
-    ['a schema of no kind', 'export default { schema: {}, create() {} };', 'schema has no function parse'],
+    ['a schema of no kind', 'export default { schema: {}, create() {} };', 'schema has no parse function'],
     [
       'refused options',
       'export default { schema: { parse() { throw new Error("friction must be positive"); } }, create() {} };',

@@ -122,7 +122,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
           return [0];
         }`,
       },
-      'an error that nothing caught: tick',
+      'uncaught error: tick',
     ],
     [
       'whose rewards are BigInts',
@@ -150,7 +150,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
     [
       "that throws what can't be read",
       { members: 'step() { throw { get message() { throw 1 }, toString() { throw 2 } } }' },
-      'step threw: an error that has no readable message',
+      'step threw: an error without a readable message',
     ],
     ['that throws null', { members: 'step() { throw null }' }, 'step threw: null'],
     [
@@ -235,7 +235,7 @@ describe('nothing is played with an environment', () => {
       {
         members: 'observationSpace: { kind: "box", low: new Float32Array(1e9), high: new Float32Array(1e9) }',
       },
-      /a list has 1000000000 items; at most 1000000/,
+      /a list has 1000000000 items; the maximum is 1000000/,
     ],
     [
       'with a sparse space of 1e9 numbers',
@@ -492,7 +492,7 @@ describe('serve --environments', { timeout: 60_000 }, () => {
     server.child.kill('SIGINT');
     const { code, stderr, stdout } = await server.ended;
     expect(code).toBe(0);
-    expect(stderr).toContain('a module left a promise that was rejected: later');
+    expect(stderr).toContain('unhandled promise rejection in a module: later');
     expect(stdout).not.toContain('printed');
   });
 

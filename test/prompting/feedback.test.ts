@@ -35,10 +35,10 @@ describe('what a person types', () => {
     ['44: x', /from 1 to 5/],
     ['3 times it fell', /is “3” a rating\?.*“3: times it fell”/],
     ['12 steps are few', /is “12” a rating\?.*“4: steps are few”/],
-    ['rating: 3', /is that a rating\?/],
-    ['Rated 3 of 5, too jerky', /begin with its number/],
+    ['rating: 3', /is this a rating\?/],
+    ['Rated 3 of 5, too jerky', /start with its number/],
     [':', /no remark/],
-    ['x'.repeat(longestRemark + 1), /500 characters at most, this one 501/],
+    ['x'.repeat(longestRemark + 1), /at most 500 characters; this one has 501/],
   ])('%j is asked about', (line, problem) => {
     const read = readTyped(line);
     expect(read.kind === 'unclear' && read.problem).toMatch(problem);

@@ -112,7 +112,7 @@ describe('--jobs', { timeout: 120_000 }, () => {
   });
 
   it('is a count', async () => {
-    await expect(repeats('none', 0)).rejects.toThrow(/--jobs: give a whole number/);
+    await expect(repeats('none', 0)).rejects.toThrow(/--jobs: must be a whole number/);
     expect(existsSync(at('none'))).toBe(false);
   });
 });

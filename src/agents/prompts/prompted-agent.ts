@@ -1,4 +1,4 @@
-/** An agent whose texts come from a prompt set: a folder with three templates. */
+/** An agent whose messages come from a prompt set: a folder with three templates. */
 
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -153,15 +153,15 @@ function findSet(
 }
 
 const actions = z
-  .array(z.strictObject({ text: text('Its name') }))
+  .array(z.strictObject({ text: text('Name of the action') }))
   .nullable()
   .describe('The possible actions, if they can be listed');
 
 const vector = maybe('Set if an action is a list of numbers', {
   length: count('Number of components'),
   numbers: text('`number`, `numbers` or `whole numbers`'),
-  several: flag('True if there are several'),
-  example: text('Example: that many zeros'),
+  several: flag('True if there is more than one component'),
+  example: text('Example: a list of zeros'),
 });
 
 const common = { json: flag('True if the reply must be a JSON object'), vector };

@@ -8,7 +8,7 @@ import {
 import type { Observation } from '../../environments/environment.js';
 
 export interface EnvironmentView {
-  /** Prompt sets, the default first. The terse ones are for small models that will be trained. */
+  /** Prompt sets, the default first. The short ones are for small models that will be trained. */
   readonly sets: readonly [string, ...string[]];
   readonly words: readonly string[];
   /** An arbitrary observation. */

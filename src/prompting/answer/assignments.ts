@@ -11,7 +11,7 @@ const key = new RegExp(
   String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:is )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
   'gimu',
 );
-/** What may precede a key on its line if the values are listed one per line. */
+/** Text that may precede a key if the values are listed one per line. */
 const opening = /(?:^|\n)(?:[^\p{L}\n]*|[^\n]*[:=(]\s*["'(]*|[^\p{L}\n]*[a-z][.)] *)$/u;
 
 interface Group {

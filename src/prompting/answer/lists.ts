@@ -48,7 +48,7 @@ function itemsOf(content: string): readonly Value[] | undefined {
 
 const numberLines =
   /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>|][ \t]+|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
-/** What follows `params[3]:` is a single value, not a set. */
+/** `params[3]:` is followed by a single value, not a set. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
 /** Lines that contain only numbers; adjacent ones also form a joint set. */

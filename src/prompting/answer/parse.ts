@@ -4,7 +4,7 @@ import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
-/** Why a reply gave no parameters: data, not an error. It is logged, counted, and explained to the model. */
+/** Why a reply has no usable parameters. It is logged, counted and explained to the model, not thrown. */
 export type ParseFailure =
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
@@ -18,7 +18,7 @@ export type ParseFailure =
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** Further than `critic.distance` from the revised parameters. */
   | { kind: 'too-far'; distance: number; most: number }
-  /** Feedback was requested, and the reply contains neither a rating nor a remark. */
+  /** Feedback was requested, but the reply contains neither a rating nor a remark. */
   | { kind: 'no-feedback' }
   /** The reply was cut off at its token limit before the answer was complete. */
   | { kind: 'truncated' }
@@ -47,8 +47,8 @@ export interface ParseContext {
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
 /**
- * Parses the parameters in a reply: among complete unknown sets, the one in the requested form and place, else the
- * last. Linear time; never throws; never returns a number that isn't in the reply.
+ * Parses the parameters in a reply: among complete sets that are new, the one in the requested form and place,
+ * otherwise the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
@@ -63,7 +63,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
     .filter(({ values }) => values.size === spec.count && indices.every((i) => values.has(i)))
     .map((set) => ({ set, result: validate(set, spec, context) }));
   const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
-  // Among sets on lines of their own, valid ones are preferred; ties go to the last.
+  // Among sets on their own lines, valid ones are preferred; ties go to the last.
   const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
   const chosen = complete
     .filter((one) => !isKnown(one))
@@ -90,7 +90,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
 }
 
-/** The list that a model wrote under `answerGrammar`: free text may precede it, and a reason may follow. */
+/** The list that a model wrote under `answerGrammar`; free text may precede it, and a reason may follow. */
 function grammarAnswer(text: string, count: number): string | undefined {
   const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
   if (json !== undefined) return json;

@@ -24,7 +24,7 @@ function undecorated(text: string): string {
 
 export const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
-/** The text to search for sets, without fences, comments and strings in objects; and where the fences are. */
+/** The text to search for sets, without fences, comments and strings in objects, and the positions of the fences. */
 export function prepared(raw: string): { plain: string; fences: readonly number[] } {
   const fences: number[] = [];
   let at = 0;

@@ -47,7 +47,7 @@ const label = /[:=]\s*(?:[a-z.]{1,20}\()?\s*["'_([{$]*$/i;
 const final = /\bfinal\b[^.!?]*$|\banswer(?: is)?\s*[:=]?\s*["'_([{$]*$/i;
 const announced = /\b(?:new|propos\w*)\b[^.!?]*$/i;
 const asked = /(?<!\w)(?:params|parameters)["']?\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*$/i;
-/** What may follow a set on its line: closing brackets, a comment, a remark, the next entry of an object. */
+/** Text that may follow a set on its line: closing brackets, a comment, a remark, the next entry of an object. */
 const closing = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/;
 
 function inPlace(
@@ -71,7 +71,7 @@ function inPlace(
   const opens = prefix !== undefined || (line.length < 160 && (bullets.test(line) || label.test(line)));
   const isBlock = opens && (score !== undefined || closing.test(rest));
   const isFirst = opensReply && (bullets.test(line) || asked.test(line));
-  // Whether this line is directly below another set, so that the model is continuing a list.
+  // This line is directly below another set, so the model is probably continuing a list.
   const gap = previous && start - previous.end < 400 ? text.slice(previous.end, start) : '';
   const isNext = /^[^\n]*\n[^\n\p{L}]*$/u.test(gap);
   // A scored set below a history heading, `… so far`, quotes the history.
@@ -91,7 +91,7 @@ function inPlace(
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
-/** What the model wrote besides the parameters, on one line; for reports and datasets, never for results. */
+/** The model's text apart from the parameters, on one line; for reports and datasets, never for results. */
 export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
   const inJson = jsonReason.exec(text)?.[1];

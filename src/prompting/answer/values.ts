@@ -1,4 +1,4 @@
-/** Parses a single value of a number set, and checks that what follows leaves it a plain number. */
+/** Parses a single value of a number set, and checks that the text after it doesn't change its meaning. */
 export interface Value {
   /** As written in the reply, at most 24 characters. */
   readonly text: string;
@@ -13,7 +13,7 @@ export interface WrittenSet {
   readonly conflicts: readonly number[];
   readonly start: number;
   readonly end: number;
-  /** `params`: the values are named, or the list is, as in the prompt; `other`: the list has another name. */
+  /** `params`: the values or the list have the prompt's name; `other`: the list has another name. */
   readonly naming: 'params' | 'other' | 'none';
 }
 

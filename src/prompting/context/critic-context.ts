@@ -11,14 +11,14 @@ const statisticsSchema = z.strictObject({
   return: text('Mean, extremes and quartiles of the returns'),
   length: text('Episode length: median and interquartile range'),
   endings: list('How episodes ended, most frequent first', {
-    terminated: flag('True if the task ended them, not the step limit'),
+    terminated: flag('True if the task ended these episodes, not the step limit'),
     episodes: count('Number of episodes with this ending'),
-    return: text('Their mean return'),
-    length: text('Their lengths'),
+    return: text('Mean return'),
+    length: text('Episode lengths: median and interquartile range'),
     last: text('Last observation: values with their counts, or each component'),
   }),
-  figures: list('Further figures of the episodes', {
-    name: text('Name of the figure: effort, streaks, states'),
+  figures: list('More statistics of the episodes', {
+    name: text('Name of the statistic: effort, streaks, states'),
     value: text('Median and interquartile range over the episodes'),
   }),
 });
@@ -28,19 +28,19 @@ const revisionSchema = z.strictObject({
   iteration: count('The current iteration, from 1'),
   remaining: count('Iterations after this one'),
   revised: object('The proposal to revise', {
-    parameters: text('Its parameters, in the answer format'),
-    score: text('Its score'),
+    parameters: text('Parameters of the proposal, in the answer format'),
+    score: text('Score of the proposal'),
     best: flag('True if no earlier evaluation has a higher score'),
   }),
   best: maybe('The best earlier evaluation; null if there is none', {
-    score: text('Its score'),
-    parameters: text('Its parameters, in the answer format'),
+    score: text('Score of the evaluation'),
+    parameters: text('Parameters of the evaluation, in the answer format'),
   }),
   table: flag('True if the parameters are entries of a table, not values in a range'),
   most: maybeText("The maximum change, in percent of the range or of the table's entries; null if unlimited"),
   statistics: statisticsSchema.nullable().describe('Statistics of all episodes, if the critic sees them'),
   episode: maybe('The episode with the median return, if the critic sees it', {
-    number: count('Its number within the evaluation, from 1'),
+    number: count('Number of the episode within the evaluation, from 1'),
     of: count('Number of episodes'),
     text: text('Sampled steps, one per line (number, observation, action, reward), then the ending'),
   }),

@@ -35,10 +35,10 @@ export const recordedDemonstrations = z
   .min(1) satisfies z.ZodType<readonly Demonstration[]>;
 
 export const demonstratedSchema = z.strictObject({
-  several: flag('True if there are several'),
+  several: flag('True if there is more than one episode'),
   episodes: list('The episodes', {
     number: count('Number, from 1'),
-    return: maybeText('Its return; null if unknown'),
+    return: maybeText('Return of the episode; null if unknown'),
     shown: count('Number of steps shown'),
     length: count('Number of steps'),
     partial: flag('True if some steps are omitted'),
@@ -52,7 +52,7 @@ export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps'
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/** `ofReturns`: `memory.digits`. Null if there are none, as templates expect. */
+/** Template variables; null if there are no demonstrations. `ofReturns`: `memory.digits`. */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,

@@ -2,7 +2,7 @@ import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.
 import type { FailureContext } from './prompt-context.js';
 import { type ScoreText, twoDecimals } from './scores.js';
 
-/** How many indices or values a correction lists before it only gives the number of the rest. */
+/** Maximum number of indices or values that a correction lists; it only counts the rest. */
 const namedLimit = 20;
 
 const nothing: FailureContext = {
@@ -20,7 +20,7 @@ const nothing: FailureContext = {
   ambiguous: null,
 };
 
-/** What the format-correction prompt says about a failure; `name` is that of the values, such as `params`. */
+/** Variables of the format-correction prompt for a failure; `name`: the name of the values, such as `params`. */
 export const failureContext = (
   failure: ParseFailure,
   name: string,

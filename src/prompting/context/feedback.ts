@@ -11,7 +11,7 @@ import { failureSchema, taskContextSchema } from './prompt-context.js';
 /** Maximum number of characters of a remark, which appears in every later prompt. */
 export const longestRemark = 500;
 
-/** The content of a feedback, from whichever source. If both are absent, it was skipped. */
+/** The content of feedback from any source. If both are absent, the question was skipped. */
 export type Said = Pick<Feedback, 'rating' | 'remark'>;
 
 type Typed =
@@ -19,27 +19,29 @@ type Typed =
   /** A description of the problem. */
   | { readonly kind: 'unclear'; readonly problem: string };
 
-/** Either the format of a model's reply or words about a rating. */
+/** Either the format of a model's reply, or a rating in words. */
 const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
-/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. Asks again if a number is ambiguous. */
+/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. The result is unclear if a number is ambiguous. */
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
   if (text === '') return { kind: 'said', said: {} };
   if (namesRating.test(text))
-    return unclear('is that a rating? Then begin with its number, as in “4: too jerky”; else with a colon');
+    return unclear(
+      'is this a rating? If so, start with its number, as in “4: too jerky”; otherwise, start with a colon',
+    );
   const [, number = '', colon, rest = ''] = /^([-+]?\d[\d.,]*)?(\s*:)?(.*)$/u.exec(text) ?? [];
   const remark = rest.trim();
   if (number !== '' && colon === undefined && remark !== '')
     return unclear(
-      `is “${number}” a rating? Then put a colon behind it, as in “${isRating(number) ? number : 4}: ${shortened(remark)}”; else begin the remark with a colon or a word`,
+      `is “${number}” a rating? If so, put a colon after it, as in “${isRating(number) ? number : 4}: ${shortened(remark)}”; otherwise, start the remark with a colon or a word`,
     );
   if (number !== '' && !isRating(number)) return unclear('a rating is a whole number from 1 to 5');
   if (remark.length > longestRemark)
-    return unclear(`a remark has ${longestRemark} characters at most, this one ${remark.length}`);
-  if (number === '' && remark === '') return unclear('no remark follows the colon');
+    return unclear(`a remark can have at most ${longestRemark} characters; this one has ${remark.length}`);
+  if (number === '' && remark === '') return unclear('there is no remark after the colon');
   return {
     kind: 'said',
     said: { ...(number !== '' && { rating: Number(number) }), ...(remark !== '' && { remark }) },
@@ -66,7 +68,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first counts, long remarks are cut. */
+/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first of each counts, long remarks are truncated. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>
@@ -96,7 +98,7 @@ export function readFeedback(reply: string, finishReason: FinishReason): Reading
 const cut = (remark: string) =>
   remark.length <= longestRemark ? remark : `${remark.slice(0, longestRemark - 1).trimEnd()}…`;
 
-/** The line below an evaluation that says who saw an episode of it and what they said; empty without feedback. */
+/** The line with the feedback on an evaluation and its source, shown below it; empty without feedback. */
 export function feedbackLines(feedback: Feedback | undefined): readonly string[] {
   if (feedback === undefined) return [];
   const who = feedback.from === 'person' ? 'a person who' : 'a vision model that';
@@ -115,20 +117,20 @@ export function saidText({ rating, remark }: Said): string {
 const seenSchema = z.strictObject({
   iteration: count('The iteration of the evaluation, from 1'),
   evaluated: object('The evaluation of the episode', {
-    parameters: text('Its parameters, in the answer format'),
-    score: text('Its score'),
+    parameters: text('Parameters of the evaluation, in the answer format'),
+    score: text('Score of the evaluation'),
     best: flag('True if no earlier evaluation has a higher score'),
   }),
   episode: object('The episode with the median return', {
-    number: count('Its number within the evaluation, from 1'),
+    number: count('Number of the episode within the evaluation, from 1'),
     of: count('Number of episodes'),
-    return: text('Its return'),
-    steps: count('Its length in steps'),
-    terminated: flag('True if the task ended it, not the step limit'),
+    return: text('Return of the episode'),
+    steps: count('Number of steps'),
+    terminated: flag('True if the task ended the episode, not the step limit'),
   }),
   frames: list('The pictures sent with the prompt, in order', {
     number: count('Number of the picture, from 1'),
-    step: count('Steps taken before it'),
+    step: count('Number of steps before the picture'),
   }),
 });
 

@@ -1,4 +1,4 @@
-/** The pieces of which the schemas of template variables consist. */
+/** Building blocks for schemas of template variables. */
 import { z } from 'zod';
 
 export const count = (about: string) => z.int().min(0).describe(about);

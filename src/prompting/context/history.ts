@@ -1,4 +1,4 @@
-/** Renders the replay buffer for a prompt: which evaluations, in which order and wording. */
+/** Renders the replay buffer for a prompt: selects, orders and formats evaluations. */
 import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
@@ -11,16 +11,16 @@ import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
-/** Share of the token budget in use after the window moved; it moves rarely, so prompts share their beginning. */
+/** Share of the token budget used after the window moves. It moves rarely, so prompts share their beginning. */
 const keptShare = 0.75;
 
-/** The part of an evaluation that the memory looks at. */
+/** The fields of an evaluation that the memory uses. */
 type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
 /**
- * The evaluations in memory: the warm-up and, of each iteration, the best of the first `ofGroup` candidates (the
- * earliest if tied), or all. Of a proposal and its revision the better one is kept, or both if `revisions` is `all`.
+ * The evaluations in memory: the warm-up and, from each iteration, the best of the first `ofGroup` candidates (the
+ * earliest if tied), or all. Of a proposal and its revision, the better one is kept, or both if `revisions` is `all`.
  * Prompts, baselines and fine-tuning see only these; checks for repeats, the target and the best policy use all.
  * `entries`: oldest first, candidates in order.
  */
@@ -58,8 +58,8 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
 
 /**
  * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
- * ones. Over the token budget, the oldest are dropped first (a window: down to three quarters), the best last; one
- * always remains. `entries`: oldest first.
+ * ones. To fit the token budget, the oldest are dropped first (if all are shown, down to three quarters of it) and
+ * the best last; at least one remains. `entries`: oldest first.
  */
 export function selectHistory(
   entries: readonly BufferEntry[],
@@ -126,9 +126,9 @@ interface HistoryTurn {
   readonly result: string;
 }
 
-/** Formats each evaluation only once. */
+/** The history of a run; formats each evaluation only once. */
 export interface History {
-  /** Registers everything that the memory holds, oldest first; the format of a score depends on the other scores. */
+  /** Registers all evaluations in memory, oldest first; the format of a score depends on the other scores. */
   know(held: readonly BufferEntry[]): void;
   readonly scoreText: ScoreText;
   /** The evaluations as turns of a conversation, in the given order. */

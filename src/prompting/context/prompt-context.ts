@@ -8,22 +8,22 @@ import { demonstratedSchema } from './demonstrations.js';
 import { count, flag, list, maybe, maybeText, object, text } from './fields.js';
 
 const spaceSchema = z.strictObject({
-  discrete: maybe('Set if it is a single integer', {
+  discrete: maybe('Set if the space is a single integer', {
     count: count('Number of values'),
     first: count('Smallest value'),
     last: count('Largest value'),
   }),
-  box: maybe('Set if it is a vector of real numbers', {
+  box: maybe('Set if the space is a vector of real numbers', {
     length: count('Number of components'),
-    components: list('Its components', {
+    components: list('Components of the vector', {
       index: count('Position in the vector'),
       low: maybeText('Smallest value; null if unbounded'),
       high: maybeText('Largest value; null if unbounded'),
     }),
   }),
-  tuple: maybe('Set if it is a tuple of integers', {
+  tuple: maybe('Set if the space is a tuple of integers', {
     length: count('Number of parts'),
-    parts: list('Its parts', {
+    parts: list('Parts of the tuple', {
       index: count('Position'),
       first: count('Smallest value'),
       last: count('Largest value'),
@@ -33,8 +33,8 @@ const spaceSchema = z.strictObject({
 
 const namesSchema = z.array(
   z.strictObject({
-    label: text('Its index in brackets, or the value where it is one integer'),
-    name: text('Its name'),
+    label: text('Index in brackets, or the value if the space is a single integer'),
+    name: text('Name of the component or value'),
   }),
 );
 
@@ -48,8 +48,8 @@ export const descriptionSchema = z.strictObject({
     name: text('Name'),
     value: text('Value as JSON'),
   }),
-  words: object('How an environment of a module describes itself', {
-    description: maybeText('Its description; null if it has none'),
+  words: object("The module's own texts, for an environment from a module", {
+    description: maybeText('Description of the environment; null if it has none'),
     observations: namesSchema.describe('Names of the components, or values, of an observation'),
     actions: namesSchema.describe('Names of the components, or values, of an action'),
   }),
@@ -74,7 +74,7 @@ const linearSchema = z.strictObject({
   columns: text('Names of the outputs, in order'),
   rows: list('The meaning of each parameter; empty if the weights are projected', {
     label: text('`observation[i]`, or `bias`'),
-    parameters: text('Its parameter for each output, in order'),
+    parameters: text('Parameter for each output, in order'),
   }),
   projection: projectionSchema,
 });
@@ -82,9 +82,9 @@ const linearSchema = z.strictObject({
 const networkSchema = z.strictObject({
   observations: count('Length of the observation'),
   hiddenLayers: count('Number of hidden layers'),
-  oneLayer: flag('True if it is exactly one'),
+  oneLayer: flag('True if there is exactly one hidden layer'),
   activation: text('Activation function of the hidden units: `tanh`, `relu` or `leaky-relu`'),
-  definition: maybeText('Its definition, if the name alone is not clear'),
+  definition: maybeText('Definition of the activation function, if its name alone is not clear'),
   discrete: flag(
     'True if the action is the index of the largest output; false if the outputs are the action',
   ),
@@ -95,8 +95,8 @@ const networkSchema = z.strictObject({
     inputs: count('Number of inputs'),
     units: count('Number of units'),
     lastUnit: count('Index of the last unit'),
-    input: text('Name of its inputs: `observation`, `h1`, …'),
-    output: text('Name of its units: `h1`, …, `score` or `action`'),
+    input: text('Name of the inputs: `observation`, `h1`, …'),
+    output: text('Name of the units: `h1`, …, `score` or `action`'),
     weights: text('Index of a weight, as a formula in i and j'),
     biases: text('Index of a bias, as a formula in j'),
   }),
@@ -109,23 +109,23 @@ const tableSchema = z.strictObject({
   lastState: count('Index of the last state'),
   actionCount: count('Number of actions'),
   actions: list('The actions', {
-    number: count('Its number in the table, or its position among the values'),
+    number: count('Number of the action in the table, or its position among the values'),
     label: text('The action itself'),
   }),
   labelled: flag('True if actions differ from their numbers'),
   stateFormula: maybeText('Formula for the state; null if the observation is the state'),
   bins: list('The bins of each component, if the observation is discretised', {
     index: count('Position in the observation'),
-    ranges: text('Its bins and their ranges'),
+    ranges: text('Bins and their ranges'),
   }),
 });
 
 const failureText = z.strictObject({ text: text('The affected values, as written in the reply') });
 
 const seenSchema = z.strictObject({
-  iteration: maybeText('The iteration that evaluated them; null if unknown'),
-  warmup: flag('True if it was in the warm-up'),
-  score: maybeText('Their score; null if unknown'),
+  iteration: maybeText('Iteration that evaluated the parameters; null if unknown'),
+  warmup: flag('True if this was the warm-up'),
+  score: maybeText('Score of the parameters; null if unknown'),
 });
 
 export const failureSchema = z.strictObject({
@@ -134,7 +134,7 @@ export const failureSchema = z.strictObject({
   echo: flag('The reply only repeats sets from the prompt, or the format example'),
   count: maybe('Parameters are missing, or there are too many', {
     found: count('Number of values in the reply'),
-    one: flag('True if it is exactly one'),
+    one: flag('True if there is exactly one value'),
     absent: maybeText('The missing parameters'),
     unknown: maybeText('Parameters that do not exist'),
   }),
@@ -145,7 +145,7 @@ export const failureSchema = z.strictObject({
   repeated: seenSchema.nullable().describe('The same parameters were proposed before'),
   tooClose: seenSchema
     .extend({
-      distance: text('Their distance, in percent of the range (for a table, of its entries)'),
+      distance: text('Distance, in percent of the range (for a table, of its entries)'),
       least: text('The minimum distance, in percent'),
     })
     .nullable()
@@ -154,7 +154,7 @@ export const failureSchema = z.strictObject({
     distance: text('The size of the change, in percent of the range (for a table, of its entries)'),
     most: text('The maximum change, in percent'),
   }),
-  ambiguous: maybe('Always null; kept for prompt sets of earlier versions', {
+  ambiguous: maybe('Always null; kept for older prompt sets', {
     first: text('First reading'),
     second: text('Second reading'),
   }),
@@ -170,19 +170,19 @@ export const taskContextSchema = z.strictObject({
     table: tableSchema.nullable().describe('Set if the policy is a table'),
     network: networkSchema.nullable().describe('Set if the policy is a network'),
     own: maybe('Set if the policy comes from a module', {
-      name: text('Its name'),
+      name: text('Name of the policy'),
       description: text('How parameters become actions, as described by the module'),
     }),
   }),
   parameters: object('The parameters to propose', {
-    count: count('Total number'),
-    lastIndex: count('Index of the last one'),
-    single: flag('True if there is only one'),
-    integer: flag('True if they are integers'),
+    count: count('Number of parameters'),
+    lastIndex: count('Index of the last parameter'),
+    single: flag('True if there is only one parameter'),
+    integer: flag('True if the parameters are integers'),
     low: text('Smallest value'),
     high: text('Largest value'),
     decimals: count('Digits after the decimal point'),
-    oneDecimal: flag('True if it is one digit'),
+    oneDecimal: flag('True if there is exactly one digit'),
     choices: maybeText('The allowed values; null if the whole range is allowed'),
   }),
   answer: object('How the model answers', {
@@ -193,11 +193,11 @@ export const taskContextSchema = z.strictObject({
   }),
   evaluation: object('How parameters are evaluated', {
     episodes: count('Episodes per evaluation'),
-    single: flag('True if it is exactly one'),
+    single: flag('True if there is exactly one episode'),
     common: flag('True if all evaluations play the same episodes'),
   }),
   memory: object('The selection of evaluations to show', {
-    nothing: flag('True if no evaluation is shown'),
+    nothing: flag('True if no evaluations are shown'),
     everything: flag('True if all evaluations are shown, within the token budget'),
     best: count('Number of best evaluations shown, if not all are'),
     recent: count('Number of recent evaluations shown, if not all are'),
@@ -218,10 +218,10 @@ export const taskContextSchema = z.strictObject({
 
 const rankedSchema = z.array(
   z.strictObject({
-    percent: count('Its score, scaled from the worst (0) to the best (99) shown; 50 if all are equal'),
-    score: text('Its score'),
-    parameters: text('Its parameters, in the answer format'),
-    feedback: maybeText('Feedback on one of its episodes (`feedback`); null if there is none'),
+    percent: count('Score, scaled from the worst (0) to the best (99) shown; 50 if all are equal'),
+    score: text('Score of the evaluation'),
+    parameters: text('Parameters, in the answer format'),
+    feedback: maybeText('Feedback on one of the episodes (`feedback`); null if there is none'),
   }),
 );
 
@@ -233,23 +233,23 @@ const progressSchema = z.strictObject({
   history: object('The evaluations shown', {
     text: text('The evaluations, one per line'),
     shown: count('Number of evaluations shown'),
-    total: count('Total number'),
-    partial: flag('True if some are omitted'),
+    total: count('Total number of evaluations'),
+    partial: flag('True if some evaluations are omitted'),
     best: rankedSchema.describe('The best evaluations in memory, the best last'),
     others: rankedSchema.describe('The other evaluations in memory, oldest first'),
   }),
   best: maybe('The best evaluation; null before the first one', {
     line: text('The best evaluation so far, as a line of the history'),
-    score: text('Its score'),
-    iteration: count('Its iteration'),
+    score: text('Score of the evaluation'),
+    iteration: count('Iteration of the evaluation'),
     warmup: flag('True if it comes from the warm-up'),
-    since: count('Number of evaluations since then'),
+    since: count('Number of evaluations since this one'),
   }),
   parent: maybe('The parent evaluation, if `proposal` starts from one', {
-    line: text('Its evaluation, as a line of the history'),
-    rank: count('Its rank among the parents, from 1 (the best)'),
+    line: text('The parent, as a line of the history'),
+    rank: count('Rank of the parent, from 1 (the best)'),
     of: count('Number of parents'),
-    several: flag('True if there are several'),
+    several: flag('True if there is more than one parent'),
   }),
 });
 

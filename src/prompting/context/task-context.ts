@@ -1,4 +1,4 @@
-/** What prompts say about the task, as plain data that is constant during a run. */
+/** The task as prompts describe it: plain data that is constant during a run. */
 import { short } from '../../environments/catalogue/facts.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
@@ -40,7 +40,7 @@ function named(space: Space, names: readonly string[] = []) {
   return names.map((name, i) => ({ label: first === undefined ? `[${i}]` : `${first + i}`, name }));
 }
 
-/** What a run knows about its task. */
+/** The parts of a run that define its task. */
 interface Task {
   readonly config: {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
@@ -59,7 +59,7 @@ interface Task {
     /** Description of the environment, as rendered by the prompt set. */
     readonly description: string;
   };
-  /** Episodes named by `config.demonstrations`. */
+  /** Episodes from `config.demonstrations`. */
   readonly demonstrations: readonly Demonstration[];
 }
 

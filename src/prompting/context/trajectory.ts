@@ -5,7 +5,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
-/** What the memory shows of an evaluation's first episode; without `returnText` (earlier versions) two decimals. */
+/** The lines shown for an evaluation's first episode; without `returnText` (earlier versions), with two decimals. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemoryConfig,
@@ -61,7 +61,7 @@ function outcome({ actions, rewards, terminated }: Episode, returnText?: ScoreTe
 /** Maximum number of distinct values to list with their counts. */
 const countedValues = 12;
 
-/** Counts integers and texts; for vectors, gives the minimum, mean and maximum of each component. */
+/** Counts integers and strings; for vectors, gives the minimum, mean and maximum of each component. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];

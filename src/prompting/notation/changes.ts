@@ -10,7 +10,7 @@ export const changeName = 'delta';
 /** Example: `delta[0]: <number>, …`. */
 export const exampleChanges = (spec: ParameterSpec): string => asChanges(exampleAnswer(spec));
 
-/** Grammar of answers of this form; each change is at most as large as the range. */
+/** Grammar of such answers; each change is at most as large as the range. */
 export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGrammar {
   const { choices: _choices, ...range } = spec;
   const span = Number((range.high - range.low).toFixed(range.decimals));

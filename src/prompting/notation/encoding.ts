@@ -10,7 +10,7 @@ export interface Encoding {
   decode(encoded: ParameterVector): ParameterVector;
 }
 
-/** What models trained on the `compact` set can read: values from −6.0 to 6.0, each a single token. */
+/** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
 /** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */

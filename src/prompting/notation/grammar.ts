@@ -29,7 +29,7 @@ export function answerFormOf(
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
 }
 
-/** The answer format as data, for models that enforce it; `parseParameters` reads every answer of this grammar. */
+/** The answer format as data, for models that enforce it; `parseParameters` accepts every answer of this grammar. */
 export function answerGrammar(
   { count, kind, low, high, decimals, choices }: ParameterSpec,
   { notation, whole }: AnswerForm = freeForm,

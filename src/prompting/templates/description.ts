@@ -10,7 +10,7 @@ import { loadTemplates } from './rendering.js';
 import { isFile } from './template-files.js';
 import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
 
-/** The package's own description of an environment, if it has one; `maxSteps` applies on top of its own limit. */
+/** The package's own description of an environment, if it has one; `maxSteps` is an additional step limit. */
 export function environmentDescription(
   environment: EnvironmentSpec,
   options: Readonly<Record<string, unknown>>,

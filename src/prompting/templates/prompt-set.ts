@@ -37,7 +37,7 @@ import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
 interface Prompts<Context> {
   system(context: TaskContext): string;
   user(context: Context): string;
-  /** @param scoreText how the prompt being corrected formats scores */
+  /** @param scoreText score format of the prompt being corrected */
   formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
   /** SHA-256 of the sources of all templates that these prompts can use. */
   readonly hash: string;
@@ -106,10 +106,10 @@ function loadOthers<Context extends TaskContext>(
   return loadPrompts<Context>(findSet(options.set, [section], field), field, options, schemas).prompts;
 }
 
-/** Of the user prompt and of the correction. */
+/** Schemas of the user prompt and the correction. */
 type Schemas = readonly [z.ZodObject, z.ZodObject];
 
-/** @param more further templates, rendered by the last of `render` */
+/** @param more additional templates, rendered by the last functions in `render` */
 function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,

@@ -1,4 +1,4 @@
-/** Loads, checks and renders templates. Prompt sets may come from anywhere and nested loops multiply, so work is bounded. */
+/** Loads, checks and renders templates. Prompt sets are untrusted, and nested loops multiply, so work is bounded. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -82,10 +82,10 @@ function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
 const mostTurns = 1_000_000;
 /** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
 const mostCharacters = 20_000_000;
-/** Time limit in seconds, for what the counters don't cover: the user's helpers. */
+/** Time limit in seconds, because the counters don't cover the user's helpers. */
 const mostSeconds = 20;
 
-/** What the current prompt has left. */
+/** Remaining budget of the current prompt. */
 const left = { turns: 0, characters: 0 };
 
 type Block = (this: unknown, list: unknown, options: Handlebars.HelperOptions) => string;
@@ -97,7 +97,7 @@ export function boundLoops(handlebars: typeof Handlebars): void {
     'each',
     function (this: unknown, list: unknown, options: Handlebars.HelperOptions) {
       const fn: typeof options.fn = (...given) => {
-        if (--left.turns < 0) throw new Error(`its loops take more than ${mostTurns} turns`);
+        if (--left.turns < 0) throw new Error(`its loops run more than ${mostTurns} iterations`);
         const text = options.fn(...given);
         left.characters -= text.length;
         if (left.characters < 0) throw new Error(`its loops write more than ${mostCharacters} characters`);
@@ -114,20 +114,23 @@ export function bounded(render: () => string): string {
   return withinTime(mostSeconds, render);
 }
 
-/** Loads the user's helpers. @throws UserError that names the file and what is missing or wrong */
+/** Loads the user's helpers. @throws UserError with the file and the problem */
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
   const made = await create({}, 'prompts.helpers');
-  if (!isRecord(made)) throw new UserError({ file, message: 'create returned no object of helpers' });
+  if (!isRecord(made)) throw new UserError({ file, message: "create didn't return an object of helpers" });
   for (const [name, value] of Object.entries(made)) {
     if (!/^[A-Za-z_]\w*$/.test(name))
       throw new UserError({
         file,
-        message: 'the name of a helper has letters, digits and _ only',
+        message: 'a helper name can contain only letters, digits and _',
         value: name,
       });
     if (!['string', 'number', 'boolean', 'function'].includes(typeof value))
-      throw new UserError({ file, message: `the helper ${name} is not a function, text, number or boolean` });
+      throw new UserError({
+        file,
+        message: `the helper ${name} must be a function, string, number or boolean`,
+      });
   }
   return new Map(Object.entries(made as Record<string, Helper>));
 }

@@ -1,4 +1,4 @@
-/** Checks a template against its context. Handlebars' strict mode only notices unknown variables it reaches. */
+/** Checks a template against its context. Handlebars' strict mode only detects unknown variables that it reaches. */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
 import {
   assured,
@@ -19,7 +19,7 @@ export interface ParsedTemplate {
 
 export type Helper = string | number | boolean | ((...given: unknown[]) => unknown);
 
-/** What a user's templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`. */
+/** Helpers that templates may use in addition to the context: `{{shout environment.id}}`, `{{laboratory}}`. */
 export type TemplateHelpers = ReadonlyMap<string, Helper>;
 
 /** The Handlebars helpers that templates may use. */
@@ -86,12 +86,12 @@ function* checkProgram(program: hbs.AST.Program | undefined, outer: Place): Prob
     // Unbounded growth must stop the check at once; other problems are collected.
     if (place.depth > deepest)
       throw new UserError(
-        at(place, statement, { message: `blocks and partials nest more than ${deepest} deep` }),
+        at(place, statement, { message: `blocks and partials are nested more than ${deepest} levels deep` }),
       );
     if (++place.checked.statements > mostStatements)
       throw new UserError(
         at(place, statement, {
-          message: `the partials include each other too often: ${mostStatements} parts`,
+          message: `the partials include each other too often: more than ${mostStatements} statements`,
         }),
       );
     yield* checkStatement(statement, place);
@@ -119,7 +119,7 @@ function* checkStatement(node: Node, place: Place): Problems {
 
 function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems {
   if (!isPath(node.path)) {
-    yield at(place, node, { message: 'there is nothing to fill in here: write the text itself' });
+    yield at(place, node, { message: 'this is a constant, not a variable: write the text itself' });
   } else if (place.helpers.has(node.path.original)) {
     yield* checkHelper(node, place);
   } else if (node.params.length > 0 || node.hash !== undefined) {
@@ -135,7 +135,10 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
 function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
   const { original: name } = path as Path;
   if (fieldNames(place.scope.root).includes(name))
-    yield at(place, path, { message: `${name} is a variable and a helper`, remedy: 'rename the helper' });
+    yield at(place, path, {
+      message: `${name} is both a variable and a helper`,
+      remedy: 'rename the helper',
+    });
   if (hash !== undefined) yield at(place, path, { message: `${name} takes no named arguments` });
   const takesNone = typeof place.helpers.get(name) !== 'function';
   if (takesNone && params.length > 0) yield at(place, path, { message: `${name} is not a function` });
@@ -153,7 +156,7 @@ function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
   if (!blockHelpers.includes(helper)) {
     yield at(place, node.path, unknownHelper(helper, []));
   } else if (node.params.length !== 1 || !isPath(argument) || node.hash !== undefined) {
-    yield at(place, node, { message: `#${helper} takes one variable and nothing else` });
+    yield at(place, node, { message: `#${helper} takes exactly one variable` });
   } else if (helper === 'if' || helper === 'unless') {
     if ((yield* resolve(argument, place)) === undefined) return;
     const present = { ...place, scope: assured(place.scope, argument) };
@@ -163,7 +166,7 @@ function* checkBlock(node: hbs.AST.BlockStatement, place: Place): Problems {
     const shape = yield* resolve(argument, place);
     if (shape === undefined) return;
     if (helper === 'each' && shape.kind !== 'list')
-      return yield at(place, argument, { message: `#each needs a list, and ${argument.original} is none` });
+      return yield at(place, argument, { message: `#each needs a list, but ${argument.original} isn't one` });
     const inner = helper === 'each' && shape.kind === 'list' ? shape.item : shape;
     const scope = innerScope(place.scope, inner, node.program.blockParams?.[0], helper === 'each');
     yield* checkProgram(node.program, { ...place, scope });
@@ -222,7 +225,7 @@ function unknownHelper(name: string, own: readonly string[]): Problem {
 }
 
 function unknownPartial(name: string, names: readonly string[]): Problem {
-  if (name === '') return { message: 'the name of a partial must be fixed' };
+  if (name === '') return { message: 'the name of a partial must be constant' };
   const suggestion = nearest(name, names);
   return {
     message: `there is no partial ${name}`,
@@ -235,7 +238,7 @@ function notText(name: string, shape: Shape): Problem {
   if (shape.kind === 'list')
     return { message: `${name} is a list`, remedy: `use {{#each ${name}}} … {{/each}}` };
   return {
-    message: `${name} has parts and no text of its own`,
+    message: `${name} is an object, not text`,
     alternatives: fieldNames(shape).map((field) => `${name}.${field}`),
   };
 }

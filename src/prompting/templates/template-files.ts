@@ -33,7 +33,7 @@ export function fileOfSet(
     file,
     message: `the prompt set lacks ${name}.hbs`,
     alternatives: required.map((one) => `${one}.hbs`),
-    remedy: `write it, or copy the one of ${join(packageRoot(), 'prompts', example)} and change it`,
+    remedy: `write it, or copy and adapt the one in ${join(packageRoot(), 'prompts', example)}`,
   });
 }
 
@@ -68,7 +68,7 @@ function refuseDeep(file: string, source: string): void {
   for (const [tag, kind, inside] of source.matchAll(/\{\{~?(?:([#/]|\^(?!~?\}))|(?=[^#/^]))([^{}]*)/g)) {
     if (kind !== undefined) depth = Math.max(0, depth + (kind === '/' ? -1 : 1));
     if (depth <= deepest && (inside ?? '').split('(').length <= deepest) continue;
-    throw new UserError({ file, message: `blocks nest more than ${deepest} deep`, value: tag });
+    throw new UserError({ file, message: `blocks are nested more than ${deepest} levels deep`, value: tag });
   }
 }
 
@@ -83,20 +83,20 @@ export function readPartials(
   if (names.length > mostPartials)
     throw new UserError({
       file: folder,
-      message: `has ${names.length} partials, and may have ${mostPartials}`,
+      message: `has ${names.length} partials; the maximum is ${mostPartials}`,
     });
   return new Map(
     names.sort().map((name) => [basename(name, '.hbs'), readTemplate(handlebars, join(folder, name), set)]),
   );
 }
 
-/** A link could bring any file of this machine into a prompt, and so to a provider. */
+/** A symlink could leak any file on this machine into a prompt, and so to a provider. */
 function requireInside(file: string, folder: string): void {
   const target = realpathOf(file);
   if (target === undefined || target.startsWith(realpathSync(folder) + sep)) return;
   throw new UserError({
     file,
-    message: 'is a link that leads out of the prompt set',
+    message: 'is a link to a file outside the prompt set',
     value: target,
     remedy: 'copy the file into the set',
   });
@@ -111,7 +111,7 @@ function realpathOf(file: string): string | undefined {
   }
 }
 
-/** One line that says what Handlebars' parser didn't understand, and where; its own messages list grammar symbols. */
+/** A one-line message with the location of a syntax error; Handlebars' own messages list grammar symbols. */
 function syntaxProblem(file: string, source: string, error: unknown): Problem {
   const message = messageOf(error);
   const mismatch = /^(\S+) doesn't match (\S+) - (\d+):(\d+)$/.exec(message);
@@ -135,7 +135,7 @@ function columnOf(source: string, line: number, before: string): number | undefi
 }
 
 function syntaxMessage(token: string): string {
-  if (token === 'EOF') return 'the template ends before everything is closed: a {{/…}} is missing';
-  if (token === 'OPEN_ENDBLOCK') return 'this {{/…}} closes nothing';
-  return 'this is no Handlebars syntax';
+  if (token === 'EOF') return 'the template ends before all blocks are closed: a {{/…}} is missing';
+  if (token === 'OPEN_ENDBLOCK') return 'this {{/…}} has no matching block';
+  return 'invalid Handlebars syntax';
 }

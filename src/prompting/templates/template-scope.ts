@@ -62,7 +62,7 @@ function typeName(schema: z.core.$ZodType): string {
 
 export type Path = hbs.AST.PathExpression;
 
-/** What names mean in one part of a template. */
+/** The names available in one part of a template. */
 export interface Scope {
   readonly root: Shape;
   readonly shape: Shape;
@@ -124,8 +124,8 @@ function resolveField(path: Path, scope: Scope): Resolved {
   for (let up = 0; up < path.depth && from !== undefined; up++) from = from.parent;
   if (from === undefined) {
     return problem({
-      message: `${path.original} leads out of the template`,
-      remedy: 'start from the whole context, with @root',
+      message: `${path.original} goes above the root of the template`,
+      remedy: 'use @root to start from the whole context',
     });
   }
   const [first = '', ...rest] = path.parts;
@@ -134,7 +134,7 @@ function resolveField(path: Path, scope: Scope): Resolved {
   return walk(path, from.shape, path.parts, '../'.repeat(path.depth).slice(0, -1), from.present);
 }
 
-/** Follows `parts` from `shape`, which the template calls `startName` (empty for the current context). */
+/** Follows `parts` from `start`, which the template calls `startName` (empty for the current context). */
 function walk(
   path: Path,
   start: Shape,
@@ -149,7 +149,7 @@ function walk(
     if (i > 0 && shape.optional && !present.has(key)) {
       return problem({
         message: `${name} may be absent`,
-        remedy: `put this within {{#if ${name}}} … {{/if}} or {{#with ${name}}} … {{/with}}`,
+        remedy: `put this inside {{#if ${name}}} … {{/if}} or {{#with ${name}}} … {{/with}}`,
       });
     }
     const field = fieldOf(shape, part);
