@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { common } from './vitest.config.js';
 
-const suite = (name: string) => ({ ...common, test: { ...common.test, name, include: [`test/**/*.${name}.test.ts`] } });
+const suite = (name: string) => ({
+  ...common,
+  test: { ...common.test, name, include: [`test/**/*.${name}.test.ts`] },
+});
 
 /** The suites that `npm test` leaves out. */
 export default defineConfig({

@@ -42,7 +42,10 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Prompts per run (hindsight), or steps per play (demonstrations; default: all)',
     })
-    .option('min-return', { ...kinds.number, describe: 'Minimum return of the games to imitate (demonstrations)' })
+    .option('min-return', {
+      ...kinds.number,
+      describe: 'Minimum return of the games to imitate (demonstrations)',
+    })
     .option('best-share', {
       ...kinds.number,
       describe: "Share of each play's games, best first (demonstrations; default: 1)",
@@ -57,7 +60,8 @@ export const options = (y: Argv) =>
     })
     .option('look-ahead', {
       ...kinds.text,
-      describe: 'Also consider candidates from this many later iterations, e.g. 0,4,16 (best-of-group; default: 0)',
+      describe:
+        'Also consider candidates from this many later iterations, e.g. 0,4,16 (best-of-group; default: 0)',
     })
     .option('rescore', {
       ...kinds.number,

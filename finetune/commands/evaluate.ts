@@ -18,7 +18,8 @@ export const options = (y: Argv) =>
       .option('tuned', {
         ...kinds.text,
         demandOption: true,
-        describe: 'Directory of an adapter, a model or a training run; or ollama:NAME, openai:NAME or a baseline',
+        describe:
+          'Directory of an adapter, a model or a training run; or ollama:NAME, openai:NAME or a baseline',
       })
       .option('base', {
         ...kinds.text,

@@ -12,7 +12,11 @@ import type { TrlTrainer } from '../handoff/trl-settings.js';
 export const options = (y: Argv) =>
   y
     .positional('trainer', { choices: ['trl'] as const, demandOption: true, describe: 'Trainer' })
-    .positional('config', { type: 'string', demandOption: true, describe: 'Config for finetune train (YAML)' })
+    .positional('config', {
+      type: 'string',
+      demandOption: true,
+      describe: 'Config for finetune train (YAML)',
+    })
     .positional('overrides', {
       type: 'string',
       array: true,

@@ -87,7 +87,9 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
         ].join('\n'),
   );
   if (!template)
-    context.note(`${ollama} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`);
+    context.note(
+      `${ollama} has no TEMPLATE: the model's chat template can't be converted; see the comment in the file`,
+    );
   if (written.cappedFrom !== undefined)
     context.note(
       `the context is ${written.contextTokens} tokens, not ${written.cappedFrom}: llama.cpp doesn't support sliding windows for this model`,
@@ -134,4 +136,9 @@ async function locate({ directory, model, adapter, ignoreKeys }: Args, cwd: stri
 }
 
 const twice = (field: string, value: string | undefined, what: string) =>
-  new UserError({ field, value, message: `the first directory is already ${what}`, remedy: 'pass one of each' });
+  new UserError({
+    field,
+    value,
+    message: `the first directory is already ${what}`,
+    remedy: 'pass one of each',
+  });

@@ -74,8 +74,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
     const { g, node, precision, shape } = context;
     const from = shape(node.inputs[0]!);
     const sizes = intsAttribute(node, 'axes').map((axis) => from.at(axis)!);
-    if (sizes.some(({ symbols }) => symbols.length > 0))
-      throw uncovered(node, 'axis of unknown size');
+    if (sizes.some(({ symbols }) => symbols.length > 0)) throw uncovered(node, 'axis of unknown size');
     const count = sizes.reduce((total, { factor }) => total * factor, 1);
     return [g.op('Mul', [spread(context), g.floats(precision, [1 / count], [])])];
   },
@@ -129,7 +128,8 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
   ScatterElements: ({ g, node, outputs, shape }) => {
     const [data, indices] = node.inputs as [Value, Value, Value];
     const { reduction } = node.attributes;
-    if (reduction?.kind !== 'string' || reduction.value !== 'add') throw uncovered(node, 'reduction other than add');
+    if (reduction?.kind !== 'string' || reduction.value !== 'add')
+      throw uncovered(node, 'reduction other than add');
     const axis = axisOf(node, shape(data));
     return [outputs[0]!, undefined, g.op('GatherElements', [outputs[0]!, indices], { axis })];
   },

@@ -15,8 +15,7 @@ export function requireOneLine<T>(data: T, field = ''): T {
     throw new UserError({
       ...(field !== '' && { field }),
       value: data,
-      message:
-        'contains a line break or another control character, which would corrupt the output file',
+      message: 'contains a line break or another control character, which would corrupt the output file',
       remedy: 'remove it, or rename the file or folder',
     });
   if (typeof data !== 'object' || data === null) return data;

@@ -236,7 +236,7 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
 const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
 /**
-* Marks text that a spreadsheet would interpret as a formula: https://owasp.org/www-community/attacks/CSV_Injection
+ * Marks text that a spreadsheet would interpret as a formula: https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvText(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return '';

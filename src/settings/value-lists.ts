@@ -90,8 +90,7 @@ function itemsOf(parts: readonly string[], name: string): readonly string[] {
   return parts
     .map((part) => part.trim())
     .flatMap((part) => {
-      if (part === '')
-        throw wrong(name, 'contains an empty value', 'use null for a run without the key');
+      if (part === '') throw wrong(name, 'contains an empty value', 'use null for a run without the key');
       if (isDrawn(part))
         throw wrong(
           name,

@@ -197,7 +197,7 @@ const mostFolders = 20_000;
 
 /**
  * Paths of the folders that match a pattern, relative to `from`. `*`, `?` and `**` never match links.
-* @throws UserError if the search covers too many folders
+ * @throws UserError if the search covers too many folders
  */
 export function foldersMatching(pattern: string, from: string): readonly string[] {
   const parts = pattern

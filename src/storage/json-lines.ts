@@ -58,8 +58,7 @@ export class JsonLinesFile<T> {
     throw new UserError({
       file: this.path,
       message: `a line of ${line.length} characters is too long to be logged`,
-      remedy:
-        'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
+      remedy: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
     });
   }
 

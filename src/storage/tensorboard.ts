@@ -1,5 +1,5 @@
 /**
-* Event files for TensorBoard: a sequence of records (TFRecord), each an `Event` message in protocol buffers.
+ * Event files for TensorBoard: a sequence of records (TFRecord), each an `Event` message in protocol buffers.
  * Formats: tensorflow/core/lib/io/record_writer.h and tensorboard/compat/proto/event.proto,
  * summary.proto.
  */

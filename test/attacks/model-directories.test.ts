@@ -112,7 +112,11 @@ describe('a hostile model directory is refused in one message', () => {
       /model.vocab: is not a token id/,
     ],
     ['a template without end', { 'chat_template.jinja': link('/dev/zero') }, /is a device, pipe or socket/],
-    ['a large template', { 'chat_template.jinja': text('x'.repeat(2_000_000)) }, /has at least 2000000 bytes/],
+    [
+      'a large template',
+      { 'chat_template.jinja': text('x'.repeat(2_000_000)) },
+      /has at least 2000000 bytes/,
+    ],
     [
       'a deep template',
       { 'chat_template.jinja': text(`{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`) },

@@ -65,9 +65,7 @@ describe('policyloop list', () => {
       ['mine/a', 'completed', 'CartPole-v1', 'control/random'],
       ['teachers/', '2 of 2 completed', 'CartPole-v1', '2 models'],
     ]);
-    expect(noted).toEqual([
-      expect.stringContaining('policyloop list --runs-dir buffers/controls-1'),
-    ]);
+    expect(noted).toEqual([expect.stringContaining('policyloop list --runs-dir buffers/controls-1')]);
     const names = ['controls-1/acrobot/random-01', 'controls-1/cartpole/random-01', 'group/repeat-1'];
     expect(runs.map(({ name }) => name)).toEqual([...names, 'mine/a', 'teachers/0001', 'teachers/0002']);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { parseEncoded, encodingOf } from '../../src/prompting/notation/encoding.js';
+import { encodingOf, parseEncoded } from '../../src/prompting/notation/encoding.js';
 
 const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
   ...{ count, kind: 'float', low, high, decimals },
@@ -66,7 +66,10 @@ describe('an answer on that scale', () => {
   const encoding = encodingOf(box(-1, 1, 2), 'compact');
 
   it('is read as the parameters that it means', () => {
-    expect(parseEncoded('params[0]: 6.0, params[1]: -0.3', encoding)).toEqual({ ok: true, value: [1, -0.05] });
+    expect(parseEncoded('params[0]: 6.0, params[1]: -0.3', encoding)).toEqual({
+      ok: true,
+      value: [1, -0.05],
+    });
   });
 
   it('is refused beyond what was encoded, though it were within the box', () => {

@@ -6,8 +6,8 @@ import type { Demonstration } from '../../src/prompting/context/demonstrations.j
 import { createHistory, parentsOf, selectHistory } from '../../src/prompting/context/history.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
 import { taskContext } from '../../src/prompting/context/task-context.js';
-import { answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { type EpisodeRecord, rollout, type Trajectory } from '../../src/rollout/episode.js';

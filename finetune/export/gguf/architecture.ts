@@ -155,7 +155,11 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     requireGemmaScale(config, 62);
     const [first] = config.layers;
     const window = first!.window;
-    requireLayers(config, windowsBut(6, window), 'layer_types other than five windowed layers, then a full one');
+    requireLayers(
+      config,
+      windowsBut(6, window),
+      'layer_types other than five windowed layers, then a full one',
+    );
     const local = { theta: first!.rope?.theta, scaling: 'none' };
     requireLayers(
       config,
@@ -173,7 +177,11 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     plain(config);
     const window = config.layers.find((layer) => layer.window !== undefined)?.window;
     if (window === undefined) return {};
-    requireLayers(config, windowsBut(4, window), 'layer_types other than three windowed layers, then a full one');
+    requireLayers(
+      config,
+      windowsBut(4, window),
+      'layer_types other than three windowed layers, then a full one',
+    );
     const local = { theta: globalRope(config).theta, scaling: 'none' };
     requireLayers(
       config,

@@ -143,9 +143,7 @@ describe('finetune merge', () => {
   it('writes where no other process does, and removes nothing that it did not make', async () => {
     mkdirSync(at('mine.partial'));
     writeFileSync(at('mine.partial', 'notes.txt'), 'precious');
-    expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(
-      /already exists[\s\S]*move it/,
-    );
+    expect(await refusal(merge('llama/adapter', 'mine'))).toMatch(/already exists[\s\S]*move it/);
     expect(readFileSync(at('mine.partial', 'notes.txt'), 'utf8')).toBe('precious');
     expect(existsSync(at('mine.partial.lock'))).toBe(false);
     const release = lockRun(at('busy.partial.lock'));

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { formatAnswer, reasonIn } from '../../../finetune/dataset/source-run.js';
 import type { ParameterSpec } from '../../../src/policies/policy.js';
 import { parseParameters } from '../../../src/prompting/answer/parse.js';
-import { type AnswerForm, freeForm } from '../../../src/prompting/notation/grammar.js';
 import { encodingOf } from '../../../src/prompting/notation/encoding.js';
+import { type AnswerForm, freeForm } from '../../../src/prompting/notation/grammar.js';
 
 const floats = encodingOf({ count: 2, kind: 'float', low: -6, high: 6, decimals: 1 }, 'numeric');
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Imitation, type Preference, recipes } from '../../../finetune/dataset/example.js';
+import { type Imitation, type Preference, recipes, rowFormats } from '../../../finetune/dataset/example.js';
 import { exportRows, requireExportable } from '../../../finetune/dataset/export-rows.js';
-import { rowFormats } from '../../../finetune/dataset/example.js';
 import { UserError } from '../../../src/base/errors.js';
 
 const prompt = [

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
-import { type Example, type Imitation, type Preference, recipes } from '../../../finetune/dataset/example.js';
 import type { RowFormat } from '../../../finetune/dataset/example.js';
+import { type Example, type Imitation, type Preference, recipes } from '../../../finetune/dataset/example.js';
 import { exportRows, parquetColumns, writeParquet } from '../../../finetune/dataset/export-rows.js';
 import { temporaryDirectory } from '../../support/experiments.js';
 
