@@ -208,7 +208,7 @@ describe('the file', () => {
 
   it('may be missing, with nothing like it', () => {
     expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
-      'remedy: give the path of a YAML file, or one of these names',
+      'remedy: pass the path of a YAML file, or one of these names',
     );
     expect(messageOf(at('pendulum.yaml/x'))).toContain('no such file');
     expect(messageOf('')).toContain('no such file');
@@ -219,18 +219,18 @@ describe('the file', () => {
     expect(messageOf(at(''))).toMatchInlineSnapshot(`
       "<folder>: is a folder, not a config
         one of: <folder>/broken.yml, <folder>/huge.yaml, <folder>/pendulum.yaml
-        remedy: give the path of a YAML file"
+        remedy: pass the path of a YAML file"
     `);
     expect(messageOf(at('experiments'))).toMatchInlineSnapshot(`
       "<folder>/experiments: is a folder, not a config
-        remedy: give the path of a YAML file"
+        remedy: pass the path of a YAML file"
     `);
   });
 
   it('may be no config by its size', () => {
     expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
       "<folder>/huge.yaml: is too large for a config: 1.5 MB
-        remedy: give the path of a YAML file"
+        remedy: pass the path of a YAML file"
     `);
   });
 

@@ -16,10 +16,10 @@ it('takes over policies of the same subspace only: elsewhere the numbers mean ot
   const { imported } = await assemble(parseConfig(projected(1, from)), {});
   expect(imported.length).toBeGreaterThan(3);
   await expect(assemble(parseConfig(projected(2, from)), {})).rejects.toThrow(
-    /warmup\.from: .*policy\.projection or policy\.order is not the same/,
+    /warmup\.from: .*policy\.projection, policy\.order/,
   );
   const plain = { ...quick, model: { provider: 'random' } as const, ...from };
   await expect(assemble(parseConfig(plain), {})).rejects.toThrow(
-    /policy\.projection or policy\.order is not the same/,
+    /policy\.projection, policy\.order/,
   );
 });

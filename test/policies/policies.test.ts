@@ -124,7 +124,7 @@ describe('linear policies', () => {
 
   it('refuse a discrete observation, with the remedy', () => {
     expect(() => createPolicyFamily(linear, withSpaces(discrete(16), discrete(4)))).toThrow(
-      /policy\.kind: .*16 states[\s\S]*q-table/,
+      /policy\.kind: .*16 discrete states[\s\S]*q-table/,
     );
   });
 });

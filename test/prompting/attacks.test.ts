@@ -71,7 +71,7 @@ describe('files from elsewhere', () => {
     expect(refusal()).toMatch(/is a folder, not a regular file/);
     rmSync(join(folder, 'partials', 'history.hbs'), { recursive: true });
     put('user.hbs', 'x'.repeat(300_000));
-    expect(refusal()).toMatch(/has 300000 bytes or more/);
+    expect(refusal()).toMatch(/has at least 300000 bytes/);
   });
 });
 

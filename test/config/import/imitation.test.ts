@@ -97,6 +97,6 @@ describe('a config that shows demonstrations', () => {
       /^1 episode, 108 steps/,
     );
     writeFileSync(join(from, 'episode_1.json'), '[{"state":[0,0],"action":[0,0]}]');
-    await expect(build()).rejects.toThrow(/episode_1\.json: step 0 .*no action of MountainCarContinuous-v0/);
+    await expect(build()).rejects.toThrow(/episode_1\.json: step 0 .*MountainCarContinuous-v0/);
   });
 });
