@@ -58,8 +58,7 @@ export class JsonLinesFile<T> {
     throw new UserError({
       file: this.path,
       message: `a line of ${line.length} characters is too long to be logged`,
-      remedy:
-        'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
+      remedy: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
     });
   }
 
@@ -148,7 +147,7 @@ export const longestLine = 64 * 2 ** 20;
  * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
  */
 export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
-  const descriptor = openIfThere(path, links);
+  const descriptor = openIfExists(path, links);
   if (descriptor === undefined) return;
   try {
     let buffer = Buffer.allocUnsafe(chunkSize);
@@ -187,7 +186,7 @@ const overlong = (file: string, start: number) =>
     remedy: 'restore the file from a copy, or truncate it before this line',
   });
 
-function openIfThere(path: string, links: Links): number | undefined {
+function openIfExists(path: string, links: Links): number | undefined {
   try {
     return openRegularFile(path, links).descriptor;
   } catch (error) {

@@ -210,29 +210,29 @@ describe('the file', () => {
 
   it('may be missing, with nothing like it', () => {
     expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
-      'remedy: give the path of a YAML file, or one of these names',
+      'remedy: pass the path of a YAML file, or one of these names',
     );
-    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such config');
-    expect(messageOf('')).toContain('no such config');
-    expect(messageOf('../package')).toContain('no such config');
+    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such file or bundled config');
+    expect(messageOf('')).toContain('no such file or bundled config');
+    expect(messageOf('../package')).toContain('no such file or bundled config');
   });
 
   it('may be a folder', () => {
     expect(messageOf(at(''))).toMatchInlineSnapshot(`
       "<folder>: is a folder, not a config
         one of: <folder>/broken.yml, <folder>/huge.yaml, <folder>/pendulum.yaml
-        remedy: give the path of a YAML file"
+        remedy: pass the path of a YAML file"
     `);
     expect(messageOf(at('experiments'))).toMatchInlineSnapshot(`
       "<folder>/experiments: is a folder, not a config
-        remedy: give the path of a YAML file"
+        remedy: pass the path of a YAML file"
     `);
   });
 
   it('may be no config by its size', () => {
     expect(messageOf(at('huge.yaml'))).toMatchInlineSnapshot(`
-      "<folder>/huge.yaml: is no config: it has 1.5 MB
-        remedy: give the path of a YAML file"
+      "<folder>/huge.yaml: is too large for a config: 1.5 MB
+        remedy: pass the path of a YAML file"
     `);
   });
 
