@@ -160,7 +160,7 @@ export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line
       if (read === 0) return;
       const until = held + read;
       let from = 0;
-      // What was held before has no line break.
+      // Bytes held from earlier reads contain no line break.
       for (let end = lineBreak(buffer, held, until); end >= 0; end = lineBreak(buffer, from, until)) {
         yield { bytes: buffer.subarray(from, end), start: start + from };
         from = end + 1;
