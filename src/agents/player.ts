@@ -119,9 +119,9 @@ class RunningGame<R extends Reply> {
     this.#seed = sampling;
     this.#random = createGenerator(sampling, [1]);
     const objective = setting.arena.batch.objective?.(slot);
-    const isSaid = objective === undefined || says(observation, objective);
+    const isStated = objective === undefined || states(observation, objective);
     this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
-    this.#see(isSaid ? observation : `${objective}\n${observation}`);
+    this.#see(isStated ? observation : `${objective}\n${observation}`);
   }
 
   get ended(): boolean {
@@ -241,8 +241,8 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** Ignores line breaks, which differ between compiled games and their `.json`. */
-const says = (observation: Observation, objective: string): boolean =>
+/** Whether an observation states the objective; line breaks differ between compiled games and their `.json`. */
+const states = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
@@ -252,7 +252,7 @@ function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonl
   return vector.every((value) => Number.isFinite(value)) ? vector : undefined;
 }
 
-/** Where agents play: games that advance in parallel, in this process or in another program. */
+/** Games that agents play in parallel, in this process or in another program. */
 export interface Arena extends EnvironmentSpec {
   readonly batch: EpisodeBatch;
   close(): void | Promise<void>;

@@ -8,7 +8,7 @@ type Unchanging<V> = V extends readonly (infer E)[] ? readonly E[] : V;
 
 type Declared<Options> = Options extends (y: never) => Argv<infer T> ? T : never;
 
-/** The arguments that an `options` function declares; `--run-dir` becomes `runDir`; without a default, they are optional. */
+/** The arguments that `options` declares: `--run-dir` becomes `runDir`; without a default, they are optional. */
 export type Arguments<Options, T = Declared<Options>> = {
   readonly [K in keyof T as undefined extends T[K] ? never : CamelCase<K>]: Unchanging<T[K]>;
 } & {

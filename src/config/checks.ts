@@ -231,7 +231,7 @@ function proposalProblems({ candidates, policy, prompts, proposal, warmup }: Con
       policy.form === 'actions' && {
         field: 'proposal.form',
         value: form,
-        message: 'changes numbers, but a table of actions holds choices',
+        message: 'changes numbers, but an action table contains discrete choices',
         alternatives: ['absolute'],
         remedy: 'set proposal.form to absolute, or policy.form to values',
       },

@@ -173,7 +173,7 @@ export const configSchema = z.strictObject({
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation to record with their trajectories'),
-  render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to those of the report'),
+  render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to those in the report'),
   sweep: sweepSchema
     .optional()
     .describe('Variants of this config for `policyloop sweep`; not part of any single run'),

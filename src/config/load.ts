@@ -70,10 +70,10 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   const source = openConfig('experiment', options.file, options);
   const { path: file } = source;
   refuseLists(overrides);
-  const { texts, imported, ...said } = isForeignConfig(source.content)
+  const { texts, imported, ...original } = isForeignConfig(source.content)
     ? importedContent(source.content, source, overrides)
     : { ...source, texts: overrides, imported: undefined };
-  const settings = overlaid(experimentKind, said, texts);
+  const settings = overlaid(experimentKind, original, texts);
   const { sweep: _sweep, ...alone } = settings.content;
   const content = options.forSweep === true ? alone : settings.content;
   const folder = options.asWritten === true ? undefined : source.folder;
@@ -81,11 +81,11 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
     settings.absolute(validated(content, settings.where), folder, cwd),
     folder,
   );
-  const stand = replacementFor(config.environment.id);
+  const replacement = replacementFor(config.environment.id);
   const notes = [
     ...settings.notes,
-    ...(stand === undefined ? [] : [stand.note]),
-    ...misfits(said.content, settings.content, settings.overrides),
+    ...(replacement === undefined ? [] : [replacement.note]),
+    ...misfits(original.content, settings.content, settings.overrides),
   ];
   return {
     config,
@@ -126,8 +126,8 @@ function loadSection<Output>(kind: SettingsKind<Output>, name: string, options: 
   const source = openConfig('experiment', options.file, options);
   const section = source.content[name];
   const texts = (options.overrides ?? []).filter((text) => /^\w+/.exec(text)?.[0] === name);
-  const said = { ...source, content: section === undefined ? {} : { [name]: section } };
-  const { absolute, content, where } = overlaid(kind, said, texts);
+  const own = { ...source, content: section === undefined ? {} : { [name]: section } };
+  const { absolute, content, where } = overlaid(kind, own, texts);
   if (content[name] === undefined) return undefined;
   return absolute(parseSettings(kind, content, where), source.folder, options.cwd ?? '');
 }

@@ -46,7 +46,7 @@ export const conflict = (
   remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
 });
 
-/** Problems with the language model, or with the first model if there is none; for a portfolio, they name the member. */
+/** Problems with the language model, or else with the first model; for a portfolio, they name the member. */
 export function modelProblems(config: Config): readonly Found[] {
   const members = membersOf(config.model);
   const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;

@@ -101,10 +101,10 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   const same = keys.find((name) => plain(name) === plain(key));
   const near = same ?? nearest(key, keys);
   const places = same === undefined ? placesOf(key, root).slice(0, 4) : [];
-  const elsewhere = `did you mean ${places.join(' or ')}?`;
+  const otherPlaces = `did you mean ${places.join(' or ')}?`;
   const question = `did you mean \`${near}\`?`;
   const remedy =
-    near === undefined ? elsewhere : places.length === 0 ? question : `${question} (${elsewhere})`;
+    near === undefined ? otherPlaces : places.length === 0 ? question : `${question} (${otherPlaces})`;
   return {
     path,
     aim: 'key',

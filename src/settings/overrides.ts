@@ -35,7 +35,7 @@ export interface Overridden {
 type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expand' | 'bound'>;
 
 /**
- * Applies `key=value` overrides, in order. A shorthand in the way (`warmup: 20` before `warmup.from=…`) is
+ * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
  * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
  * are removed, with a note.
  * @throws UserError that names each override that is malformed or refers to no field

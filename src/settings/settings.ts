@@ -35,7 +35,7 @@ export interface Settings extends Overridden {
   absolute<T>(value: T, fileFolder: string | undefined, cwd: string): T;
 }
 
-/** Applies overrides to a file's content. @throws UserError listing each override that is malformed or has an unknown key */
+/** Applies overrides to a file's content. @throws UserError naming each malformed override and each unknown key */
 export function overlaid(
   kind: SettingsKind<unknown>,
   { content, depth, place }: SettingsSource,
@@ -60,7 +60,7 @@ export function overlaid(
   };
 }
 
-/** Adds the location of a problem's field, unless it has a location, has no field, or its field is an option (`--out`). */
+/** Adds the location of a problem's field, unless it already has one, or has no field, or an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem

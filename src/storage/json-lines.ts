@@ -147,7 +147,7 @@ export const longestLine = 64 * 2 ** 20;
  * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
  */
 export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
-  const descriptor = openIfThere(path, links);
+  const descriptor = openIfExists(path, links);
   if (descriptor === undefined) return;
   try {
     let buffer = Buffer.allocUnsafe(chunkSize);
@@ -160,7 +160,7 @@ export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line
       if (read === 0) return;
       const until = held + read;
       let from = 0;
-      // What was held before has no line break.
+      // Bytes held from earlier reads contain no line break.
       for (let end = lineBreak(buffer, held, until); end >= 0; end = lineBreak(buffer, from, until)) {
         yield { bytes: buffer.subarray(from, end), start: start + from };
         from = end + 1;
@@ -186,7 +186,7 @@ const overlong = (file: string, start: number) =>
     remedy: 'restore the file from a copy, or truncate it before this line',
   });
 
-function openIfThere(path: string, links: Links): number | undefined {
+function openIfExists(path: string, links: Links): number | undefined {
   try {
     return openRegularFile(path, links).descriptor;
   } catch (error) {

@@ -22,8 +22,8 @@ export function textOf(parts: readonly TextPart[], earlier: string): string {
   const pieces = parts.map((part) => {
     if (typeof part === 'string') return part;
     const [start, length] = part;
-    const isThere = Number.isInteger(start) && start >= 0 && length > 0 && start + length <= earlier.length;
-    if (!isThere)
+    const fits = Number.isInteger(start) && start >= 0 && length > 0 && start + length <= earlier.length;
+    if (!fits)
       throw new RangeError(`the earlier text doesn't have ${length} characters starting at ${start}`);
     return earlier.slice(start, start + length);
   });

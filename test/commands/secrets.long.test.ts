@@ -242,7 +242,7 @@ describe('a secret in a config', () => {
     return run.then(
       () => expect.unreachable(),
       (error: Error) => {
-        expect(error.message).toContain('contains a login');
+        expect(error.message).toContain('contains credentials');
         expect(error.message).not.toMatch(forms);
       },
     );

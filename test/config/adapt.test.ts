@@ -36,9 +36,9 @@ describe('adapt', () => {
   it.each([
     [{ candidates: 1 }, /candidates.*compares the candidates/s],
     [{ model: { provider: 'local', temperature: 0 } }, /makes all candidates identical/],
-    [{ model: { provider: 'local', topP: 0.9 } }, /model\.topP.*sampling/s],
+    [{ model: { provider: 'local', topP: 0.9 } }, /model\.topP.*changes the sampling/s],
     [{ model: { provider: 'local', repetitionPenalty: 1.1 } }, /model\.repetitionPenalty/],
-    [{ model: { provider: 'local', batch: 4 } }, /model\.batch.*adapt/s],
+    [{ model: { provider: 'local', batch: 4 } }, /model\.batch.*single run/s],
     [{ model: { provider: 'local', quantization: 'float16' } }, /only for serving/],
     [{ model: { provider: 'local', adapter: 'a' }, adapt: { lora: {} } }, /adapt\.lora.*has no effect/s],
     [{ evaluation: { episodes: 40, racing: {} } }, /racing.*same episodes/s],

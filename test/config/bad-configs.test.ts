@@ -94,7 +94,7 @@ describe('keys', () => {
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (What proposes parameters: a language model, a baseline, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -181,7 +181,7 @@ describe('values', () => {
     expect(screen(`${valid}limits:\nname: ''`)).toMatchInlineSnapshot(`
       "my.yaml:3:1: limits: has no value
         expected: a mapping {calls, tokens, promptTokens, cachedTokens, …}
-        remedy: give it a value, or remove the key
+        remedy: set a value, or remove the key
       my.yaml:4:7: name: use letters, digits, dot, hyphen and underscore
         got: """
     `);
@@ -284,12 +284,12 @@ describe('settings that contradict each other', () => {
         remedy: widen the range
       my.yaml:8:13: policy.discretize.0.low: must be below policy.discretize.0.high, which is 0
         got: 1
-        remedy: swap the two: low: 0, high: 1
+        remedy: swap them: low: 0, high: 1
       my.yaml:9:22: policy.discretize.1.edges.2: edges must ascend, but 2 follows 2
         remedy: sort the edges and remove repeated ones
       my.yaml:10:18: policy.actions.1: has 2 numbers, but the first action has 1
         got: [0,1]
-        remedy: give every action one number for each dimension of the action space
+        remedy: give each action one number per dimension of the action space
       my.yaml:10:26: policy.actions.2: repeats an earlier action
         got: [1]"
     `);
@@ -333,10 +333,10 @@ describe('settings that contradict each other', () => {
     expect(
       screen(`${valid}memory: {best: 0, recent: 0, order: best-last, trajectories: rows}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:3:37: memory.order: has no effect: with best: 0 and recent: 0 a prompt shows no evaluation
+      "my.yaml:3:37: memory.order: has no effect: prompts show no evaluations if best and recent are 0
         got: "best-last"
         remedy: remove memory.order, or set memory.best or memory.recent
-      my.yaml:3:62: memory.trajectories: has no effect: with best: 0 and recent: 0 a prompt shows no evaluation
+      my.yaml:3:62: memory.trajectories: has no effect: prompts show no evaluations if best and recent are 0
         got: "rows"
         remedy: remove memory.trajectories, or set memory.best or memory.recent"
     `);
@@ -354,7 +354,7 @@ describe('settings that contradict each other', () => {
     ).toMatchInlineSnapshot(`
       "my.yaml:2:51: model.contextTokens: leaves no room for a prompt: replies may take 4096 tokens (model.maxTokens)
         got: 4096
-        remedy: raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit it to the prompt"
+        remedy: raise model.contextTokens, lower model.maxTokens, or remove contextTokens to fit the context to the prompt"
     `);
   });
 });
@@ -374,13 +374,13 @@ describe('files', () => {
   });
   it('a list', () => {
     expect(screen('- environment\n- model')).toMatchInlineSnapshot(`
-      "my.yaml:1:1: is not a config: it holds a list instead of keys and values
+      "my.yaml:1:1: is not a config: it contains a list instead of keys and values
         remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
   it('a single value', () => {
     expect(screen('CartPole-v1')).toMatchInlineSnapshot(`
-      "my.yaml:1:1: is not a config: it holds a single value instead of keys and values
+      "my.yaml:1:1: is not a config: it contains a single value instead of keys and values
         remedy: for example:  \`environment: CartPole-v1\` and \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -465,7 +465,7 @@ param_max: -3
 `),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (What proposes parameters: a language model, a baseline, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
         got: false"

@@ -94,7 +94,7 @@ describe('a config of another kind', () => {
     const name = bundledConfigs(is).find((ready) => !bundledConfigs(asked).includes(ready))!;
     expect(refusal(() => loaders[asked](name)).problems[0]).toMatchObject({
       message: `this is ${configKinds[is].title}, not ${configKinds[asked].title}`,
-      remedy: `${configKinds[is].command} ${name}`,
+      remedy: `use ${configKinds[is].command} ${name}`,
     });
   });
 

@@ -210,9 +210,9 @@ describe('the file', () => {
     expect(messageOf(at('zzzzzzzz.yaml'))).toContain(
       'remedy: pass the path of a YAML file, or one of these names',
     );
-    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such file');
-    expect(messageOf('')).toContain('no such file');
-    expect(messageOf('../package')).toContain('no such file');
+    expect(messageOf(at('pendulum.yaml/x'))).toContain('no such file or bundled config');
+    expect(messageOf('')).toContain('no such file or bundled config');
+    expect(messageOf('../package')).toContain('no such file or bundled config');
   });
 
   it('may be a folder', () => {

@@ -228,7 +228,7 @@ describe('nothing is played with an environment', () => {
     [
       'whose space has a getter that throws',
       { members: 'get observationSpace() { throw new Error("boom") }' },
-      /reading observationSpace .*: boom/,
+      /read observationSpace .*: boom/,
     ],
     [
       'with a space of 1e9 numbers',

@@ -176,7 +176,7 @@ describe('what is wrong with a collection is said with its place', () => {
       /^override tasks\.1\.policy\.low=x: tasks\.1\.policy\.low: must be a number/,
     );
     expect(await refusal(() => collect(file, { overrides: ['runs'] }))).toContain('key=value');
-    expect(await refusal(() => collect(at('none.yaml')))).toContain('none.yaml');
+    expect(await refusal(() => collect(at('none.yaml')))).toContain('no such file or bundled config');
     expect(await refusal(() => collect(file, { jobs: 0 }))).toContain('--jobs');
   });
 });

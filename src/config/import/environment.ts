@@ -40,8 +40,8 @@ function namedEnvironment(id: unknown): EnvironmentChoice {
 /** Our equivalent of their id; undefined if there is no built-in one. */
 function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
-  const stand = replacementFor(id);
-  if (stand !== undefined) return { id: stand.id, reason: stand.note };
+  const replacement = replacementFor(id);
+  if (replacement !== undefined) return { id: replacement.id, reason: replacement.note };
   const known = infoOf(id);
   if (known !== undefined) {
     return known.id === id

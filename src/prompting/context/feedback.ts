@@ -24,7 +24,7 @@ const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
-/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. The result is unclear if a number is ambiguous. */
+/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. Ambiguous numbers are unclear. */
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
   if (text === '') return { kind: 'said', said: {} };
@@ -68,7 +68,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first of each counts, long remarks are truncated. */
+/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first of each counts, long ones are cut. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>

@@ -63,7 +63,7 @@ function renderer({ file }: ParsedTemplate, render: HandlebarsTemplateDelegate):
   };
 }
 
-/** An instance whose only helpers are `blockHelpers` and the user's; Handlebars' own for logging and lookup are removed. */
+/** An instance with only `blockHelpers` and the user's helpers, without Handlebars' own for logging and lookup. */
 function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
   boundLoops(handlebars);

@@ -158,7 +158,7 @@ describe('proposal is refused', () => {
     [
       'changes of choices',
       { environment: 'FrozenLake-v1', policy: { kind: 'q-table' } },
-      /table of actions holds choices/,
+      /action table contains discrete choices/,
     ],
     ['the compact set', { prompts: { set: 'compact' } }, /compact/],
     ['a conversation with a beam', { prompts: { conversation: { turns: 3 } } }, /conversation/],
