@@ -83,7 +83,8 @@ describe('--validation', () => {
 
   it('refuses what names nothing', () => {
     expect(() => held('Pendulum-v2')).toThrow(/no run or environment has this name/);
-    for (const text of ['0', '1', '1.5', '-0.1']) expect(() => parseValidation(text)).toThrow(/--validation: a share/);
+    for (const text of ['0', '1', '1.5', '-0.1'])
+      expect(() => parseValidation(text)).toThrow(/a share must be/);
     for (const text of ['', 'a,,b']) expect(() => parseValidation(text)).toThrow(/contains an empty name/);
   });
 });

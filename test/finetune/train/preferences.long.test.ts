@@ -141,7 +141,7 @@ describe('datasets of pairs', () => {
 
   it('are told from answers to learn, both ways, with what to do', () => {
     const [{ prompt, chosen }] = pairs as [(typeof pairs)[number]];
-    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/isn't an answer to learn/);
+    expect(() => readConversations(write('pairs', pairs), 'train')).toThrow(/single answer/);
     expect(() => readComparisons(write('answers', [{ prompt, completion: chosen }]), 'train')).toThrow(
       /train\.jsonl:1: chosen: this row isn't a pair of answers[\s\S]*--recipe preference/,
     );
