@@ -14,8 +14,8 @@ import { median } from './rollouts.js';
 const iterations = 400;
 
 /**
- * What an iteration costs beside the model and the environment: prompt, parsing, recording on disk. A scripted model
- * answers at once and every episode ends after a step, so that nearly all the time is ours.
+ * Cost of an iteration apart from the model and the environment: prompt, parsing, recording on disk. A scripted model
+ * replies immediately and each episode ends after one step, so nearly all of the time is overhead.
  */
 export async function benchIterations(): Promise<readonly Finding[]> {
   const root = mkdtempSync(join(tmpdir(), 'policyloop-bench-'));

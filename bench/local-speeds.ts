@@ -39,11 +39,11 @@ export interface Speeds {
   readonly loadSeconds: number;
   readonly prefillTokensPerSecond: number;
   readonly decodeSecondsPerToken: number;
-  /** Cost of four candidates over that of one, prefill and decode together. */
+  /** Cost of four candidates relative to one, including prefill and decoding. */
   readonly fourOverOne: number;
-  /** A step that decodes four candidates over a step that decodes one. */
+  /** Cost of a decoding step for four candidates relative to one. */
   readonly fourRowStep: number;
-  /** Tokens that a prompt with one more line computed anew, and tokens of the line. */
+  /** Tokens recomputed for a prompt with one more line, and tokens in that line. */
   readonly grown: { readonly computed: number; readonly added: number };
   readonly residentBytes: number;
 }

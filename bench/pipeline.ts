@@ -1,6 +1,6 @@
 /**
- * `npm run bench:pipeline -- [iterations] [latency]`: evaluations a minute with a server that takes so many milliseconds for
- * an answer, without and with requests in flight; and whether a replay equals the run.
+ * `npm run bench:pipeline -- [iterations] [latency]`: evaluations per minute with a server of this latency in
+ * milliseconds, without and with several requests in flight; and whether a replay equals the run.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,7 +1,7 @@
 /**
- * `node dist/bench/reinforcement.js [directory] [turns] [model]`: what an update of GRPO costs on one thread, for models of one
+ * `node dist/bench/reinforcement.js [directory] [turns] [model]`: cost of a GRPO update on one thread, for models of one
  * million and 30 million parameters with random weights (written to the directory): 4 groups of 8 completions of at most
- * 64 tokens, all weights, one step. Beside TRL where POLICYLOOP_PYTHON has it. Both take turns; minima count, of processor time.
+ * 64 tokens, all weights, one step. Alternates with TRL if POLICYLOOP_PYTHON has it; reports minima of processor time.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

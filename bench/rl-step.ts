@@ -15,7 +15,7 @@ import { rlKind } from '../finetune/rl/rl-config.js';
 import { deriveSeeds } from '../src/random/generator.js';
 import { parseSettings } from '../src/settings/settings.js';
 
-/** What a process answers after each update. */
+/** A process's reply after each update. */
 export interface RlStepTime {
   /** Processor time of all threads, as below: other work on the machine disturbs it less. */
   readonly seconds: number;
@@ -46,7 +46,7 @@ const learning = await openLearning(
   }),
 );
 
-/** The share of even tokens is what a reply earns. */
+/** The reward of a reply is its share of even tokens. */
 function episodeOf({ ids, logp, promptIds }: SampledReply): Episode {
   const sequence = { promptIds, completionIds: ids, trained: ids.map(() => true), samplerLogp: logp };
   const reward = ids.filter((id) => id % 2 === 0).length / ids.length;

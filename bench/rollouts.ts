@@ -7,7 +7,7 @@ import type { Finding } from './finding.js';
 /** A hand-tuned CartPole policy that balances to the limit: long episodes, so that stepping is what is measured. */
 const cartPoleWeights = [0, 0.1, 0, 0.5, 0, 1, 0, 1, 0, 0];
 
-/** Environment steps per second, CartPole-v1 under a linear policy, beside Python Gymnasium in alternating turns. */
+/** Steps per second of CartPole-v1 with a linear policy, compared with Python Gymnasium in alternating turns. */
 export async function benchRollouts(python: string): Promise<readonly Finding[]> {
   const environment = await makeEnvironment('CartPole-v1');
   const family = createPolicyFamily(

@@ -4,7 +4,7 @@ import { packageRoot } from '../src/base/package.js';
 import type { Finding } from './finding.js';
 import { median } from './rollouts.js';
 
-/** Wall time of `policyloop --help`, beside an empty Node process. */
+/** Wall time of `policyloop --help`, compared with an empty Node process. */
 export function benchStartUp(): readonly Finding[] {
   const time = (args: readonly string[]): number => {
     const start = performance.now();

@@ -1,7 +1,7 @@
 /**
  * `node dist/bench/training-step.js <directory> <none|int8|int4|compute> <threads> <tokens> <completion tokens>`: a
  * process of its own, so that its peak memory is its own. `compute` multiplies frozen weights in int8. For each line `step` on standard input it trains one step, for each
- * `products` it computes the step's matrix products alone; it answers with one JSON object a line.
+ * `products` it computes the step's matrix products alone; it replies with one JSON object per line.
  */
 
 import process from 'node:process';
@@ -23,7 +23,7 @@ import type { DecoderConfig } from '../src/models/local/weights/decoder-config.j
 import { openWeights } from '../src/models/local/weights/gguf-tensors.js';
 import type { Quantization } from '../src/models/local/weights/quantization.js';
 
-/** What a process answers after each step. */
+/** A process's reply after each step. */
 export interface StepTime {
   readonly seconds: number;
   /** Seconds of the processor, all threads together: other work on the machine disturbs them less. */

@@ -9,7 +9,7 @@ import { median } from './rollouts.js';
 const policy = { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1 } as const;
 const turns = 3;
 
-/** Evaluations in two workers beside the same ones in this thread, in alternating turns; and what starting a worker costs. */
+/** Evaluations in two workers compared with this thread, in alternating turns; and the cost of starting a worker. */
 export async function benchWorkers(): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const [id, episodes, aim] of [

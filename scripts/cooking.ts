@@ -1,8 +1,8 @@
 /**
- * Cooking from gold games: imitation by a model from scratch, then reinforcement, for several seeds; each is measured on the
- * same games of the test fold, beside the expert, chance, the first action and the model before any training. It goes on
- * where it stopped: what is there is not made again, and a training goes on from its checkpoint. Rows that are committed
- * stand for their seeds in a new directory, as long as the configs are those that they were made with.
+ * Cooking, learnt from winning games: imitation by a model from scratch, then reinforcement learning, for several seeds.
+ * All are evaluated on the same games of the test fold and compared with the expert, chance, the first action and the
+ * untrained model. Resumes where it stopped: existing results are reused, and training continues from its checkpoint.
+ * In a new directory, committed rows replace the runs of their seeds, as long as the configs are unchanged.
  *
  * Run, after npm run build: npx tsx scripts/cooking.ts WORK-DIRECTORY [FIRST-SEED] [SEEDS] [GAMES]
  */
@@ -36,7 +36,7 @@ function policyloop(...args: readonly string[]): Result {
   return JSON.parse(stdout.trim().split('\n').at(-1)!) as Result;
 }
 
-/** What an earlier call made is not made again. */
+/** Reuses the results of earlier calls. */
 function once(name: string, make: () => Result): Result {
   const file = join(work, `${name}.json`);
   if (!existsSync(file)) writeFileSync(file, JSON.stringify(make()));

@@ -36,7 +36,7 @@ const references: readonly (readonly [page: string, marker: string, text: string
   ['reinforcement', 'numeric', configReference(numericKind.json)],
 ];
 
-/** The part of a schema that the other one lacks, or has otherwise. */
+/** The part of a schema that the other lacks or defines differently. */
 function ownOf(schema: z.ZodType, other: z.ZodType): SchemaNode {
   const { properties = {}, ...node } = jsonSchemaOf(schema);
   const others = jsonSchemaOf(other).properties ?? {};

@@ -7,7 +7,7 @@ import { requireSame, resultOf, starter, startScriptedServer, watch } from './ki
 export interface Suite {
   /** A directory for the runs. */
   readonly cwd: string;
-  /** Whether the commands are those of `dist/`. */
+  /** Whether to use the commands in `dist/`. */
   readonly built: boolean;
   readonly random: RandomGenerator;
   readonly say: (line: string) => void;
@@ -45,7 +45,7 @@ export async function killAtRandom({ cwd, built, random, say }: Suite, kills: nu
   let runs = 0;
   /** Completed iterations on disk after each kill. */
   let found = 0;
-  /** Where the kills came. */
+  /** Positions of the kills. */
   const places = { 'in the warm-up': 0, 'between iterations': 0, 'after the last': 0 };
   while (done < kills) {
     const name = `killed-${++runs}`;

@@ -1,9 +1,9 @@
 /**
- * Kills runs without warning, breaks the disk under them, resumes them, and compares what they are in the end with a
- * run that nothing happened to. `npm run test:kill -- --kills 200 --seed 1`: at random points;
+ * Kills runs without warning or makes the disk fail, resumes them, and compares the results with an undisturbed run.
+ * `npm run test:kill -- --kills 200 --seed 1`: at random points;
  * `npm run test:kill -- --kills 0 --boundaries all` (or a number, drawn at random): at every write, in the middle of
- * it, and with a full or a read-only disk from there on. With `--built` the commands of `dist/`; a failure leaves the
- * directories for inspection.
+ * it, and with a disk that is full or read-only from then on. `--built` uses the commands in `dist/`. After a failure, the
+ * directories remain for inspection.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

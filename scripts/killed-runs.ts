@@ -1,4 +1,4 @@
-/** What the suites have in common that kill runs and break what they write to: children, their end, their results. */
+/** Shared by the suites that kill runs and break their disk: child processes, their exits and results. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -12,7 +12,7 @@ import { outputSchemaFile } from '../src/base/output-schema.js';
 import { packageRoot } from '../src/base/package.js';
 
 export interface OutputSchema {
-  /** The words behind the program's name. */
+  /** The command's words after the program name. */
   readonly command: string;
   readonly schema: { readonly description?: string };
 }
@@ -30,7 +30,7 @@ const config: CompletedConfig = {
   ...{ topRef: false, expose: 'export', additionalProperties: false },
 };
 
-/** In the order of their names. A program that is made of all files at once takes seconds, not minutes. */
+/** Sorted by name. Compiling all files as one program takes seconds instead of minutes. */
 export function outputSchemas(): readonly OutputSchema[] {
   const path = join(packageRoot(), '{src,finetune}/commands/**/*.ts');
   const program = createProgram({ ...config, path });
@@ -50,7 +50,7 @@ export function outputSchemas(): readonly OutputSchema[] {
   return found.toSorted((a, b) => (a.command < b.command ? -1 : 1));
 }
 
-/** Types that the compiler infers, such as those of a zod schema, can't be described: they are to be written down. */
+/** Inferred types, such as zod outputs, can't be described, so they must be declared explicitly. */
 function described(command: string, create: () => object): OutputSchema['schema'] {
   try {
     return create();

@@ -65,7 +65,7 @@ export const shapes = {
 export type ShapeName = keyof typeof shapes;
 export type RandomDtype = 'F32' | 'BF16';
 
-/** The tokenizer is that of a reference model; tokens beyond its 512 have no text. */
+/** Uses a reference model's tokenizer; tokens beyond its 512 have no text. */
 export function writeRandomModel(shape: ShapeName, directory: string, dtype: RandomDtype): void {
   mkdirSync(directory, { recursive: true });
   const config = { ...shapes[shape], torch_dtype: dtype === 'F32' ? 'float32' : 'bfloat16', eos_token_id: 2 };

@@ -13,7 +13,7 @@ export function configSummary(json: SchemaNode): string {
   return table('', json);
 }
 
-/** A table for every section and for each of its variants, such as a provider or a kind of policy. */
+/** Tables of all sections and of their variants, such as providers and kinds of policies. */
 export function configReference(json: SchemaNode): string {
   return ['### Top level', configSummary(json), ...sections('', json)].join('\n\n');
 }

@@ -24,7 +24,7 @@ export interface TinyShape {
   readonly context: number;
 }
 
-/** 0.8 M parameters beside the embedding. */
+/** 0.8 M parameters without the embedding. */
 export const tinyShape: TinyShape = { hidden: 128, intermediate: 352, layers: 4, heads: 4, context: 2048 };
 
 /** Standard deviation of initial weights. */
@@ -115,10 +115,10 @@ function tokenizer() {
   return { json, size: tokens.length, idOf: (word: Word) => ids.get(spelled(word))! };
 }
 
-/** The system message always says the same, so the model is not shown it. */
+/** The system message is always the same, so the model doesn't see it. */
 const chatTemplate = `{% for message in messages %}{% if message['role'] == 'user' %}<|user|>{{ message['content'] }}{% elif message['role'] == 'assistant' %}<|assistant|>{{ message['content'] }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`;
 
-/** @throws UserError where heads do not divide the width into even parts */
+/** @throws UserError if the heads don't divide the width into even parts */
 export function writeTinyModel(directory: string, shape: TinyShape = tinyShape, seed = 0): void {
   const { json, size, idOf } = tokenizer();
   const config = {

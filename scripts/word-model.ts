@@ -22,7 +22,7 @@ const chatTemplate = `{% for message in messages %}<|{{ message['role'] }}|>{{ m
 /** A word with the space before it is one token; so is any other character. */
 const split = ' ?[A-Za-z]+|[0-9]|\\s|[^\\sA-Za-z0-9]';
 
-/** So many games of a world say all of its words. */
+/** Number of games that together use all words of a world. */
 const games = 400;
 
 /** All words that games of a world say and admit along the commands that win, as `split` cuts them. */

@@ -1,15 +1,15 @@
-/** What an attack is, and what counts as its failure. */
+/** Attacks, and how they fail. */
 import { readdirSync } from 'node:fs';
 import { problemsOf, UserError } from '../../src/base/errors.js';
 import { TimeLimitError, withinTime } from '../../src/base/time-limit.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 
-/** Attacks of one kind: each draws what it sends. */
+/** Attacks of one kind; each draws its input. */
 export interface AttackKind {
   readonly name: string;
   /** Attacks of this kind for a hundred asked for: some take a process or a second each. */
   readonly percent: number;
-  /** Makes what all attacks of the kind need; undefined where this machine lacks it. */
+  /** Prepares everything the attacks need; undefined if this machine lacks it. */
   open(): Promise<OpenedKind | undefined>;
 }
 
@@ -28,7 +28,7 @@ export const control = /[^\P{Cc}\t\n]/u;
 const mostLines = 45;
 const inner = /\bat .*:\d+:\d+\)?$|TypeError|ReferenceError|node:internal/m;
 
-/** What is wrong with a message for users. */
+/** The fault of a message for users, if any. */
 export function faultOf(message: string): string | undefined {
   if (inner.test(message)) return `a stack trace or an inner error: ${shorten(message)}`;
   if (control.test(message)) return `a control character in: ${shorten(message)}`;

@@ -28,7 +28,7 @@ import { type AttackKind, faultOf, shorten } from './attack.js';
 /** Damages a file: creates the replacement at its path. */
 export type Damage = (file: string) => void;
 
-/** What a look may take. */
+/** Limits for a command. */
 const mostSeconds = 5;
 const mostBytes = 500 * 2 ** 20;
 

@@ -1,4 +1,4 @@
-/** Files from elsewhere: configs, prompt sets, demonstrations, model directories, directories of runs. */
+/** Untrusted files: configs, prompt sets, demonstrations, model directories, directories of runs. */
 import {
   cpSync,
   mkdirSync,

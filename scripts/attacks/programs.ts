@@ -1,4 +1,4 @@
-/** What other programs say: replies of models, and environments of Python that misbehave. */
+/** Bad input from other programs: replies of models, and misbehaving Python environments. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';

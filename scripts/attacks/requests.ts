@@ -1,4 +1,4 @@
-/** Requests to `policyloop serve`: targets, headers and bodies. The server must answer, and go on. */
+/** Requests to `policyloop serve`: targets, headers and bodies. The server must reply and keep running. */
 import type { Completion, LanguageModel } from '../../src/models/language-model.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { startServer } from '../../src/serve/server.js';
@@ -15,7 +15,7 @@ const model: LanguageModel = {
   },
 };
 
-/** @param bytes what is sent, drawn anew each time */
+/** @param bytes draws the data to send */
 function requestKind(name: string, bytes: (port: number, random: RandomGenerator) => Buffer): AttackKind {
   return { name, percent: 100, open: () => openServer(bytes) };
 }

@@ -46,7 +46,7 @@ function longestRun(text: string, key: string): number {
   return longest;
 }
 
-/** What a text says once each of its words is decoded. */
+/** A text with all of its words decoded. */
 const readings = (text: string): readonly string[] => {
   const words = text.split(/[^A-Za-z0-9+/=_-]+/).filter((word) => word.length >= 8);
   const unescaped = text.replaceAll(/(?:%|\\x|\\u00)([0-9a-f]{2})/gi, (_, byte) =>

@@ -109,7 +109,7 @@ export const writers: AttackKind = {
   },
 };
 
-/** Several processes tag one run at once. */
+/** Several processes tag one run concurrently. */
 async function tagged(cwd: string): Promise<string | undefined> {
   const tags = Array.from({ length: 6 }, (_, i) => `tag-${i}`);
   const ended = await Promise.all(tags.map((tag) => command(cwd, ['tag', 'done', tag])));

@@ -1,13 +1,13 @@
-/** What is compared: a critic, a portfolio and novelty with the plain run of the same model, and with controls. */
+/** The comparisons: a critic, a portfolio and novelty against a plain run of the same model and baselines. */
 import { fileURLToPath } from 'node:url';
 
-/** Random policies that every run starts from, the same ones for the same seed. */
+/** Number of random policies in the warm-up; the same policies for the same seed. */
 const warmup = 4;
 
 interface ComparedTask {
   readonly config: string;
   readonly parameters: number;
-  /** Tokens that SmolLM2 takes for a parameter, written out in full with its name. */
+  /** Tokens per parameter for SmolLM2, if written out with its name. */
   readonly tokens: number;
 }
 
@@ -25,11 +25,11 @@ export const tasks: Readonly<Record<string, ComparedTask>> = {
 export interface Proposer {
   /** Section `model`, in YAML's flow style. */
   readonly model: (task: ComparedTask) => string;
-  /** Budget of a run, warm-up included: what a slow model can be waited for. */
+  /** Budget of a run, including the warm-up; limited by the speed of a slow model. */
   readonly evaluations: number;
-  /** More than evaluations where the prompts don't tell them: an iteration whose proposal is refused evaluates none. */
+  /** Exceeds the evaluations if prompts don't show it, because rejected proposals use up iterations. */
   readonly iterations: number;
-  /** Tasks with more are left out: a reply would take a slow model 10 seconds. */
+  /** Tasks with more are skipped, because a slow model would take 10 seconds per reply. */
   readonly mostParameters?: number;
   /** Section `critic`. */
   readonly critic: string;
@@ -42,7 +42,7 @@ const scripted = fileURLToPath(new URL('scripted.js', import.meta.url));
 
 const fast = { evaluations: 60, iterations: 180 };
 
-/** @param path of the local model, a directory or a GGUF file; its arms are left out where there is none */
+/** @param path directory or GGUF file of the local model; without it, its arms are omitted */
 export const proposersOf = (path: string | undefined): Readonly<Record<string, Proposer>> => ({
   embedded: {
     model: () =>
@@ -65,7 +65,7 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
       evaluations: 12,
       iterations: 12 - warmup,
       mostParameters: 16,
-      // An episode takes 900 tokens more, of which so small a model makes nothing.
+      // An episode takes 900 more tokens, which such a small model can't use.
       critic: '{show: statistics}',
       overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
     },
@@ -84,7 +84,7 @@ export interface Arm {
 const portfolio = (model: string, how: string) =>
   `model={provider: portfolio, ${how}, members: [${model}, {provider: gp}, {provider: cma-es}, {provider: hill-climb}]}`;
 
-/** Played with each model. */
+/** Arms to run with each model. */
 export const arms: Readonly<Record<string, Arm>> = {
   plain: { label: 'plain', overrides: (model) => [`model=${model}`] },
   critic: { label: 'critic', overrides: (model, critic) => [`model=${model}`, `critic=${critic}`] },
@@ -110,10 +110,10 @@ export const arms: Readonly<Record<string, Arm>> = {
   },
 };
 
-/** Played once for each number of evaluations. */
+/** Arms to run once for each number of evaluations. */
 export const controls = ['random', 'hill-climb', 'mix', 'cma-es', 'gp'] as const;
 
-/** What all runs have in common. */
+/** Settings of all runs. */
 export const common = (evaluations: number, iterations: number): readonly string[] => [
   `iterations=${iterations}`,
   `limits.evaluations=${evaluations}`,

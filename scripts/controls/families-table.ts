@@ -39,7 +39,7 @@ interface FamilyFigures {
 const normalised = (value: number, low: number, high: number) =>
   high > low ? Math.max(-1, (value - low) / (high - low)) : 0;
 
-/** @param order of the controls; those without rows of a family are left out there */
+/** @param order order of the baselines; baselines without rows of a family are omitted from it */
 export function figuresOf(
   rows: readonly FamilyRow[],
   family: string,

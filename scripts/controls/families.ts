@@ -1,6 +1,6 @@
 /**
- * What the controls reach on each family of synthetic tasks: rows for the table of docs/tasks.md, appended, so that the same
- * command goes on. Tasks are draws on which search pays; how many draws that took is counted, too.
+ * Results of the baselines on each family of synthetic tasks, for the table in docs/tasks.md. Rows are appended, so
+ * rerunning the command resumes it. Tasks are draws on which search pays; the number of draws needed is also recorded.
  *
  * Run: npx tsx scripts/controls/families.ts [--tasks 8] [--families a,b] [--controls random,mix] [--markdown FILE]
  */
@@ -42,7 +42,7 @@ const controls: Readonly<Record<string, () => Baseline>> = {
   gp: createGp,
 };
 
-/** Episodes of an evaluation: more where starts, or chance, count for more. */
+/** Episodes per evaluation: more if starts or chance matter more. */
 function episodesOf(family: string): number {
   if (/landscape|sparse|gaussian|network|product/.test(family)) return 1;
   if (/heaps|game|grid|mdp/.test(family)) return 20;

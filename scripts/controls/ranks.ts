@@ -2,7 +2,7 @@ import { mean } from '../../src/statistics/descriptive.js';
 
 /**
  * The mean rank of each column over rows of values, 1 for the highest; equals share the mean of their ranks.
- * @throws RangeError where rows differ in length
+ * @throws RangeError if rows differ in length
  */
 export function meanRanks(rows: readonly (readonly number[])[]): readonly number[] {
   const columns = rows[0]?.length ?? 0;

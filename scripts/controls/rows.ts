@@ -1,4 +1,4 @@
-/** Rows of a measurement that resumes where it stopped: JSON Lines, compressed, since the repository holds them. */
+/** Rows of a resumable measurement: JSON Lines, compressed because they are stored in the repository. */
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';

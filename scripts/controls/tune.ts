@@ -1,6 +1,6 @@
 /**
- * Which settings of hill climbing and CMA-ES are the strongest on synthetic tasks on which search pays and that no training
- * sees: by the mean rank over tasks at each budget. Rows are appended, and those that are there are left out.
+ * Finds the strongest settings of hill climbing and CMA-ES, by mean rank at each budget, on synthetic tasks on which
+ * search pays and that no training uses. Rows are appended; existing rows are skipped.
  *
  * Run: npx tsx scripts/controls/tune.ts [TASKS]
  */
@@ -23,7 +23,7 @@ interface Row {
   readonly reached: readonly number[];
 }
 
-/** σ as a share of the range: 0.5 to 12 where that is ±6. */
+/** σ as a share of the range: 0.5 to 12 for a range of ±6. */
 const shares = [1 / 24, 1 / 12, 1 / 6, 1 / 3, 1 / 2, 2 / 3, 1];
 
 const hillSettings = shares.map((share) => ({

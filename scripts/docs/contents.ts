@@ -2,7 +2,7 @@
 
 export interface Chapter {
   readonly title: string;
-  /** Markdown files of the checkout; the first is where the site begins. */
+  /** Markdown files of the checkout; the first is the site's home page. */
   readonly pages: readonly string[];
 }
 
@@ -70,6 +70,6 @@ export const unlisted = /^(docs\/(log|decisions)\/.*|docs\/design\.md|CHANGELOG\
 
 export const pages: readonly string[] = contents.flatMap((chapter) => chapter.pages);
 
-/** Where a page of the checkout stands in the site. */
+/** Path of a checkout's page within the site. */
 export const addressOf = (page: string): string =>
   page === 'README.md' ? 'index.html' : page.replace(/\.md$/, '.html');

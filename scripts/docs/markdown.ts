@@ -32,7 +32,7 @@ export interface Heading {
   readonly text: string;
 }
 
-/** What is looked up: a heading with the text below it. */
+/** A search entry: a heading with the text below it. */
 export interface Part extends Heading {
   readonly words: string;
 }
@@ -85,7 +85,7 @@ export function renderPage(page: string, markdown: string): RenderedPage {
       const [path = '', id] = target.split('#');
       const to = path === '' ? page : within(path);
       if (path.endsWith('.md') || path === '') links.push(id === undefined ? to : `${to}#${id}`);
-      // What is no page, such as a folder of examples, is named but not linked.
+      // Targets that aren't pages, such as a folder of examples, are named but not linked.
       if (pages.includes(to)) token.attrSet('href', relative(page, to) + (id === undefined ? '' : `#${id}`));
       else token.attrs = token.attrs!.filter(([name]) => name !== 'href');
     }
@@ -105,7 +105,7 @@ export function renderPage(page: string, markdown: string): RenderedPage {
   };
 }
 
-/** The address of a page as a link on another one says it: relative, so that the site works wherever it lies. */
+/** Relative link from one page to another, so the site works at any address. */
 export const relative = (from: string, to: string): string =>
   posix.relative(posix.dirname(addressOf(from)), addressOf(to)) || posix.basename(addressOf(to));
 

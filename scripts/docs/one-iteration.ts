@@ -12,10 +12,10 @@ import { taskLabels } from '../../src/report/data/task-labels.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { type OpenedRun, readWholeRun } from '../../src/runs/open-run.js';
 
-/** An iteration that improves; the run plays one more, so that the next prompt exists. */
+/** An iteration that improves. The run continues for one more, so that the next prompt exists. */
 export const shownIteration = 23;
 
-/** Plays the quickstart (its seed is fixed) for the given number of iterations, or to its end. */
+/** Runs the quickstart (with its fixed seed) for a number of iterations, or to its end. */
 export async function playShownRun(directory: string, iterations?: number): Promise<OpenedRun> {
   const quickstart = parse(
     readFileSync(join(packageRoot(), 'configs/quickstart.yaml'), 'utf8'),

@@ -1,4 +1,4 @@
-/** Histories that tell other scores than there are: whether a model reads what it is told. */
+/** Histories with false scores, to test whether a model uses the scores in its prompt. */
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { Falsehood } from './plan.js';

@@ -1,10 +1,10 @@
 /**
- * Models that propose, and the controls, on held-out synthetic tasks that teach search: what is chosen by, before any of the
- * declared tasks is played. One evaluation an iteration; the best so far at 20, 50 and 100 evaluations is evaluated anew.
- * Rows are appended to `bench/rows/held-out.jsonl.gz`, and those that are there are left out.
+ * Runs proposing models and baselines on held-out synthetic tasks. Models are chosen by these results, before any run on
+ * the declared tasks. One evaluation per iteration; the best so far at 20, 50 and 100 evaluations is evaluated again.
+ * Rows are appended to `bench/rows/held-out.jsonl.gz`; existing rows are skipped.
  *
  * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
- * An arm is a control of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in this order,
+ * An arm is a baseline of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in this order,
  * `@1.2` for a temperature, `*16` for 16 answers of which screening evaluates one, `+key=value` for settings of the experiment.
  */
 import { resolve } from 'node:path';

@@ -1,15 +1,15 @@
-/** The protocol of the embedded model: what plays on what, declared before anything is played. */
+/** The protocol of the embedded model: arms and tasks, declared before any run. */
 import { compactRun } from '../tiny-improver/play.js';
 
-/** Evaluations, warm-up included, after which the best so far is evaluated anew. */
+/** Evaluations (including the warm-up) after which the best so far is evaluated again. */
 export const budgets = [20, 50, 100] as const;
 const warmup = 4;
 
 export interface BenchmarkTask {
   readonly config: string;
-  /** Episodes of an evaluation; 20 where it is left out. */
+  /** Episodes per evaluation (default: 20). */
   readonly episodes?: number;
-  /** Fresh episodes of the best so far; 100 where it is left out. */
+  /** Fresh episodes for the best so far (default: 100). */
   readonly fresh?: number;
   readonly overrides?: readonly string[];
   /** The observations are turned by a random rotation. */
@@ -73,7 +73,7 @@ export const tasks: Readonly<Record<string, BenchmarkTask>> = { ...declared, ...
 export interface BenchmarkArm {
   readonly label: string;
   readonly overrides: readonly string[];
-  /** Played by the embedded model; `falsified` is what its prompts show instead of the true scores. */
+  /** Runs of the embedded model; `falsified` scores replace the true ones in its prompts. */
   readonly model?: true;
   readonly falsified?: Falsehood;
 }
@@ -124,7 +124,7 @@ export const ablations = ['model', 'screened-mix', 'screened-random'] as const;
 /** The five baselines that the model has to beat. */
 export const controls = ['random', 'hill', 'mix', 'cma', 'gp'] as const;
 
-/** What stands in the place of a config's own settings. */
+/** Overrides of a config's own settings. */
 export const runOverrides = ({ episodes = 20, overrides = [] }: BenchmarkTask, seed: number) => [
   ...compactRun,
   `warmup=${warmup}`,
@@ -142,7 +142,7 @@ export interface Row {
   readonly seed: number;
   /** Mean returns on fresh episodes at the budgets. */
   readonly at: readonly number[];
-  /** First answers of a model, and those of them that were valid. */
+  /** Number of a model's first answers, and of the valid ones. */
   readonly asked?: number;
   readonly valid?: number;
   readonly seconds: number;

@@ -22,7 +22,7 @@ const keyOf = (task: string, arm: string, seed: number) => `${task} ${arm} ${see
 /**
  * Normalised differences `arm` − `control` by task.
  * @param budget position among the budgets
- * @param tasks those without a pair are left out
+ * @param tasks tasks without a pair are skipped
  */
 export function pairsOf(
   rows: readonly Row[],
@@ -49,7 +49,7 @@ export interface Difference {
   readonly pairs: number;
   /** Mean over tasks of the means of their pairs. */
   readonly difference: number;
-  /** 95 %, from resampled seeds within each task: what other seeds of these tasks would give. */
+  /** 95% interval from resampling seeds within each task: the spread over other seeds of these tasks. */
   readonly interval: Interval;
   /** Share of pairs above 0, ties half, mean over tasks. */
   readonly wins: number;
@@ -62,7 +62,7 @@ const resamples = 10_000;
 /** A task with fewer runs says nothing of how its runs differ: it is not counted yet. */
 const fewestRuns = 5;
 
-/** undefined where no task has enough pairs. */
+/** Undefined if no task has enough pairs. */
 export function differenceOf(pairs: Pairs): Difference | undefined {
   const lists = [...pairs.values()].filter(({ length }) => length >= fewestRuns);
   if (lists.length === 0) return undefined;
@@ -102,7 +102,7 @@ const mostFlipped = 20;
 export function signFlip(values: readonly number[]): number {
   const n = values.length;
   if (n > mostFlipped) throw new RangeError(`${n} values`);
-  // Sums of the same numbers in another order are rounded otherwise.
+  // The same numbers in another order have a differently rounded sum.
   const reached = Math.abs(sum(values)) * (1 - 1e-12);
   let asFar = 0;
   for (let flips = 0; flips < 2 ** n; flips++) {
@@ -121,7 +121,7 @@ export interface Reached {
   readonly lowest: readonly number[];
 }
 
-/** What an arm reaches on a task; undefined with too few runs. */
+/** An arm's result on a task; undefined if there are too few runs. */
 export function reachedOf(
   rows: readonly Row[],
   constants: Constants,

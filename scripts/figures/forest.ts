@@ -2,15 +2,15 @@
 import type { Difference } from '../embedded/statistics.js';
 
 export interface Forest {
-  /** What the picture shows, for those who can't see it. */
+  /** Alternative text. */
   readonly label: string;
-  /** What the rows of a group tell apart. */
+  /** What distinguishes the rows of a group. */
   readonly header: string;
   readonly axis: string;
   readonly ways: readonly string[];
   readonly groups: readonly {
     readonly label: string;
-    /** A difference a way; undefined where there is none. */
+    /** One difference per variant; undefined if missing. */
     readonly rows: readonly { readonly label: string; readonly of: readonly (Difference | undefined)[] }[];
   }[];
 }

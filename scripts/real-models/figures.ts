@@ -1,4 +1,4 @@
-/** What the calls of a run and its evaluations say of its proposals. */
+/** Figures on a run's proposals, from its calls and evaluations. */
 
 import type { WholeRun } from '../../src/runs/logs.js';
 import { mean } from '../../src/statistics/descriptive.js';
@@ -8,7 +8,7 @@ export interface ProposalFigures {
   /** Iterations that evaluated a proposal. */
   readonly evaluated: number;
   readonly calls: number;
-  /** First replies of an iteration that were accepted. */
+  /** Number of iterations whose first reply was accepted. */
   readonly first: number;
   /** Replies that repeat known parameters. */
   readonly repeats: number;

@@ -1,4 +1,4 @@
-/** What is played with real models: tasks, prompt sets, arms, and what all runs have in common. */
+/** The runs with real models: tasks, prompt sets, arms and shared settings. */
 
 /** Tasks of the comparisons (`scripts/comparisons/plan.ts`), whose constants normalise returns; they play fast. */
 export const tasks: Readonly<Record<string, string>> = {
@@ -32,13 +32,13 @@ export const arms: Readonly<Record<string, readonly string[]>> = {
 
 export const controls = ['random', 'hill-climb', 'gp'] as const;
 
-/** Evaluations of a run, and how many of them are random policies. */
+/** Evaluations per run, and the number of random policies among them. */
 export const evaluations = 30;
 const warmup = 10;
 
 const whole: readonly string[] = [
   `limits.evaluations=${evaluations}`,
-  // No more iterations than there are evaluations: a reply that can't be used costs one.
+  // As many iterations as evaluations: an unusable reply costs one.
   `iterations=${evaluations - warmup}`,
   'candidates=1',
   'corrections=1',

@@ -1,7 +1,7 @@
 /**
- * What real models are worth as proposers: runs of a few tasks with each model, prompt set and arm, and with baselines of
- * the same number of evaluations. Runs lie below WORK and resume where they stopped; a finished run becomes a row of
- * `bench/rows/real-models.jsonl.gz`, and a run that has its row is not played again.
+ * Evaluates real models as proposers: runs of a few tasks with each model, prompt set and arm, and baselines with the same
+ * number of evaluations. Runs are stored in WORK and can be resumed. A finished run becomes a row of
+ * `bench/rows/real-models.jsonl.gz`; runs that already have a row are skipped.
  *
  * Run, after npm run build: npx tsx scripts/real-models/play.ts WORK --models DIR [--with smollm2,qwen0.5] [--sets numeric]
  *      [--tasks CartPole] [--arms default] [--seeds 1..5] [--minutes 60] [--rows FILE] [--group]
@@ -67,7 +67,7 @@ function play(cell: Cell, overrides: readonly string[]): void {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const manifest = readManifest(directory);
-  // A run in which no proposal was accepted ends with 1, and is a result.
+  // A run without accepted proposals exits with 1, but counts as a result.
   if (status !== 0 && status !== 1) throw new Error(`${words.join(' ')}: ended with ${status}`);
   const confirmed = finalConfirmation(manifest.confirmations);
   appendRow(file, {

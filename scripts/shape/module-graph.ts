@@ -1,4 +1,4 @@
-/** The modules of a checkout and what they import, types included, read from their syntax trees. */
+/** The modules of a checkout and their imports, including types, read from the syntax trees. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { type Node, parseSync } from 'oxc-parser';

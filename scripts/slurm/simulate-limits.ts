@@ -1,6 +1,6 @@
 /**
- * What hundreds of nodes do to shared limits and to the listing: a simulation of tasks that take one lease in turns, with
- * times as measured here, and a listing of as many runs. `npx tsx scripts/slurm/simulate-limits.ts [--seed 0]`
+ * Load of hundreds of nodes on shared limits and the run list: simulates tasks that take turns holding one lease, with
+ * times measured here, and lists the same number of runs. `npx tsx scripts/slurm/simulate-limits.ts [--seed 0]`
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

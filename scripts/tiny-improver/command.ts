@@ -1,4 +1,4 @@
-/** Runs a command of this program in a process of its own. */
+/** Runs a policyloop command in a separate process. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,11 +8,11 @@ import { packageRoot } from '../../src/base/package.js';
 /** Megabytes that a command's heap may have: datasets are held in memory as a whole. */
 export const heapMegabytes = 8000;
 
-/** What a signal has asked for; a command that was interrupted can be given again. */
+/** The process was stopped by a signal; the interrupted command can be run again. */
 export class Interrupted extends Error {}
 
 /**
- * Runs `policyloop <args>` from the sources; what it writes goes to this terminal.
+ * Runs `policyloop <args>` from the sources, with its output on this terminal.
  * @throws Interrupted when it was stopped by a signal, and Error when it failed
  */
 export function policyloop(args: readonly string[]): Promise<void> {
@@ -24,7 +24,7 @@ export function policyloop(args: readonly string[]): Promise<void> {
       cwd: root,
       stdio: ['ignore', 2, 2],
     });
-    // A terminal's Ctrl-C reaches the child, too: twice would mean at once.
+    // Ctrl-C in a terminal also reaches the child; a second signal would stop it immediately.
     const forward = (signal: NodeJS.Signals) => {
       if (signal === 'SIGTERM' || !process.stderr.isTTY) child.kill(signal);
     };

@@ -1,6 +1,6 @@
 /**
- * Which of two models improves policies better, on synthetic tasks that no training saw. The tasks of the benchmark are
- * not asked: what is chosen by them could not be measured on them any more.
+ * Compares how well two models improve policies, on synthetic tasks that no training used. The benchmark's tasks aren't
+ * used either, because a selection based on them would bias the benchmark.
  */
 
 import { confirmationSeeds } from '../../src/random/seeds.js';
@@ -12,7 +12,7 @@ import { configOfRun, drawRun } from '../../src/studies/collection/collection-pl
 import { LoadedModels, play } from './play.js';
 import { type HeldOutPlan, recipeFile } from './recipe.js';
 
-/** Seed of the collection that the tasks are drawn from: other tasks than those of the recipe's runs. */
+/** Seed of the collection the tasks are drawn from; differs from the seeds of the recipe's runs. */
 const seed = 1_000_003;
 const [warmup, freshEpisodes] = [4, 50];
 
@@ -26,7 +26,7 @@ export interface HeldOut {
 /**
  * Plays runs with one answer an iteration, at temperature 1, constrained; the best policy is evaluated again on 50 fresh
  * episodes. Returns of different tasks have no common scale, so that wins are counted.
- * @throws Error when a run doesn't come to its end
+ * @throws Error if a run doesn't finish
  */
 export async function heldOut(first: string, second: string, plan: HeldOutPlan): Promise<HeldOut> {
   const returns: number[][] = [];

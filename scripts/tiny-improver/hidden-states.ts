@@ -1,4 +1,4 @@
-/** What the language head of a model reads, at every place of an answer whose next token is learnt. */
+/** Inputs of a model's language head at all positions of an answer whose next token is learnt. */
 import type { TokenExample } from '../../finetune/engine/batch.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';

@@ -1,4 +1,4 @@
-/** Plays a run and keeps it in memory: for measurements of many runs, of which only figures stay. */
+/** Runs an experiment in memory, for measurements of many runs that keep only summary figures. */
 import process from 'node:process';
 import type { Config } from '../../src/config/config.js';
 import { languageModelOf } from '../../src/config/model.js';
@@ -24,7 +24,7 @@ export const compactRun: readonly string[] = [
   'evaluation.workers=1',
 ];
 
-/** Overrides that make a model directory the model of a run. */
+/** Overrides that select a model directory as a run's model. */
 export const localModel = (directory: string): readonly string[] => [
   'model.provider=local',
   `model.path=${directory}`,
@@ -118,7 +118,7 @@ function toldBy(
   return new Prompter({ ...assembly, buffer: shown, recorded: nothingRecorded });
 }
 
-/** A run directory that keeps nothing. */
+/** A run directory that stores nothing. */
 function nowhere(assembly: Assembly): RunDirectory {
   const nothing = () => undefined;
   return {

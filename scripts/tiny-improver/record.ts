@@ -1,4 +1,4 @@
-/** What a reproduction took and gave, kept beside its model from one start to the next. */
+/** Costs and results of a reproduction, stored next to its model across restarts. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const choice = z.object({
 const record = z.object({
   /** Seconds that each step has taken, over all starts. */
   seconds: z.record(z.string(), z.number()),
-  /** What models on held-out tasks showed: the model and the one before, by the hashes of their directories. */
+  /** Results on held-out tasks: of the model and its predecessor, by the hashes of their directories. */
   chosen: z.array(choice).readonly().optional(),
   /** How the model with this SHA-256 of its weights answers. */
   checked: z.object({ sha256: z.string(), raw: validity, constrained: validity }).optional(),

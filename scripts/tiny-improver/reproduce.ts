@@ -1,7 +1,7 @@
 /**
- * Makes the embedded model again from nothing: `npm run reproduce:tiny-improver -- [--out DIR] [--install] [--smoke]`.
- * Given again after it was stopped, it goes on. `--install` replaces the model of the package, `--smoke` makes a small
- * one in a minute or two and checks that it has learnt.
+ * Reproduces the embedded model from scratch: `npm run reproduce:tiny-improver -- [--out DIR] [--install] [--smoke]`.
+ * Run it again to resume after a stop. `--install` replaces the package's model; `--smoke` trains a small model in a
+ * minute or two and checks that it has learnt.
  */
 import { rmSync, statfsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -47,7 +47,7 @@ const smokeFolder = join(buffers, 'tiny-improver-smoke');
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const shown = (path: string) => shownPath(path, process.cwd());
 
-/** Set by Ctrl-C, which commands hear themselves: what is done in this process ends with its step. */
+/** Set by Ctrl-C. Child commands receive the signal themselves; work in this process stops after the current step. */
 let stopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -222,7 +222,7 @@ function planned(): Plan {
   if (values.smoke) {
     if (values.install || values.out !== undefined)
       throw new UserError({ field: '--smoke', message: 'goes without --install and --out' });
-    // What an earlier version of this code left would prove nothing.
+    // Results of an earlier version of this code would prove nothing.
     rmSync(smokeFolder, { recursive: true, force: true });
     return smokePlan(smokeFolder);
   }

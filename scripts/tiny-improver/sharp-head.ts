@@ -1,8 +1,8 @@
 /**
- * A language head of its own for the tiny improver, that tells better which kind of token is due. The likelihood that it
- * was trained for is nearly all about which value comes next: what is left for tokens of other kinds, a thousandth in
- * all, costs nothing there, but ruins one answer in thirty. Sampling at a lower temperature would mend that, and
- * narrow the values, too: the search suffers (docs/log).
+ * A separate language head for the tiny improver, which predicts the kind of the next token better. The training
+ * likelihood depends almost only on the values. The probability left for tokens of other kinds, a thousandth in all,
+ * costs little likelihood but ruins one answer in thirty. A lower sampling temperature would fix that, but would also
+ * narrow the values, which hurts the search (docs/log).
  */
 
 import { endOfAnswer, readConversations, renderExample } from '../../finetune/dataset/read-dataset.js';

@@ -1,4 +1,4 @@
-/** The steps from nothing to a trained model. Each goes on from what it finds, and does nothing where that is complete. */
+/** The steps to a trained model. Each resumes from existing results and does nothing if they are complete. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -23,12 +23,12 @@ export interface Cost {
 
 export interface Step {
   readonly title: string;
-  /** Where its result is. */
+  /** Path of the step's result. */
   readonly place: string;
-  /** The file of it that tells whether two results are the same. */
+  /** File whose content identifies the result. */
   readonly hashed: string | undefined;
   readonly cost: Cost | undefined;
-  /** @throws UserError when what is there was made otherwise */
+  /** @throws UserError if the existing result was made with other settings */
   isComplete(): boolean;
   /** @throws Interrupted when a signal stopped it */
   run(): Promise<void>;
@@ -87,7 +87,7 @@ function collectStep(round: Round, title: string): Step {
     cost: cost?.collect,
     isComplete() {
       if (!existsSync(places.runs)) return false;
-      // Tells of runs that were begun with other settings.
+      // Fails for runs that were started with other settings.
       openPlan('collection', collectionPlace(loadCollection(file, overrides)))();
       return runPaths(round).every(isComplete);
     },

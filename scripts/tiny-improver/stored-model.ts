@@ -32,7 +32,7 @@ export interface StoredModel {
 export interface Storage {
   /** Bytes that all files together may have. */
   readonly most?: number;
-  /** A language head of its own, of the shape of the embedding, for a model whose head is its embedding. */
+  /** A separate language head in the shape of the embedding, for a model with tied weights. */
   readonly head?: Float32Array;
 }
 

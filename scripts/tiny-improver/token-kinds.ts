@@ -1,9 +1,9 @@
-/** What the tokens of an answer are: where one of a kind is due, one of another makes the answer invalid. */
+/** The kinds of tokens in an answer. A token of the wrong kind makes the answer invalid. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface TokenKinds {
-  /** How many there are. */
+  /** Number of tokens. */
   readonly count: number;
   /** By token id. */
   readonly of: Int32Array;

@@ -15,7 +15,7 @@ export interface Validity {
 /**
  * First answers at temperature 1.
  * @param prompts of each of three tasks; 16 answers to each
- * @throws Error when a run doesn't come to its end
+ * @throws Error if a run doesn't finish
  */
 export async function validityOf(
   directory: string,

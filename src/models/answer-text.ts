@@ -1,30 +1,30 @@
 import { jsonIn } from '../storage/json-depth.js';
 
-/** The answer in a model's text: without thinking, chat-template marks and channels. */
+/** Extracts the answer from a model's text, without thinking, chat-template tags and channels. */
 
 const names = (text: string) => new Set(text.split(' '));
-/** Names of thinking blocks; `begin_of_` and the like are removed from a name first. */
+/** Names of thinking blocks, without prefixes such as `begin_of_`. */
 const thinking = names(
   'think thinking thought thoughts reasoning analysis reflection scratchpad seed:think inner_monologue',
 );
-/** Elements whose content is the answer: their names become labels. */
+/** Elements whose content is the answer; their names become labels. */
 const answers = names('answer final final_answer solution response output result params parameters proposal');
 const formatting = names('b i em strong code pre p br div span center li ul ol u');
 /** Names in the format example, which have no end tag. */
 const placeholders = names('number integer value reason why explanation');
-/** Marks of a chat template. */
+/** Tags of chat templates. */
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
-/** `<name>`, `</name>`, `<|name|>`, the same in other angle brackets, and `[NAME]`; bounded, so a search is linear. */
+/** `<name>`, `</name>`, `<|name|>`, the same in other angle brackets, and `[NAME]`; bounded, so it runs in linear time. */
 const tag =
   /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
 const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
- * The answer part of a reply. A block under any name that opens a line or spans lines counts as thinking, unless its
- * name says that it holds the answer; so does the text before the end of a block that never began, because chat
- * templates open it in the prompt.
+ * The answer part of a reply. A block of any name that starts a line or spans several counts as thinking, unless its
+ * name marks it as the answer. So does the text before an end tag that has no start tag, because chat templates open
+ * that block in the prompt.
  */
 export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, unclosedThinking: false };
@@ -35,7 +35,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
     return { name: full.replace(edge, ''), closes, start: match.index, end: match.index + match[0].length };
   });
   const lastEnd = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
-  /** Elements within a line, whose ends end nothing else. */
+  /** Inline elements; their end tags close nothing else. */
   const inline = new Set<string>();
   let [kept, from, lineEnd] = ['', 0, -1];
   let hidden: string | undefined;
@@ -58,14 +58,14 @@ export function answerText(reply: string): { readonly text: string; readonly unc
       if (isThought || (text[start] !== '[' && isEnd)) [kept, from] = ['', end];
       continue;
     } else if (!isThought) {
-      // `[sic]` is no block; a pair such as `[PLAN]`, `[/PLAN]` is.
+      // `[sic]` isn't a block, but a pair such as `[PLAN]` … `[/PLAN]` is.
       const isBlock = text[start] === '[' ? until > start : opensLine || until > lineEnd;
       if (!isBlock || closes || (until < start && placeholders.has(name))) {
         if (text[start] !== '[') inline.add(name);
         continue;
       }
     }
-    // A block that is left out within a line leaves a sign after which no value is whole.
+    // A block removed within a line leaves a marker, so that a value cut there isn't read as complete.
     kept += text.slice(from, start) + (shown ?? (opensLine ? '\n' : '\u0000\n'));
     from = end;
     if (shown === undefined) hidden = name;
@@ -74,10 +74,10 @@ export function answerText(reply: string): { readonly text: string; readonly unc
   return { text: kept, unclosedThinking: unclosed || hidden !== undefined };
 }
 
-/** The last final message of a reply with channels, or the text before the first channel. */
+/** The last message of the final channel, or the text before the first channel. */
 function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
   const channel = reply.indexOf('<|channel|>');
-  // The same without its control tokens begins with `analysis`.
+  // Without its control tokens, such a reply begins with `analysis`.
   const isBare = channel < 0 && /^analysis(?! )/.test(reply);
   const [before = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
   const last = finals.at(-1);

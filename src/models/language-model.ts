@@ -8,16 +8,16 @@ export interface NumberKind {
   readonly high: number;
   /** Maximum number of digits after the point; 0 for integers. */
   readonly decimals: number;
-  /** The allowed numbers, if not the whole range is allowed. */
+  /** The allowed numbers, if only some of the range is allowed. */
   readonly choices?: readonly number[];
 }
 
 /** The form of an answer: a list of numbers, each after its label, or a JSON object with the same list. */
 export interface AnswerGrammar {
-  /** Text before each number; from the second on with the separator: `a[0]: `, `, a[1]: `, … */
+  /** Text before each number, including the separator from the second on: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
-  /** Text after the last number; if present, the answer is the whole reply, otherwise free text may surround it. */
+  /** Text after the last number. If present, the answer is the whole reply; otherwise free text may surround it. */
   readonly closing?: string;
   /** Start of a label: free text before the answer must not open a list with it, text after it must not contain it. */
   readonly mention: string;
@@ -38,11 +38,11 @@ export interface Usage {
   readonly completionTokens?: number;
   /** Hidden reasoning, part of the completion; estimated from the text if the provider doesn't count it separately. */
   readonly reasoningTokens?: number;
-  /** High estimates, in place of missing or implausible counts. */
+  /** High estimates that replace missing or implausible counts. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** How the provider was told the format: as an enforced schema or grammar, as any JSON, or only in the prompt. */
+/** How the format was requested: as an enforced schema or grammar, as any JSON, or only in the prompt. */
 export type AnswerFormat = 'json_schema' | 'json_object' | 'constrained' | 'text';
 
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
@@ -59,7 +59,7 @@ export interface CompletionToken {
 
 /** The tokens of an answer, for training. */
 export interface SampledTokens {
-  /** Includes the token that ended it. */
+  /** Includes the end token. */
   readonly ids: readonly number[];
   /** Natural log-probabilities at the sampling temperature, among the allowed tokens. */
   readonly logp: readonly number[];
@@ -71,27 +71,27 @@ export interface Completion {
   readonly text: string;
   /** Only from models that can adopt another adapter. */
   readonly sampled?: SampledTokens;
-  /** If `logProbabilities` was requested and the provider has them; includes the token that ended the answer. */
+  /** Present if requested with `logProbabilities` and available; includes the end token. */
   readonly tokens?: readonly CompletionToken[];
-  /** For texts to score: the log-probability of each token of each text, end token last. `text` is then empty. */
+  /** When scoring texts: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
   /** Reasoning that the provider returned separately. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
-  /** Set if the answer was held to the requested grammar; text around it isn't part of it. */
+  /** Set if the requested grammar was enforced on the answer (not on text around it). */
   readonly constrained?: true;
-  /** How the provider was told the format; absent if the config fixes it, or if none was requested. */
+  /** How the format was requested; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
-  /** Wall time of the call, retries included, in milliseconds. */
+  /** Wall time of the call, including retries, in milliseconds. */
   readonly latencyMs: number;
-  /** HTTP tries beyond the first. */
+  /** HTTP attempts after the first. */
   readonly retries: number;
-  /** Kinds of the failed tries, in order. */
+  /** Kinds of the failed attempts, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
-  /** Faults of a reply that arrived. */
+  /** Faults found in the reply. */
   readonly faults?: readonly ReplyFault[];
-  /** Messages for the user, e.g. that the provider cut the prompt. */
+  /** Messages for the user, e.g. that the provider truncated the prompt. */
   readonly warnings?: readonly string[];
 }
 
@@ -105,7 +105,7 @@ export interface Sampling {
   readonly topK: number;
   /** Tokens at least this fraction as likely as the most likely; 0: all (Nguyen et al. 2024). */
   readonly minP: number;
-  /** Divides positive logits of tokens that occurred, multiplies negative ones; 1: off (Keskar et al. 2019). */
+  /** Divides positive logits of tokens that have occurred, and multiplies negative ones; 1: off (Keskar et al. 2019). */
   readonly repetitionPenalty: number;
 }
 
@@ -116,41 +116,41 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** The sampling that a call requests, completed by the model's own settings. */
+/** The sampling settings of a call, completed with the model's own. */
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 export interface GenerateOptions {
-  /** One per completion, at least one; in [0, 2^31). The same seed gives the same answer if reproducible. */
+  /** One per completion, at least one; in [0, 2^31). The same seed gives the same answer if the provider is deterministic. */
   readonly seeds: readonly number[];
-  /** Replaces the model's own settings. */
+  /** Overrides the model's settings. */
   readonly sampling?: SamplingChoice;
   /** Maximum completion length in tokens; the model's own limit also applies. */
   readonly maxTokens?: number;
-  /** Texts that end a completion and are not part of it; replace the model's own. */
+  /** Stop strings, excluded from the completion; they replace the model's own. */
   readonly stop?: readonly string[];
-  /** The form of the answer; enforced by models whose `format` says so. */
+  /** The form of the answer; enforced if the model's `format` requires it. */
   readonly grammar?: AnswerGrammar;
   /** The answer must be one of these texts; only for models with `scoresTexts`. */
   readonly choices?: readonly string[];
   /** Texts to score as whole answers instead of generating one; only for models with `scoresTexts`, with one seed. */
   readonly score?: readonly string[];
-  /** PNG pictures for the last message; only for models with `seesImages`. */
+  /** PNG images for the last message; only for models with `seesImages`. */
   readonly images?: readonly Uint8Array[];
   /** Whether to return `tokens`. */
   readonly logProbabilities?: boolean;
-  /** Names this call, or the first of its completions, within its run; a recorded run answers by it. */
+  /** Id of this call, or of its first completion, within its run; a replay finds the recorded reply by it. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
   /** Called before a retry after a failure of `kind`; false ends the call with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
   /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
   readonly hasTurn?: boolean;
-  /** Once aborted, no further try waits for its turn: the call ends with the previous failure. */
+  /** After this aborts, no further attempt is queued; the call ends with the last failure. */
   readonly finish?: AbortSignal;
-  /** Called when a try waits for its turn, with the approximate milliseconds. */
+  /** Called with the approximate milliseconds when an attempt has to wait for its turn. */
   readonly onWait?: Turn['onWait'];
-  /** Called for each failed try. */
+  /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
   /** Receives new text of the completion with this index, if the provider streams. */
   readonly onText?: (index: number, text: string) => void;
@@ -166,9 +166,9 @@ export interface ModelContext {
   readonly tokens: number;
   /** Set if the model is known to think unless told not to. */
   readonly thinks?: boolean;
-  /** What will keep the model from reading its prompts well, and the remedy. */
+  /** A problem that keeps the model from reading its prompts properly, and the remedy. */
   readonly warning?: string;
-  /** Tokens of a prompt, if they can be counted exactly. */
+  /** Counts the tokens of a prompt; absent if they can't be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
 }
 
@@ -180,7 +180,7 @@ export interface Turn {
 }
 
 export interface RequestRate {
-  /** Waits until one more request may be sent, which the caller then does at once. @throws the signal's reason */
+  /** Waits until another request may be sent; the caller must then send it at once. @throws the signal's reason */
   turn(turn: Turn): Promise<void>;
   /** Shares the rate with all models of the same server that use the directory, in any process on any machine. */
   share(directory: string): void;
@@ -188,22 +188,22 @@ export interface RequestRate {
   close(): void;
 }
 
-/** A provider of text, hosted or local. It knows messages and answers, but no task. */
+/** A provider of text, hosted or local. It handles messages and replies, and knows nothing about the task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
-  /** Whether one call can give several completions, reading the prompt once. */
+  /** Whether one call can return several completions, reading the prompt once. */
   readonly givesSeveral?: boolean;
   /** Absent if requests may be sent at any time. After waiting for a turn, set `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
-  /** Whether it supports `score` and `choices`: given texts as answers, scored or to choose from. */
+  /** Whether calls may have `score` or `choices`. */
   readonly scoresTexts?: boolean;
-  /** Whether calls may have `images`; the server's model decides what it makes of them. */
+  /** Whether calls may have `images`; a server's model may still not support them. */
   readonly seesImages?: boolean;
   /**
    * One completion per seed, in order. A provider may return fewer: the caller then requests the rest one at a time.
-   * The first completion has usage, latency, retries and warnings of the whole call. An empty or odd text is not an
-   * error.
+   * The first completion carries the usage, latency, retries and warnings of the whole call. Empty or malformed text
+   * isn't an error.
    * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
@@ -211,17 +211,17 @@ export interface LanguageModel {
   open?(): Promise<string>;
   /** Asks the provider for the model's limits, without generating anything. @throws ModelError if that fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
-  /** Announces the length of future prompts in tokens, so that a server makes room only once. */
+  /** Announces the length of future prompts in tokens, so that a server sizes its context only once. */
   expect?(promptTokens: number): void;
   /** Uses this adapter from now on, without reloading the model; the directory may hold another adapter each time. */
   adopt?(directory: string): void;
   close?(): Promise<void>;
 }
 
-/** Why a try gave no completion. */
+/** Why an attempt produced no completion. */
 export type ModelErrorKind =
   | 'rate-limit'
-  /** A rate limit that lasts longer than the config allows to wait. */
+  /** A rate limit that lasts longer than the config allows waiting. */
   | 'quota'
   | 'server'
   | 'network'
@@ -230,7 +230,7 @@ export type ModelErrorKind =
   | 'timeout'
   /** A web page instead of an answer. */
   | 'html'
-  /** Not JSON, or JSON of another shape. */
+  /** Not JSON, or JSON of the wrong shape. */
   | 'malformed'
   /** A well-formed answer without a completion. */
   | 'empty'
@@ -264,7 +264,7 @@ export type ReplyFault =
   /** Token counts are implausible. */
   | 'usage-wrong';
 
-/** Whether a failed try may have generated, and charged for, an answer that was lost. */
+/** Whether a failed attempt may have generated (and charged for) an answer that was lost. */
 export const mayBePaid = (kind: ModelErrorKind): boolean =>
   ['cut', 'timeout', 'malformed', 'aborted'].includes(kind);
 
@@ -274,7 +274,7 @@ export interface FailedCall {
   readonly error: ModelErrorKind;
   readonly message: string;
   readonly retries: number;
-  /** Errors of the tries before the last one, in order. */
+  /** Errors of the attempts before the last one, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
@@ -285,7 +285,7 @@ export class ModelError extends Error {
   readonly kind: ModelErrorKind;
   readonly retries: number;
   readonly latencyMs: number;
-  /** Kinds of the tries before the last one, in order. */
+  /** Kinds of the failed attempts before the last one, in order. */
   readonly failedTries: readonly ModelErrorKind[];
 
   constructor(

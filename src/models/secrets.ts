@@ -1,14 +1,14 @@
-/** Secrets that a server or proxy repeats in its reply: parsed as received, but never stored. */
+/** Hides secrets that a server or proxy repeats in a reply: parsed as received, but never stored. */
 import { hideSecrets, mapText } from '../base/errors.js';
 import type { Completion } from './language-model.js';
 
-/** A shorter one may be part of any number or word, and hiding it would change replies. */
+/** Shorter secrets may be part of any number or word, so hiding them would change replies. */
 const shortest = 8;
 
 /** Original text of each reply with hidden parts, and the secrets. */
 const received = new WeakMap<Completion, { readonly text: string; readonly secrets: readonly string[] }>();
 
-/** Hides secrets in a reply, and omits tokens that spell one. */
+/** Hides secrets in a reply, and omits its `tokens` if its text contains one. */
 export function withoutSecrets(completion: Completion, secrets: readonly string[]): Completion {
   const long = secrets.filter(({ length }) => length >= shortest);
   const { tokens, ...rest } = completion;
@@ -28,7 +28,7 @@ export function withoutSecrets(completion: Completion, secrets: readonly string[
 export const receivedText = (completion: Completion): string =>
   received.get(completion)?.text ?? completion.text;
 
-/** Hides in data parsed from a reply what is hidden in the reply. */
+/** Hides the secrets of a reply in data parsed from it. */
 export function hiddenAsIn<T>(completion: Completion, data: T): T {
   const secrets = received.get(completion)?.secrets;
   return secrets === undefined ? data : mapText(data, (text) => hideSecrets(text, secrets));

@@ -1,4 +1,4 @@
-/** Plays one run of a plan. `limits.total` is the budget that all runs of the plan share. */
+/** Executes one run of a plan. `limits.total` is the budget that all runs of the plan share. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -29,7 +29,7 @@ import { beginRun, closeLeft, isReported, type ReadyRun, reopenRun, runAndReport
 
 export class SharedLimits {
   readonly #all = createBudget();
-  /** Set if other processes play other parts. */
+  /** Set if other processes execute other parts. */
   #parts: PartBudget | undefined;
   /** Active milliseconds of each run that has started; for a run in progress, up to its last iteration. */
   readonly #activeMs = new Map<string, () => number>();
@@ -62,7 +62,7 @@ export class SharedLimits {
     return { ...this.#all, activeMs };
   }
 
-  /** The limits as seen by the run in `directory`; its own use counts for all. */
+  /** The limits as seen by the run in `directory`; its own use counts towards the total. */
   of(directory: RunDirectory): SharedBudget {
     const activeMs = this.#activeMs;
     activeMs.set(directory.path, () => directory.manifest.activeMs);
@@ -87,7 +87,7 @@ export function limitsOf({ before = [], entries }: Plan, directory: string, part
   return limits;
 }
 
-/** Writes what each part has used so far before any of them is played, so that a part counts even if it starts late. */
+/** Writes what each part has used so far before any of them runs, so that a part counts even if it starts late. */
 export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
   for (let index = 0; index < of; index++) {
     const part = { index, of };
@@ -113,8 +113,8 @@ export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits 
 }
 
 /**
- * What is left of the plan's limits for a run that is resumed on its own; undefined if it belongs to no plan.
- * @throws UserError while another process plays that plan, because both would use the same budget
+ * What is left of the plan's limits for a run that is resumed on its own; undefined if it isn't part of a plan.
+ * @throws UserError while another process runs that plan, because both would use the same budget
  */
 export function limitsAround(
   path: string,
@@ -142,7 +142,7 @@ export interface Job {
   readonly bulk: boolean;
   /** See `countsRejections`. */
   readonly countsRejections: boolean;
-  /** True if other runs are played concurrently; this one then starts no threads of its own. */
+  /** True if other runs execute concurrently; this one then starts no threads of its own. */
   readonly beside: boolean;
   readonly notes: readonly string[];
 }
@@ -159,7 +159,7 @@ export type RunEnd =
   | { readonly kind: 'failed'; readonly message: string };
 
 /**
- * Plays a run to its end or until a stop request, unless it is already complete.
+ * Executes a run to its end or until a stop request, unless it is already complete.
  * @throws only system errors
  */
 export async function playRun(

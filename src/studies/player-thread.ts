@@ -1,4 +1,4 @@
-/** A thread that plays runs of a plan for `thread.ts`, one after another. */
+/** A thread that executes runs of a plan for `thread.ts`, one after another. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CommandContext } from '../base/context.js';
 import type { RunEvent } from '../runs/events.js';

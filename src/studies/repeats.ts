@@ -54,7 +54,7 @@ function planOf(path: string, config: Config): Plan {
   };
 }
 
-/** Plays every repeat that isn't complete, then prints the combined results. */
+/** Executes every repeat that isn't complete, then prints the combined results. */
 export async function finishGroup(
   path: string,
   config: Config,
@@ -87,7 +87,7 @@ export async function finishGroup(
   return exitCodeOf(played.status);
 }
 
-/** The last line of `--json` for repeats: totals over them, and the best of them. */
+/** The last line of `--json` for repeats: their totals, and the best result. */
 export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'usage' | 'report'> {
   /** Directory that contains them. */
   readonly run: string;

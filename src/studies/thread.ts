@@ -1,4 +1,4 @@
-/** A thread that plays runs one after another; `player-thread.ts` is its other side. */
+/** A thread that executes runs one after another; `player-thread.ts` is its other side. */
 
 import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../base/abortable.js';

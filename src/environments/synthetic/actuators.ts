@@ -7,15 +7,15 @@ export interface Actuators {
   readonly kind: 'discrete' | 'continuous';
   /** Number of discrete actions, or of components of a continuous one. */
   readonly count: number;
-  /** Continuous actions are clipped at ± this. */
+  /** Continuous actions are clipped to ±`bound`. */
   readonly bound: number;
-  /** What a discrete action, or a component of a continuous one at its bound, adds to a state: count × dimension. */
+  /** Push of each discrete action, or of each action component at its bound, on the state: count × dimension. */
   readonly pushes: Float64Array;
-  /** Whether the effort of a continuous action includes the clipped part, as in Gymnasium's MountainCarContinuous. */
+  /** Whether the effort of a continuous action includes the part that is clipped, as in MountainCarContinuous. */
   readonly countsExcess: boolean;
 }
 
-/** Kind and number of actions, drawn unless chosen. */
+/** Kind and number of actions; drawn unless set in the options. */
 export function drawActuatorKind(
   random: RandomGenerator,
   { control, actions }: ControlOptions,
@@ -49,7 +49,7 @@ export function drawActuators(
       for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
     }
   }
-  // With an odd count, the last action does nothing. Without opposed pairs, pushes must not all point the same way.
+  // If the count is odd, the last action does nothing. Without opposed pairs, not all pushes may point the same way.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
   const bound = random.choice([0.4, 1, 1, 2, 3]);
@@ -67,7 +67,7 @@ export function actionSpace({ kind, count, bound }: Actuators): Space {
   return kind === 'discrete' ? { kind, n: count } : symmetricBox(count, Math.fround(bound));
 }
 
-/** Writes the push of an action. @returns its effort: mean square relative to the bounds; for a discrete one, 1 or 0 */
+/** Writes an action's push. @returns the effort: mean square relative to the bounds; 1 or 0 for a discrete action */
 export function applyAction(actuators: Actuators, action: Action, push: Float64Array): number {
   const { pushes, count, bound, countsExcess } = actuators;
   const n = push.length;
@@ -91,16 +91,16 @@ const mostParameters = 24;
 
 interface Sizes {
   readonly observations: number;
-  /** Dimension of the state; a fifth of the draws observe one dimension fewer. */
+  /** Dimension of the state; in a fifth of the draws, one dimension isn't observed. */
   readonly dimension: number;
   readonly kind: Pick<Actuators, 'kind' | 'count'>;
 }
 
-/** Dimensions of a controlled system. Those not chosen are drawn so that a policy has at most 24 parameters. */
+/** Sizes of a controlled system. Sizes not set in the options are drawn so that policies have at most 24 parameters. */
 export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
   const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);
-  // Half of the time, takes the smaller of two draws, because small tasks are searched most often.
+  // In half of the draws, use the smaller of two sizes, because small tasks are the most common in practice.
   const one = integerBetween(random, 2, most);
   const other = integerBetween(random, 2, most);
   const drawn = chance(random, 0.5) ? Math.min(one, other) : one;

@@ -4,8 +4,8 @@ import { chance, type Draw, integerBetween, logUniform, permutation } from './di
 import { drawUnits } from './landscape.js';
 
 /**
- * 6 to 64 questions with a few possible answers each. Either all answers together earn a reward at the end (S.
- * Kauffman's NK model: an answer's contribution depends on up to three others), or each correct one earns 1 and the
+ * 6 to 64 questions, each with a few possible answers. Either all answers together earn a reward at the end (S.
+ * Kauffman's NK model: an answer's contribution depends on up to three others), or each correct answer earns 1 and the
  * first wrong one ends the episode. Observation: number of the question.
  */
 export const drawChoices: Draw<{
@@ -22,11 +22,11 @@ export const drawChoices: Draw<{
 };
 
 interface Rules {
-  /** The reward of the answer to question `asked` (0-based), and whether it ends the episode. */
+  /** Reward for the answer to question `asked` (0-based), and whether it ends the episode. */
   judge(answers: ArrayLike<number>, asked: number): Pick<TaskStep, 'reward' | 'terminated'>;
 }
 
-/** Each question has one correct answer, or two. */
+/** Each question has one or two correct answers. */
 function drawChain(random: RandomGenerator, states: number, actions: number): Rules {
   const share = actions > 2 && chance(random, 0.4) ? 2 : 1;
   const right = Array.from({ length: states }, () => permutation(random, actions).slice(0, share));
@@ -78,8 +78,8 @@ class Questions implements Task<number> {
   #random!: RandomGenerator;
 
   /**
-   * @param order maps each question to the number that is observed
-   * @param noise expected number of answers per episode that are replaced by random ones
+   * @param order observed number of each question
+   * @param noise expected number of answers per episode that are replaced with random ones
    */
   constructor(actions: number, order: readonly number[], noise: number, rules: Rules) {
     this.observationSpace = { kind: 'discrete', n: order.length };

@@ -1,4 +1,4 @@
-/** Control tasks: hold a system at zero, keep it in a box, bring it to a goal, move forward. */
+/** Control tasks: keep a system at zero or in a box, steer it to a goal, or move it forward. */
 import type { RandomGenerator } from '../../random/generator.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
 import { type Actuators, drawActuatorKind, drawActuators, drawSizes } from './actuators.js';
@@ -26,7 +26,7 @@ import {
 } from './distributions.js';
 import { drawLinearPlant, drawOscillators, drawRotors, drawSensors, type Plant } from './plant.js';
 
-/** @param noisy share of the draws with noise, and its maximum standard deviation relative to the strength */
+/** @param noisy share of draws with noise, and maximum standard deviation of the noise relative to the strength */
 function drawSystem(
   random: RandomGenerator,
   plant: Plant,
@@ -45,7 +45,7 @@ function drawSystem(
   return new ControlledSystem({ plant, actuators, sensors, spread, noise, wall });
 }
 
-/** Hold a system at zero, at a quadratic cost of state and action. A third of the draws are rotating systems. */
+/** Keep a system at zero, with a quadratic cost of state and action. A third of the draws are rotating systems. */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
@@ -63,7 +63,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     observations,
     spread,
     noisy: [0.3, 0.3],
-    // The wall bounds the cost of a diverging system to that of a bad controller.
+    // The wall limits the cost of a diverging system to that of a bad controller.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
@@ -87,10 +87,10 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps: 10 * integerBetween(random, 5, 15) };
 };
 
-/** A policy that leaves the reference box scaled by this has failed. */
+/** A policy has failed if it leaves the reference box scaled by this factor. */
 const hopeless = 30;
 
-/** Keep an unstable system in a box, sized so that the target share of random linear policies stays in it. */
+/** Keep an unstable system in a box, sized so that the target share of random linear policies succeeds. */
 export const drawSurvival: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const growth = 1 + logUniform(random, 0.003, 0.1);
@@ -115,14 +115,14 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
     beyond: hopeless,
   });
   const scale = quantile(peaks, share);
-  // A box that is too narrow is left at once; one that is too wide makes control irrelevant.
+  // Too narrow a box is left immediately; too wide a box makes control irrelevant.
   if (scale > hopeless / 2 || scale < (2 * spread) / smallest(limits)) return undefined;
   const box = limits.map((limit) => limit * scale);
   const task = new ControlledTask(system, (state) => ({ reward: 1, terminated: excursion(state, box) > 1 }));
   return { task, maxSteps };
 };
 
-/** Bring a marginally stable system across a line that the target share of random linear policies reaches. */
+/** Steer a marginally stable system across a line that the target share of random linear policies reaches. */
 export const drawReach: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const plant = drawLinearPlant(random, dimension, random.uniform(0.93, 1.005));
@@ -146,13 +146,13 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
     beyond: Number.POSITIVE_INFINITY,
   });
   const threshold = quantile(peaks, 1 - share);
-  // Rejects lines close to the start, and lines that only a collision with the walls reaches.
+  // Reject lines close to the start, and lines reached only by running into the walls.
   if (threshold < 3 * spread || threshold > 15) return undefined;
   const task = new ControlledTask(system, drawGoal(random, direction, threshold, maxSteps));
   return { task, maxSteps };
 };
 
-/** Either each step costs 1 until the goal, or only effort costs and the goal pays. */
+/** Either each step before the goal costs 1, or only effort has a cost and the goal earns a bonus. */
 function drawGoal(
   random: RandomGenerator,
   direction: Float64Array,
@@ -168,7 +168,7 @@ function drawGoal(
   };
 }
 
-/** Oscillators with a force too weak for the goal: energy must be pumped in by a force that follows the velocity. */
+/** Oscillators with a force too weak to reach the goal directly: it must follow the velocity to pump in energy. */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
@@ -178,7 +178,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
   const n = plant.dimension;
   const spread = logUniform(random, 0.01, 0.1);
   const strength = logUniform(random, 0.003, 0.1);
-  // Velocities are often scaled down, as in the mountain car; feedback then needs weights that are rarely drawn.
+  // Velocities are often scaled down, as in MountainCar; feedback then needs weights that are rarely drawn.
   const scales = Array.from({ length: n }, (_, i) =>
     i % 2 === 1 ? logUniform(random, 0.02, 2) : logUniform(random, 0.1, 2),
   );
@@ -213,7 +213,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
 
 type PumpTrial = Parameters<typeof peakOf>[2];
 
-/** The farthest that constant actions get, over a few episodes each, starting from twice the usual spread. */
+/** Highest peak of constant actions, over a few episodes each with twice the usual spread of starts. */
 function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const wilder = new ControlledSystem({ ...system.parts, spread: 2 * system.parts.spread });
   const peaks = constantActions(system.parts.actuators).flatMap((action) =>
@@ -229,7 +229,7 @@ function constantActions({ kind, count, bound }: Actuators): readonly (number | 
   );
 }
 
-/** The farthest that the policy gets which always pushes in the direction of the driven velocity. */
+/** Peak of the policy that always pushes in the direction of the driven velocity. */
 function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const { kind, count, bound, pushes } = system.parts.actuators;
   const n = system.state.length;
@@ -240,7 +240,7 @@ function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: Pu
   });
 }
 
-/** A body with two damped joints that advances by the area its angles enclose. Reward: speed − effortCost·effort. */
+/** A body that swims by moving two damped joints in cycles. Reward: speed − effortCost·effort. */
 export const drawLocomotion: Draw<{ readonly observations?: number | undefined }> = (random, options) => {
   const observations = options.observations ?? integerBetween(random, 4, 8);
   const plant = drawSwimmer(random, Math.max(1, observations - 4));
@@ -264,7 +264,7 @@ export const drawLocomotion: Draw<{ readonly observations?: number | undefined }
   return { task, maxSteps: 10 * integerBetween(random, 10, 20) };
 };
 
-/** State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that lag behind angles. */
+/** State: angles at 0 and 2, their velocities at 1 and 3, the speed at 4, then coordinates that follow the angles. */
 function drawSwimmer(random: RandomGenerator, followers: number): Plant {
   const n = 4 + followers;
   const seconds = logUniform(random, 0.05, 0.2);
@@ -285,7 +285,7 @@ function drawSwimmer(random: RandomGenerator, followers: number): Plant {
       const forceB = -stiffness[1] * b - friction[1] * bVelocity + coupling * a;
       state[1] = aVelocity + seconds * forceA + push[1]!;
       state[3] = bVelocity + seconds * forceB + push[3]!;
-      // Joints have limited range: beyond it, a stroke sweeps no further area.
+      // Joints have a limited range: beyond it, a stroke sweeps no additional area.
       const swept = Math.tanh(a) * Math.tanh(bVelocity) - Math.tanh(b) * Math.tanh(aVelocity);
       state[4] =
         speed +

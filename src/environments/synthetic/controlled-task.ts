@@ -1,4 +1,4 @@
-/** Controlled systems and their tasks, and how hard they are for random policies. */
+/** Controlled systems, their tasks, and the success of random policies. */
 import type { RandomGenerator } from '../../random/generator.js';
 import { firstLargest } from '../../statistics/descriptive.js';
 import {
@@ -17,11 +17,11 @@ export interface SystemParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
   readonly sensors: Sensors;
-  /** Each coordinate starts within ± this. */
+  /** Coordinates start within ±`spread`. */
   readonly spread: number;
   /** Standard deviation of the noise added to each driven coordinate per step. */
   readonly noise: number;
-  /** Coordinates are clipped at ± this. */
+  /** Coordinates are clipped to ±`wall`. */
   readonly wall: number;
 }
 
@@ -65,7 +65,7 @@ export class ControlledSystem {
   }
 }
 
-/** Reward and termination in a state; `applyAction` gives the effort. */
+/** Reward and termination in a state. The effort is from `applyAction`. */
 export type Judge = (state: Float64Array, effort: number) => Pick<TaskStep, 'reward' | 'terminated'>;
 
 export class ControlledTask implements Task {
@@ -93,7 +93,7 @@ export class ControlledTask implements Task {
   }
 }
 
-/** The largest |coordinate| / limit. */
+/** Maximum of |coordinate| / limit. */
 export function excursion(state: Float64Array, limits: Float64Array): number {
   let largest = 0;
   for (let i = 0; i < state.length; i++) {
@@ -103,7 +103,6 @@ export function excursion(state: Float64Array, limits: Float64Array): number {
   return largest;
 }
 
-/** The dot product. */
 export function projection(state: ArrayLike<number>, direction: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < state.length; i++) sum += direction[i]! * state[i]!;
@@ -122,13 +121,13 @@ const weightSpread = 3;
 interface Trial {
   readonly policies: number;
   readonly steps: number;
-  /** Scores a state; a policy is scored by the maximum over its episode. */
+  /** Measures a state; a policy's score is the maximum over its episode. */
   readonly measure: (state: Float64Array) => number;
   /** An episode ends once the measure exceeds this. */
   readonly beyond: number;
 }
 
-/** Peak measures of one episode for each of many random linear policies with a bias, ascending. */
+/** Peak measures of random linear policies with a bias, one episode each, in ascending order. */
 export function peaksOfRandomPolicies(
   system: ControlledSystem,
   random: RandomGenerator,
@@ -174,7 +173,7 @@ function linearOutputs(weights: Float64Array, seen: Float64Array, outputs: numbe
   }
 }
 
-/** The boundary between the smallest `share` of the ascending values and the rest. */
+/** Boundary between the lowest `share` of the sorted values and the rest. */
 export function quantile(ascending: Float64Array, share: number): number {
   const place = Math.min(ascending.length - 1, Math.max(1, Math.round(share * ascending.length)));
   return (ascending[place - 1]! + ascending[place]!) / 2;

@@ -1,4 +1,4 @@
-/** Distributions from which random tasks, and hints how to search them, are drawn. */
+/** Distributions of random tasks and of hints for searching them. */
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { LinearHint, Task } from '../environment.js';
 
@@ -6,11 +6,11 @@ import type { LinearHint, Task } from '../environment.js';
 export interface DrawnTask {
   readonly task: Task;
   readonly maxSteps: number;
-  /** How to search its policies, if that was drawn with the task. */
+  /** Default policy settings, if drawn with the task. */
   readonly linear?: LinearHint;
 }
 
-/** Draws a task; undefined if the draw is trivial or hopeless and must be repeated. */
+/** Draws a task; undefined if the draw must be repeated because it is trivial or hopeless. */
 export type Draw<Options> = (random: RandomGenerator, options: Options) => DrawnTask | undefined;
 
 /** Options of families with linear policies. */
@@ -33,7 +33,7 @@ export const logUniforms = (random: RandomGenerator, count: number, low: number,
 /** −1 or 1. */
 export const randomSign = (random: RandomGenerator): number => (random.random() < 0.5 ? -1 : 1);
 
-/** An integer in [low, high], both inclusive. */
+/** An integer in [low, high], both ends included. */
 export const integerBetween = (random: RandomGenerator, low: number, high: number): number =>
   random.integers(low, high + 1);
 
@@ -47,7 +47,7 @@ export function unitVector(random: RandomGenerator, n: number): Float64Array {
 export const permutation = (random: RandomGenerator, n: number): number[] =>
   shuffled(Array(n).keys(), random);
 
-/** A random rotation matrix, n × n and row-major, composed of Givens rotations of random pairs of axes. */
+/** A random n × n rotation matrix, row-major, composed of Givens rotations of random pairs of axes. */
 export function rotation(random: RandomGenerator, n: number): Float64Array {
   const matrix = new Float64Array(n * n);
   for (let i = 0; i < n; i++) matrix[i * n + i] = 1;
@@ -65,17 +65,17 @@ export function rotation(random: RandomGenerator, n: number): Float64Array {
   return matrix;
 }
 
-/** Maximum number of parameters of a policy whose search settings are drawn with the task. */
+/** Maximum number of parameters of a policy whose settings are drawn with the task. */
 const mostDrawnParameters = 40;
 
-/** A random box of parameters and its number of decimals; most configs have ±6 with one decimal. */
+/** A random parameter range and number of decimals; most configs use ±6 and one decimal. */
 function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'decimals'> {
   const bound = random.choice([1, 2, 3, 6, 6, 6, 10]);
   const decimals = chance(random, bound <= 2 ? 0.7 : 0.2) ? 2 : 1;
   return { low: -bound, high: bound, decimals };
 }
 
-/** How to search a linear controller: box, bias, order of the weights; in some draws a rotation or random subspace. */
+/** Policy settings for a linear controller: range, bias, order of the weights, sometimes a rotation or subspace. */
 export function drawControllerHint(
   random: RandomGenerator,
   { observations, outputs }: { readonly observations: number; readonly outputs: number },
@@ -94,19 +94,19 @@ export function drawControllerHint(
   return { ...box, bias };
 }
 
-/** How to search the points of a function of `n` numbers: a box and, in 15% of the draws, a rotation. */
+/** Policy settings for a function of `n` numbers: a range and, in 15% of the draws, a rotation. */
 export function drawPointHint(random: RandomGenerator, n: number): LinearHint {
   const box = drawBox(random);
   const seed = random.integers(0, 2 ** 31);
   return { ...box, bias: false, ...(chance(random, 0.15) && { projection: { seed, rank: n } }) };
 }
 
-/** As many as there are weights (a rotation), or fewer (a subspace). */
+/** Draws a rank: the number of weights (a rotation) or less (a subspace). */
 function drawRank(random: RandomGenerator, weights: number): number {
   const most = Math.min(weights, mostDrawnParameters);
   return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);
 }
 
-/** How far the solution is inside the box (below 1) or beyond: log-uniform in 0.05 to 20. */
+/** Size of the solution relative to the box; log-uniform from 0.05 to 1 (inside) or from 1 to 20 (outside). */
 export const drawSolutionScale = (random: RandomGenerator, kind: 'discrete' | 'continuous'): number =>
   chance(random, 0.7) === (kind === 'continuous') ? logUniform(random, 0.05, 1) : logUniform(random, 1, 20);

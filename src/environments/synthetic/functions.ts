@@ -6,14 +6,14 @@ import { drawTransform, drawUnits, type Height, momentsOf, SingleStepTask } from
 /** Number of cosines per sample; 100 approximate a one-dimensional sample well. */
 const features = 100;
 
-/** Degrees of freedom of Student's t distribution for each kernel's frequencies: Matérn ½, 3⁄2, 5⁄2. */
+/** Kernels; a number is the degrees of freedom of Student's t distribution for the frequencies of Matérn ½, 3⁄2, 5⁄2. */
 const kernels = ['gaussian', 1, 3, 5] as const;
 type Kernel = (typeof kernels)[number];
 
 /**
- * A sample of a process on [−1, 1]ⁿ. Each coordinate has a length scale, log-uniform in 0.1 to 10 (times
+ * A sample of a process on [−1, 1]ⁿ. Each coordinate has a length scale, log-uniform from 0.1 to 10 (times
  * √n/2, because distances grow with n); 30% of the coordinates have no effect.
- * @param of `sum`: of one or two kernels; `product`: of two, whose frequencies are added
+ * @param of `sum`: sum of one or two kernels; `product`: product of two, whose frequencies are added
  */
 export function drawField(random: RandomGenerator, n: number, of: 'sum' | 'product'): Height {
   const active = Array.from({ length: n }, (_, i) => i === 0 || !chance(random, 0.3));
@@ -48,7 +48,7 @@ function drawWaves(random: RandomGenerator, rates: readonly number[]): readonly 
   });
 }
 
-/** √(ν / χ²_ν), which turns normal frequencies into those of Student's t distribution. */
+/** √(ν / χ²_ν), the factor that turns normal frequencies into frequencies of Student's t distribution. */
 function spreadOf(random: RandomGenerator, kernel: Kernel): number {
   if (kernel === 'gaussian') return 1;
   let sum = 0;
@@ -106,7 +106,7 @@ interface FunctionOptions {
 export const drawGaussian: Draw<FunctionOptions> = (random, options) =>
   drawFunction(random, options, (n) => drawField(random, n, 'sum'));
 
-/** Samples of Gaussian processes whose kernel is the product of two. */
+/** Samples of Gaussian processes with the product of two kernels. */
 export const drawProduct: Draw<FunctionOptions> = (random, options) =>
   drawFunction(random, options, (n) => drawField(random, n, 'product'));
 
@@ -143,7 +143,7 @@ function drawFunction(
   const linear = drawPointHint(random, n);
   const task = new SingleStepTask(n, linear.high, linear.high, (point, episode) => {
     const height = (raw(point) - middle) / spread;
-    // Heteroscedastic noise is larger at low points, by a factor of e at two deviations below the mean.
+    // Heteroscedastic noise is larger at low points: by a factor of e at two deviations below the mean.
     const deviation = uneven ? noise * Math.exp(-0.5 * Math.min(2, Math.max(-2, height))) : noise;
     return offset + scale * (transform(height) + (noise === 0 ? 0 : episode.normal(0, deviation)));
   });

@@ -1,4 +1,4 @@
-/** Games in which two players alternately take sticks from heaps. Whoever takes the last one wins or, in misère play, loses. */
+/** Games in which two players take turns taking sticks from heaps. Taking the last stick wins or, in misère play, loses. */
 import type { RandomGenerator } from '../../random/generator.js';
 import type { DiscreteSpace, Task, TaskStep } from '../environment.js';
 import { chance, type Draw, integerBetween } from './distributions.js';
@@ -13,13 +13,13 @@ interface Rules {
   /** Minimum number of sticks on each heap at the start. */
   readonly fewest: readonly number[];
   readonly moves: readonly Move[];
-  /** Whether whoever takes the last stick loses. */
+  /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability that the opponent moves at random where a move would win; undefined for never, without a draw. */
+  /** Probability of a random move by an opponent who could win; undefined: never, without drawing a random number. */
   readonly errors: number | undefined;
 }
 
-/** One heap, from which a few numbers of sticks may be taken. Observation: sticks left. */
+/** One heap and a few allowed numbers of sticks to take. Observation: sticks left. */
 export const drawGame: Draw<{
   readonly states?: number | undefined;
   readonly actions?: number | undefined;
@@ -30,7 +30,7 @@ export const drawGame: Draw<{
   const misere = chance(random, 0.5);
   const fewest = chance(random, 0.5) ? heap : Math.ceil(heap / 2);
   const errors = chance(random, 0.3) ? 0 : random.uniform(0, 0.6);
-  // This would be the built-in Nim.
+  // This is the built-in Nim.
   if (heap === 10 && misere && takes.join() === '1,2,3') return undefined;
   const moves = takes.map((take) => ({ heap: 0, take }));
   const task = new HeapGame({ sizes: [heap], fewest: [fewest], moves, misere, errors });
@@ -38,7 +38,7 @@ export const drawGame: Draw<{
   return task.winning[heap] === undefined && errors < 0.1 ? undefined : { task, maxSteps: heap + 1 };
 };
 
-/** 1 and larger numbers up to `actions + 1`, ascending. */
+/** `actions` ascending numbers from 1 to at most `actions + 1`, including 1. */
 function drawTakes(random: RandomGenerator, actions: number, heap: number): number[] {
   const takes = new Set([1]);
   while (takes.size < actions) takes.add(integerBetween(random, 2, Math.min(heap, actions + 1)));
@@ -59,13 +59,13 @@ export const drawHeaps: Draw<object> = (random) => {
   return { task, maxSteps: sizes[0] + sizes[1] + 1 };
 };
 
-/** The agent moves first. An impossible move loses. The opponent plays optimally except for random moves. */
+/** The agent moves first; an impossible move loses. The opponent plays optimally except for random errors. */
 export class HeapGame implements Task<number> {
   readonly observationSpace: DiscreteSpace;
   readonly actionSpace: DiscreteSpace;
   /** A winning move for each position; undefined if there is none. */
   readonly winning: readonly (Move | undefined)[];
-  /** The last moves; undefined before the first and for an impossible one. */
+  /** The last moves; undefined before the first move and for an impossible move. */
   protected own: Move | undefined;
   protected answer: Move | undefined;
   readonly #rules: Rules;
@@ -131,7 +131,7 @@ const positionOf = (heaps: readonly number[], { sizes }: Rules) =>
 function winningMoves(rules: Rules): readonly (Move | undefined)[] {
   const { misere, moves, sizes } = rules;
   const winning: (Move | undefined)[] = [];
-  // The player to move in the empty position has won in misère play, and lost otherwise.
+  // The player to move in the empty position has won in misère play; otherwise, they have lost.
   const wins: boolean[] = [];
   const all = sizes.reduce<number[][]>(
     (heads, size) => heads.flatMap((head) => Array.from({ length: size + 1 }, (_, n) => [...head, n])),

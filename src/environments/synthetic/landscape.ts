@@ -14,12 +14,12 @@ import {
   unitVector,
 } from './distributions.js';
 
-/** Points of a landscape are within ± this in every dimension. */
+/** Points of a landscape are within ±`reach` in every dimension. */
 const reach = 6;
 
 export type Height = (point: readonly number[] | Float64Array) => number;
 
-/** Single-step tasks: the action is a point, the reward its value. A linear policy without bias is the point itself. */
+/** Single-step tasks: the reward is the value of the action, a point. A linear policy without bias is that point. */
 export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
@@ -29,7 +29,7 @@ export class SingleStepTask implements Task<readonly number[]> {
   readonly #point: Float64Array;
   #random!: RandomGenerator;
 
-  /** @param value of a point, which is the action clipped to ± `bound` and divided by `unit` */
+  /** @param value value of a point, which is the action clipped to ±`bound` and divided by `unit` */
   constructor(
     n: number,
     bound: number,
@@ -56,7 +56,7 @@ export class SingleStepTask implements Task<readonly number[]> {
   }
 }
 
-/** A landscape, noisy in 40% of the draws. @param deviations range of the noise, relative to the scale */
+/** A landscape, noisy in 40% of the draws. @param deviations range of the noise's deviation, relative to the scale */
 function drawnLandscape(
   random: RandomGenerator,
   n: number,
@@ -71,7 +71,7 @@ function drawnLandscape(
 /** Number of points used to standardise a landscape. */
 const samples = 200;
 
-/** A random function of 2 to 24 numbers: see `drawShape`, then `drawTransform`. */
+/** A random function of 2 to 24 numbers; see `drawShape` and `drawTransform`. */
 export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const shape = drawShape(random, n);
@@ -91,11 +91,11 @@ export function momentsOf(values: readonly number[]): { readonly middle: number;
   return { middle, spread: Math.sqrt(mean(values.map((value) => (value - middle) ** 2))) };
 }
 
-/** 2 to 24 parameters, with smaller numbers more likely. */
+/** Draws 2 to 24 parameters; smaller numbers are more likely. */
 const drawDimension = (random: RandomGenerator): number =>
   Math.min(24, Math.floor(logUniform(random, 2, 25)));
 
-/** A typical initial point of a search: uniform within half of the reach. */
+/** A typical initial point of a search: uniform within ±`reach` / 2. */
 function randomPoint(random: RandomGenerator, n: number): Float64Array {
   return Float64Array.from({ length: n }, () => random.uniform(-reach / 2, reach / 2));
 }
@@ -121,7 +121,7 @@ function drawShape(random: RandomGenerator, n: number): Height {
   }
 }
 
-/** −Σ weight·z² of rotated coordinates z around a random optimum, optionally with ripples like Rastrigin's function. */
+/** −Σ weight·z², with z the rotated coordinates around a random optimum; optionally with ripples as in Rastrigin's. */
 function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height {
   const optimum = Float64Array.from({ length: n }, () => random.uniform(-reach, reach));
   const turned = chance(random, 0.5) ? rotation(random, n) : undefined;
@@ -179,7 +179,7 @@ function drawNetwork(random: RandomGenerator, n: number): Height {
   };
 }
 
-/** A function of signs, as is common in control: soft margins of sums, alone or multiplied in pairs. */
+/** A function of soft signs, as is common in control: tanh of weighted sums, alone or multiplied in pairs. */
 function drawSigns(random: RandomGenerator, n: number): Height {
   const count = integerBetween(random, 2, 6);
   const sharpness = logUniform(random, 0.3, 5);
@@ -250,7 +250,7 @@ export function drawTransform(
 /** Number of random points used to set the height of the plateau. */
 const plateauSamples = 600;
 
-/** A plateau with bumps and ridges that the target share of random points meets; flat or with a weak slope. */
+/** A plateau, flat or slightly sloped, with bumps and ridges that the target share of random points hits. */
 export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const { nearness, top } = drawBumps(random, n);
@@ -259,7 +259,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
     nearness(randomPoint(random, n)),
   ).sort();
   const level = quantile(heights, 1 - share);
-  // The bumps are almost flat, or there is no plateau left.
+  // The bumps are almost flat, or no plateau is left.
   if (top - level < 1e-6) return undefined;
   const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
   const steepness = logUniform(random, 0.002, 0.05) / reach;
@@ -273,7 +273,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
   return drawnLandscape(random, n, { scale, height, deviations: [0.003, 0.1] });
 };
 
-/** The maximum of a few terms bonus − distance²; a ridge counts only some dimensions. `top` is the largest bonus. */
+/** Maximum of a few terms bonus − distance²; ridges use only some dimensions. `top` is the largest bonus. */
 function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
   const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
     centre: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),

@@ -1,13 +1,13 @@
-/** Random dynamics of controlled systems, and what a policy observes of them. */
+/** Random dynamics of controlled systems, and their sensors. */
 import type { RandomGenerator } from '../../random/generator.js';
 import { chance, logUniform, permutation, randomSign, rotation } from './distributions.js';
 
 /** The dynamics of a controlled system in discrete time. */
 export interface Plant {
   readonly dimension: number;
-  /** The coordinates that a force can push. */
+  /** The coordinates that actions can push. */
   readonly driven: readonly number[];
-  /** The coordinates that are angles, in radians. */
+  /** The coordinates that are angles, in rad. */
   readonly angles: readonly number[];
   /** Advances `state` by one step and adds `push`. Both have length `dimension`. */
   advance(state: Float64Array, push: Float64Array): void;
@@ -30,7 +30,7 @@ export function drawLinearPlant(random: RandomGenerator, dimension: number, grow
   return { dimension, driven, angles: [], advance: linearStep(matrix, dimension, range) };
 }
 
-/** @param range beyond which the state saturates, as range·tanh(x / range) */
+/** @param range saturation of the state: range·tanh(x / range) */
 function linearStep(matrix: Float64Array, n: number, range: number | undefined): Plant['advance'] {
   const before = new Float64Array(n);
   return (state, push) => {
@@ -47,7 +47,7 @@ function linearStep(matrix: Float64Array, n: number, range: number | undefined):
   };
 }
 
-/** Positions at even and velocities at odd indices; with attracting or repelling springs, couplings and friction. */
+/** Positions at even and velocities at odd indices, with attracting or repelling springs, couplings and friction. */
 function drawMechanics(random: RandomGenerator, n: number, growth: number): Float64Array {
   const matrix = new Float64Array(n * n);
   const seconds = logUniform(random, 0.03, 0.15);
@@ -79,7 +79,7 @@ function drawMatrix(random: RandomGenerator, n: number, growth: number): Float64
   return matrix.map((value) => value * scale);
 }
 
-/** Approximate spectral radius: the mean growth of a vector over the later ones of many multiplications. */
+/** Approximate spectral radius: the mean growth of a vector over the last 60 of 120 multiplications. */
 function growthOf(matrix: Float64Array, n: number): number {
   let vector = new Float64Array(n).fill(1 / Math.sqrt(n));
   let logarithms = 0;
@@ -123,7 +123,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   };
 }
 
-/** Lightly damped oscillators; the first is driven and coupled to the others. Linear, pendulum or well forces. */
+/** Lightly damped oscillators, the first of them driven and coupled to the others. Forces: spring, pendulum or wells. */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const shape = random.choice(['spring', 'pendulum', 'wells'] as const);
@@ -159,7 +159,7 @@ export interface Sensors {
   read(state: Float64Array, seen: Float64Array): void;
 }
 
-/** @param scales of the coordinates; by default log-uniform in 0.03 to 3 */
+/** @param scales factors of the coordinates; by default, log-uniform from 0.03 to 3 */
 export function drawSensors(
   random: RandomGenerator,
   plant: Plant,

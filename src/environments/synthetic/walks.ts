@@ -17,11 +17,11 @@ interface Walk {
   readonly actions: number;
   readonly start: number;
   moves(state: number, action: number): readonly Move[];
-  /** Whether an episode ends badly in this state. */
+  /** Whether the episode ends in failure in this state. */
   ends(state: number): boolean;
 }
 
-/** A goal reached by more than this share of random tables is trivial. */
+/** A goal is trivial if more than this share of random tables reaches it. */
 const trivial = 0.6;
 
 /** For each state, the share of random tables that visit it within one episode of `steps` steps. */
@@ -59,7 +59,7 @@ function drawMove(moves: readonly Move[], random: RandomGenerator): number {
   return moves[0]!.state;
 }
 
-/** Chooses as goal the state whose share of visits by random tables is nearest to `wanted` (log scale), if any. */
+/** Chooses the goal: the state whose share of visits by random tables is nearest to `wanted` (log scale), if any. */
 function chooseGoal(
   walk: Walk,
   random: RandomGenerator,
@@ -67,7 +67,7 @@ function chooseGoal(
 ): number | undefined {
   const tables = policiesFor(wanted);
   const shares = visitShares(walk, random, { tables, steps });
-  // A single visit may be luck.
+  // A single visit may be due to luck.
   const hopeless = 1.5 / tables;
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;
@@ -155,7 +155,7 @@ function drawWalk(random: RandomGenerator, states: number, actions: number, bad:
   };
 }
 
-/** The states on a circle, the first one on the right. */
+/** Draws the states on a circle, the first on the right. */
 function drawRing(states: number, state: number, goal: number | undefined): Frame {
   const radius = Math.max(1, states / 6);
   const place = (s: number): Point => [
@@ -179,7 +179,7 @@ interface GridMap {
   readonly tiles: readonly Tile[];
 }
 
-/** A walk over a random map to a goal. Holes end an episode, cliffs lead back at a cost. Observation: the tile. */
+/** A walk over a random map to a goal. Holes end the episode; cliffs lead back to the start at a cost. Observation: tile. */
 export const drawGrid: Draw<{ readonly rows?: number | undefined; readonly columns?: number | undefined }> = (
   random,
   options,
@@ -236,7 +236,7 @@ function drawMap(random: RandomGenerator, grid: Grid, danger: Tile): GridMap {
   return { grid, start, tiles };
 }
 
-/** The two perpendicular directions share the slip probability. Every action on a cliff leads to the start. */
+/** The two perpendicular directions share the slip probability. All actions on a cliff lead to the start. */
 function walkOver(map: GridMap, slip: number, order: readonly number[]): Walk {
   const { grid, start, tiles } = map;
   const next = (state: number, direction: number): number => {

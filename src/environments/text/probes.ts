@@ -1,13 +1,13 @@
-/** Tasks of one or two steps with texts and a few choices: a bandit, and probes of trainers. */
+/** Text tasks of one or two steps with a few choices: a bandit, and probes for testing trainers. */
 import type { RandomGenerator } from '../../random/generator.js';
 import type { Task, TaskStep, TextSpace } from '../environment.js';
 
 interface Probe {
   readonly actions: readonly string[];
-  /** The observation of each step; a pair is drawn from at random. */
+  /** The observation of each step; from a pair, one is drawn at random. */
   readonly observations: readonly (string | readonly [string, string])[];
   readonly end?: string;
-  /** The reward of the last step; earlier steps pay 0. */
+  /** The reward of the last step; earlier steps earn 0. */
   reward(observation: string, action: string): number;
 }
 
@@ -15,7 +15,7 @@ const arms = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'] as const;
 
 export const lastArm = arms.length - 1;
 
-/** An eight-armed bandit (Robbins 1952): arm number `best` (0-based) always pays 1, the others 0. */
+/** An eight-armed bandit (Robbins 1952): arm `best` (0-based) always pays 1, the others 0. */
 export const textBandit = ({ best }: { readonly best: number }): Probe => ({
   actions: arms,
   observations: [`Eight arms: ${arms.join(', ')}. One pays. Pull one.`],
@@ -24,8 +24,8 @@ export const textBandit = ({ best }: { readonly best: number }): Probe => ({
 });
 
 /**
- * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) in words. Each exercises one more
- * part of a trainer than the one before, so the first one that isn't learnt shows which part is broken.
+ * Probe environments (Andy Jones, https://andyljones.com/posts/rl-debugging.html) as text. Each tests one more part of
+ * a trainer than the previous one, so the first probe that isn't learnt shows which part is broken.
  */
 export const probes: Readonly<Record<string, Probe>> = {
   /** The value is always 1. */
@@ -36,14 +36,14 @@ export const probes: Readonly<Record<string, Probe>> = {
     observations: [['up', 'down']],
     reward: (observation) => (observation === 'up' ? 1 : -1),
   },
-  /** The value of the first step is γ, that of the second 1. */
+  /** The value of the first step is γ, and of the second step 1. */
   'probe-discount': { actions: ['A'], observations: ['first', 'last'], reward: () => 1 },
   'probe-policy': {
     actions: ['A', 'B'],
     observations: ['go'],
     reward: (_, action) => (action === 'A' ? 1 : -1),
   },
-  /** After `up` A pays 1, after `down` B does; the other action pays −1. */
+  /** A pays 1 after `up`, B pays 1 after `down`; the other action pays −1. */
   'probe-policy-observation': {
     actions: ['A', 'B'],
     observations: [['up', 'down']],

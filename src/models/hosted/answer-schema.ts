@@ -3,22 +3,22 @@ import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../language-model.js';
 
 interface SchemaOptions {
-  /** Puts the numbers before the reason, so that neither a long reason nor a cut loses them. */
+  /** Puts the numbers before the reason, so that a long or truncated reason can't lose them. */
   readonly numbersFirst?: boolean;
-  /** List the allowed numbers if there are no more than this: for servers that ignore bounds. */
+  /** Lists the allowed numbers if there are at most this many, for servers that ignore bounds. */
   readonly longestList?: number;
   readonly longestReason?: number;
-  /** False for servers that refuse bounds of numbers and lengths; true by default. */
+  /** False for servers that reject bounds on numbers and lengths. Default: true. */
   readonly hasBounds?: boolean;
 }
 
-/** Under `format: auto`. Most servers ignore bounds of numbers, but respect a list of them. */
+/** For `format: auto`. Most servers ignore numeric bounds, but respect a list of numbers. */
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
  * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. By default the reason
- * comes first, so that a model can think before it commits itself to numbers. Strict schemas want every property required
- * and no others, and can't limit the decimals; the parser checks those.
+ * comes first, so that a model can think before it commits to numbers. Strict schemas require every property, allow no
+ * others, and can't limit the decimals; the parser checks those.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
@@ -38,7 +38,7 @@ export function answerSchema(
   };
 }
 
-/** Whether a text is an answer of this schema; a server that ignores the schema sends another one sooner or later. */
+/** Whether a text follows the answer schema; a server that ignores the schema deviates from it sooner or later. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
   const answer = parsedObject(text);
   const numbers = answer?.[key];
@@ -50,7 +50,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
   );
 }
 
-/** The JSON object in a text, without thoughts; undefined for anything else. */
+/** The JSON object in a text, ignoring thinking; undefined if there isn't one. */
 export function parsedObject(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -70,7 +70,7 @@ function valueSchema({ choices, decimals, high, low }: Values): Record<string, u
 /** All allowed numbers in order; undefined if there are more than `most`. */
 function gridOf({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
-  // Bounds may lie off the grid, and products by a hair beside it.
+  // Bounds may be off the grid, and rounding errors move products slightly off it.
   const first = Math.ceil(Number((low * scale).toPrecision(15)));
   const last = Math.floor(Number((high * scale).toPrecision(15)));
   const count = last - first + 1;

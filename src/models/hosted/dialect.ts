@@ -1,30 +1,30 @@
-/** Which parameters a server accepts, learnt from its refusals and first replies. */
+/** Learns which parameters a server accepts from its errors and first replies. */
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
 import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
 import type { TryFailure } from './retry.js';
 
-/** Ways to request a format under `format: auto`, the strictest first. */
+/** Ways to request a format under `format: auto`, strictest first. */
 const levels = ['json_schema', 'json_object', 'text'] as const;
 type Level = (typeof levels)[number];
 
 export interface Dialect {
-  /** Our fields that it refused. */
+  /** Request fields that the server rejected. */
   readonly refused: Set<string>;
-  /** Its name for the token limit. */
+  /** The server's name for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
   level: Level;
-  /** Whether it accepts schemas with bounds on numbers and lengths. */
+  /** Whether the server accepts schemas with bounds on numbers and lengths. */
   hasBounds: boolean;
   /** Appended to the base URL. */
   prefix: '' | '/v1';
 }
 
-/** The fields of a request; undefined ones are not sent. */
+/** Request fields; undefined ones aren't sent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** OpenAI's reasoning models refuse `max_tokens`; some compatible servers silently ignore its newer name. */
+/** OpenAI's reasoning models reject `max_tokens`; some compatible servers silently ignore its newer name. */
 export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
   refused: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
@@ -72,16 +72,19 @@ function names(message: string, field: string): boolean {
 }
 
 const formatNames = /response_?format|json_?(schema|object)/i;
-/** Words of refusals that don't name the field. */
+/** Words in error messages that don't name the field. */
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
-/** The config key of the field that a server refused, if the user set it. */
+/** The config key of the field that a server rejected, if the user set it. */
 export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
 }
 
-/** Learns from a refused parameter that the user didn't choose. `before`: the dialect when the request was sent. */
+/**
+ * Adapts the dialect to a rejected parameter that the user didn't set. `before`: the dialect when the request was sent.
+ * @returns true if the request should be repeated
+ */
 export function adapt(
   dialect: Dialect,
   config: OpenAIConfig,
@@ -96,7 +99,7 @@ export function adapt(
   );
   const isFormat =
     isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
-  // Some servers fail at a schema that they can't turn into a grammar.
+  // Some servers fail on a schema that they can't convert to a grammar.
   if (kind !== 'bad-request' && !(kind === 'server' && isFormat)) return false;
   if (renameLimit(dialect, sent, message)) return true;
   if (refusedKey(config, sent, message) !== undefined) return false;
@@ -104,7 +107,7 @@ export function adapt(
   const isKnown = dialect.level !== before.level || dialect.hasBounds !== before.hasBounds;
   if (isFormat && !isKnown) stepDown(dialect, message);
   if (refused.length > 0 || isFormat) return true;
-  // A refusal in other words: of what servers know least.
+  // The message names no field: drop the one that servers support least.
   if (sent.n !== undefined) dialect.refused.add('n');
   else if (isAuto) dialect.level = 'text';
   else return false;
@@ -114,7 +117,7 @@ export function adapt(
 /** Fields that may be omitted; sampling fields only if the config doesn't set them. */
 const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
-/** Whether the token limit has another name at this server. */
+/** Switches to the other name of the token limit if the server rejected this one. @returns true if it did */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const [name, other] =
     sent.max_tokens === undefined
@@ -138,14 +141,14 @@ function stepDown(dialect: Dialect, message: string): void {
   }
 }
 
-/** How a server handled the requested format under `format: auto`; one that ignores a format isn't sent it again. */
+/** The format that a server used under `format: auto`; a format that it ignores isn't requested again. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Level,
   grammar: AnswerGrammar,
 ): Level {
   const answer = answerText(text).text.trim();
-  // A reply without an answer says nothing about it, a cut one shows how it begins.
+  // A reply without an answer shows nothing about the format; a truncated one shows only its beginning.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';
   const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parsedObject(text) !== undefined;

@@ -1,11 +1,11 @@
-/** Reads chat completions of OpenAI and of compatible servers. */
+/** Reads chat completions from OpenAI and compatible servers. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, CompletionToken, FinishReason } from '../language-model.js';
 import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
 
-/** A part of split content (Mistral's reasoning models). */
+/** A content part (Mistral's reasoning models). */
 const contentPart = z.object({
   type: z.string(),
   text: z.string().optional(),
@@ -29,7 +29,7 @@ const usageSchema = z
     total_tokens: tokens,
     prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
     completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** Cached tokens of DeepSeek, of Mistral, and of Moonshot and others. */
+    /** Cached tokens: DeepSeek's field, Mistral's, then that of Moonshot and others. */
     prompt_cache_hit_tokens: tokens,
     num_cached_tokens: tokens,
     cached_tokens: tokens,
@@ -63,7 +63,7 @@ export type ChatCompletion = z.output<typeof responseSchema>;
 /** @throws TryFailure if it isn't a chat completion */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
-  // OpenRouter, for one, reports errors with HTTP 200: in the place of choices, or in one.
+  // OpenRouter and others report errors with HTTP 200, in place of the choices or within one.
   const body = parsed.success ? { error: parsed.data.choices[0]!.error } : response;
   const error = serverError(JSON.stringify(body) ?? '');
   const { message, status } = error;
@@ -75,7 +75,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   if (isWithoutChoices(response)) {
     const said =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
-    // With tokens on the bill, an answer was generated and lost.
+    // If tokens were billed, an answer was generated and lost.
     const { data } = z
       .object({ usage: z.object({ completion_tokens: z.number().min(1) }) })
       .safeParse(response);
@@ -91,7 +91,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
 const isWithoutChoices = (response: unknown): boolean =>
   z.object({ choices: z.array(z.unknown()).max(0).nullish() }).safeParse(response).success;
 
-/** One completion per choice; the first has usage, latency and retries of the whole call. */
+/** One completion per choice; the first carries the usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
   sent: {
@@ -140,7 +140,7 @@ const readToken = ({ bytes, logprob, token }: LoggedToken): CompletionToken => (
   logProbability: logprob,
 });
 
-/** OpenAI's names, and what Gemini, Zhipu and Anthropic's models send instead. */
+/** Reads OpenAI's names, and those that Gemini, Zhipu and Anthropic's models send instead. */
 function readFinishReason(given: string): FinishReason {
   const name = given.toLowerCase();
   if (name === 'stop' || name === 'length') return name;

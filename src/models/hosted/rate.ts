@@ -4,9 +4,9 @@ import { abortable } from '../../base/abortable.js';
 import type { Turn } from '../language-model.js';
 import type { Wait } from './retry.js';
 
-/** The time of one process, and how to wait. */
+/** A process's clock, and how to wait on it. */
 export interface RateClock {
-  /** Milliseconds since any moment; never decreases. */
+  /** Milliseconds since an arbitrary moment; never decreases. */
   readonly now: () => number;
   readonly wait: Wait;
 }
@@ -16,10 +16,10 @@ const minuteMs = 60_000;
 /** Shorter waits are not reported. */
 export const reportedWaitMs = 1000;
 
-/** Never aborted. */
+/** A signal that never aborts. */
 export const never: AbortSignal = new AbortController().signal;
 
-/** The requests of the last minute, whose times are all known within one process. */
+/** Limits the requests of one process within any minute. */
 export class MinuteWindow {
   readonly #perMinute: number;
   readonly #clock: RateClock;

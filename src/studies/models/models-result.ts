@@ -23,7 +23,7 @@ interface ModelProposal {
   /** Number of replies, including corrections. */
   readonly replies: number;
   readonly accepted: boolean;
-  /** Replies that repeat parameters of the history, including those that `novelty` moved away. */
+  /** Replies that repeat parameters from the history, including those that `novelty` moved. */
   readonly repeats: number;
   /** Number of rejected replies by reason. */
   readonly failures: Readonly<Record<string, number>>;

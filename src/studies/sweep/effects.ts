@@ -107,7 +107,7 @@ export interface Effects {
 }
 
 /**
- * Effects in a grid whose settings are all played with the same seeds: means over the other keys, paired by seed.
+ * Effects in a grid whose settings all use the same seeds: means over the other keys, paired by seed.
  * @param measured every combination of the values
  * @param range of a return
  */

@@ -1,6 +1,6 @@
 /**
- * Successive halving over seeds: all settings are played on a few seeds, the better ones on more and more of
- * them (Jamieson & Talwalkar 2016, "Non-stochastic best arm identification"). Settings that have almost
+ * Successive halving over seeds: all settings run on a few seeds, the better ones on more and more seeds
+ * (Jamieson & Talwalkar 2016, "Non-stochastic best arm identification"). Settings that have almost
  * certainly lost are dropped early, as in a race.
  */
 import { isLost } from '../../rollout/racing.js';
@@ -47,7 +47,7 @@ export interface Contender {
   readonly confirmed: readonly (number | null)[];
 }
 
-/** Why a setting is played on no further seeds. */
+/** Why a setting runs on no further seeds. */
 export type Dropped = 'failed' | 'halved' | 'lost';
 
 /**

@@ -16,7 +16,7 @@ import type { Sweep, SweepSetting } from './sweep-plan.js';
 
 /** The current state of a run. */
 interface ReadRun {
-  /** True if it ended on its own terms. */
+  /** True if it ran to its planned end. */
   readonly isDone: boolean;
   /** Null if it did not. */
   readonly confirmed: number | null;
@@ -33,7 +33,7 @@ export interface SettingFigures {
   /** Confirmed return for each seed, in order; null if there is none. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: Summary | null;
-  /** Mean of the highest observed returns, which are selected on noise. */
+  /** Mean of the highest observed returns, biased upwards because they were selected on noise. */
   readonly observed: number | null;
   readonly usage: UsageTotals;
   /** Set if halving dropped the setting: after how many seeds, and why. */
@@ -104,7 +104,7 @@ export function sweepResult(
   }: {
     readonly drops: Drops;
     readonly failures: SweepResult['failures'];
-    /** True if all runs that the method asks for have ended. */
+    /** True if all runs that the method requires have ended. */
     readonly isWhole: boolean;
     readonly now: Date;
     readonly read: ReadRuns;
@@ -160,7 +160,7 @@ function bestOf(settings: readonly SettingFigures[]): string | null {
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }
 
-/** With halving, effects are estimated from the first round, which plays all settings. */
+/** With halving, effects are estimated from the first round, which runs all settings. */
 function effectsOf(
   { how }: Sweep,
   keys: Sweep['keys'],

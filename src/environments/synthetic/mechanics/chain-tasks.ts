@@ -1,4 +1,4 @@
-/** Tasks with chains of links: balance poles, swing up, reach with an arm. */
+/** Tasks with chains of links: balancing poles, swinging up, reaching with an arm. */
 import type { RandomGenerator } from '../../../random/generator.js';
 import {
   chance,
@@ -19,8 +19,8 @@ import {
 } from './mechanical-task.js';
 
 /**
- * One to three falling poles on a cart or a motorised joint. 1 per step until they lean too far or the cart leaves its
- * track; in some draws minus costs for deviation and effort, or plus a reward for the cart's velocity.
+ * One to three poles to balance on a cart or a motorised joint. Reward: 1 per step until a pole leans too far or the cart
+ * leaves its track; in some draws minus costs for deviation and effort, or plus a reward for the cart's velocity.
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
@@ -75,7 +75,7 @@ export const drawBalance: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** Costs of a deviation at the limit and of full effort; reward for travelling half the track's width per second. */
+/** Costs of deviation at the limit and of full effort, and the reward for travelling half the track per second. */
 function drawObjective(random: RandomGenerator, cart: boolean) {
   const kind = random.choice(['alive', 'alive', 'alive', 'costs', 'travel'] as const);
   const priced = kind === 'costs';
@@ -86,7 +86,7 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
   };
 }
 
-/** An upright chain, with force and torque per step. `rate`: angular frequency of such a pendulum, in rad/s. */
+/** An upright chain, with force and torque per step. `rate`: angular frequency of a pendulum of its length, in rad/s. */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.2, 1.5), each(0.05, 1)];
@@ -105,7 +105,7 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
     frictions: masses.map(() => (rubs ? friction : 0)),
     gravity,
     seconds,
-    // With a motor in its first joint as well, a cart would be too easy.
+    // A cart with an additional motor in the first joint would be too easy.
     motors: cart ? [] : drawJoints(random, links),
     ...(cart && {
       cart: { mass: cartMass, friction: chance(random, 0.5) ? logUniform(random, 0.01, 1) : 0 },
@@ -122,7 +122,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** One or two links with weak motors: swing the tip up, at −1 per step or for a bonus; or earn by its height. */
+/** Swing up one or two links with weak motors. Reward: −1 per step until up, a bonus when up, or the tip's height. */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -184,7 +184,7 @@ export const drawSwing: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** An arm of one to three links whose tip must reach a target. Each step costs the distance and the effort. */
+/** An arm of one to three links whose tip must reach a target. Each step costs distance and effort. */
 export const drawArm: Draw<object> = (random) => {
   const links = 1 + random.categorical([0.3, 0.5, 0.2]);
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

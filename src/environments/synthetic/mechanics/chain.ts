@@ -1,6 +1,6 @@
 import type { Plant } from '../plant.js';
 
-/** Point masses on massless rods, each attached to the previous one; the first is on a fixed joint or on a cart. */
+/** Point masses on massless rods, each attached to the previous one, the first to a fixed joint or a cart. */
 export interface ChainParts {
   /** Lengths and masses of the links, starting at the base. */
   readonly lengths: readonly number[];

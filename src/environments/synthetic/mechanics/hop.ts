@@ -4,12 +4,12 @@ import { chance, type Draw, drawControllerHint, integerBetween, logUniform } fro
 import type { Plant } from '../plant.js';
 import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from './mechanical-task.js';
 
-/** A spring between two nodes with a rest length, which a muscle can change. */
+/** A spring between two nodes; muscles can change its rest length. */
 interface Rod {
   readonly from: number;
   readonly to: number;
   readonly length: number;
-  /** Maximum change of a muscle's rest length, as a share of it; 0 for a bone. */
+  /** Maximum change of a muscle's rest length, as a share of that length; 0 for a bone. */
   readonly range: number;
 }
 
@@ -21,14 +21,14 @@ interface CreatureParts {
   readonly stiffness: number;
   readonly damping: number;
   readonly gravity: number;
-  /** Friction coefficient of the floor: maximum sideways force per unit of its upward force. */
+  /** Friction coefficient of the floor: maximum ratio of sideways to upward force. */
   readonly grip: number;
   readonly seconds: number;
-  /** Share of the difference to the target length that a muscle covers in one step. */
+  /** Share of the remaining distance to its target length that a muscle covers per step. */
   readonly quickness: number;
 }
 
-/** Number of integration substeps per step; contact is stiff. */
+/** Number of integration substeps per step, because contact is stiff. */
 const substeps = 5;
 /** Below this sideways velocity, friction is viscous and feet creep. */
 const creeping = 0.05;
@@ -37,7 +37,7 @@ const fastest = 50;
 /**
  * Newton's equations by the semi-implicit Euler method. The floor at height 0 pushes like a damped spring and
  * has friction. State: x, y and their velocities for each node, then each muscle's change of length relative
- * to its range. A push is the target value of the latter.
+ * to its range. A push is the target value of that change.
  */
 export function createCreature({
   damping,
@@ -103,7 +103,7 @@ export function createCreature({
 
 type Place = readonly [x: number, y: number];
 
-/** A body of rods and muscles that must move forward without falling. Reward: alive bonus, mostly speed − effort. */
+/** A body of rods and muscles that must move forward without falling. Reward: alive bonus, usually + speed, − effort. */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);
   const nodes = places.length;
@@ -158,7 +158,7 @@ export const drawHop: Draw<object> = (random) => {
   return { task, maxSteps: 10 * integerBetween(random, 10, 30), linear };
 };
 
-/** One or two feet on the floor, and further nodes above them, the last one highest. */
+/** One or two feet on the floor, and nodes above them, usually ascending. */
 function drawBody(random: RandomGenerator): readonly Place[] {
   const feet = integerBetween(random, 1, 2);
   const width = random.uniform(0.3, 1);
@@ -172,7 +172,7 @@ function drawBody(random: RandomGenerator): readonly Place[] {
   ];
 }
 
-/** Up to eight rods between the nodes; one to three of them, starting with those of the feet, are muscles. */
+/** Up to eight rods between the nodes. One to three of them are muscles, starting with the rods of the feet. */
 function drawCreature(random: RandomGenerator, places: readonly Place[]): CreatureParts {
   const pairs = places.flatMap((_, from) =>
     places.slice(from + 1).map((__, i) => [from, from + 1 + i] as const),

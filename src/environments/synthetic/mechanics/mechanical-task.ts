@@ -24,11 +24,11 @@ import type { Plant } from '../plant.js';
 export interface MechanicalParts {
   readonly plant: Plant;
   readonly actuators: Actuators;
-  /** Standard deviation of the relative noise on each step's push. */
+  /** Standard deviation of the noise on each step's push, relative to the push. */
   readonly noise: number;
-  /** Sets the initial state of an episode; it is all 0 before. */
+  /** Sets the initial state of an episode. @param state all 0 */
   start(state: Float64Array, random: RandomGenerator): void;
-  /** Measurements of order 1. */
+  /** Measurements, with values of order 1. */
   measure(state: Float64Array): readonly number[];
   readonly sensing: (measured: readonly number[]) => number[];
   readonly judge: Judge;
@@ -73,7 +73,7 @@ export class MechanicalTask implements Task {
   }
 }
 
-/** Motors that push each driven coordinate separately; more than two are continuous. @param strengths of a push */
+/** Motors that push each driven coordinate separately; more than two are continuous. @param strengths sizes of pushes */
 export function drawMotors(
   random: RandomGenerator,
   plant: Plant,
@@ -99,10 +99,10 @@ export function drawMotors(
   return { kind, count, bound, pushes, countsExcess };
 }
 
-/** A measurement of 1 / `steepness` gives an action at its bound. */
+/** A measurement of 1 / `steepness` yields an action at its bound. */
 const steepness = 2;
 
-/** What a policy sees: measurements scaled so that weights of the drawn size solve the task, or reordered or mixed. */
+/** Maps measurements to observations: scaled so that weights of the drawn size solve the task, or reordered or mixed. */
 export function drawSensing(
   random: RandomGenerator,
   count: number,
@@ -124,7 +124,7 @@ export function drawSensing(
     });
 }
 
-/** In a third of the draws with continuous actions, motors have a dead zone or lag behind. */
+/** Gives motors a dead zone or a lag in a third of the draws with continuous actions. */
 export function drawImperfection(random: RandomGenerator, task: Task): Task {
   const [kind, size] = [random.random(), logUniform(random, 0.02, 0.3)];
   const { actionSpace } = task;
@@ -133,13 +133,13 @@ export function drawImperfection(random: RandomGenerator, task: Task): Task {
   return chance(random, 0.5) ? deadened(task, size * bound) : lagging(task, 0.2 + 2 * size);
 }
 
-/** Action components within ± `width` count as 0; beyond, they are reduced by `width`. */
+/** Action components within ±`width` count as 0; larger ones are reduced by `width`. */
 export function deadened(task: Task, width: number): Task {
   const felt = (value: number) => Math.sign(value) * Math.max(0, Math.abs(value) - width);
   return acting(task, { begin: () => undefined, act: (action) => (action as readonly number[]).map(felt) });
 }
 
-/** In each step, the motors cover this share of the difference to the action, starting from 0. */
+/** Motors start at 0 and cover the share `rate` of the remaining distance to the action at each step. */
 export function lagging(task: Task, rate: number): Task {
   let at: number[] = [];
   return acting(task, {
@@ -153,7 +153,7 @@ export function lagging(task: Task, rate: number): Task {
   });
 }
 
-/** Executes the action from `steps` steps ago; until then, the first action. */
+/** Executes the action from `steps` steps ago; the first action until there is one. */
 export function delayed(task: Task, steps: number): Task {
   let waiting: Action[] = [];
   return acting(task, {

@@ -1,16 +1,16 @@
-/** A house with a task: goals that count once reached, mistakes that end the game, and the texts. */
+/** A house with a task: goals that count once reached, mistakes that end the game, and the game's texts. */
 import { append } from '../../../base/append.js';
 import type { TextGame, TextTurn } from '../text-game.js';
 import { House } from './house.js';
 import { directions, type HouseAction, type HousePlan, type Location } from './plan.js';
 
-/** `a coin, an apple and a knife` */
+/** Example: `a coin, an apple and a knife`. */
 function inWords(names: readonly string[]): string {
   const words = names.map((name) => `${'aeiou'.includes(name[0]!) ? 'an' : 'a'} ${name}`);
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)!}`;
 }
 
-/** The thing's name, with how it was cut and cooked. */
+/** The thing's name with its cut and cooking, e.g. `diced fried carrot`. */
 function thingName({ plan, cuts, cooked }: House, thing: number): string {
   const { name } = plan.things[thing]!;
   const cut = cuts[thing]! === 'uncut' ? '' : `${cuts[thing]!} `;
@@ -115,11 +115,11 @@ function responseTo(house: House, action: HouseAction): string {
 export interface HouseTask {
   readonly plan: HousePlan;
   readonly objective: string;
-  /** Each goal earns the same share of the score once it first holds. */
+  /** Each goal earns the same share of the score when it is first reached. */
   readonly goals: readonly ((house: House) => boolean)[];
-  /** Conditions under which the game is lost, each with the text that says why. */
+  /** Conditions that lose the game, each with a text that explains why. */
   readonly mistakes: readonly { readonly holds: (house: House) => boolean; readonly text: string }[];
-  /** Why the task refuses an action that the house allows; undefined if it doesn't. */
+  /** Explains why the task refuses an action that the house allows; undefined if it doesn't refuse. */
   refuses?(house: House, action: HouseAction): string | undefined;
   after?(house: House, action: HouseAction): void;
 }

@@ -17,7 +17,7 @@ const surface = (name: string): Furniture => ({ name, kind: 'surface' });
 const closed = (name: string): Furniture => ({ name, kind: 'container', state: 'closed' });
 const open = (name: string): Furniture => ({ name, kind: 'container', state: 'open' });
 
-/** Furniture by name of the room. The kitchen has everything a cook needs. */
+/** Furniture by room. The kitchen has everything needed for cooking. */
 const furnitureOf: Readonly<Record<string, readonly Furniture[]>> = {
   kitchen: [
     closed('fridge'),
@@ -64,7 +64,7 @@ export const foods: readonly string[] = (
   'parsnip'
 ).split(', ');
 
-/** Things without a purpose. */
+/** Distractors. */
 export const clutter: readonly string[] = (
   'candle, umbrella, postcard, feather, marble, teapot, ribbon, compass, whistle, button, thimble, ' +
   'seashell, lantern, dice cup, magnet, pinecone'
@@ -117,7 +117,7 @@ const stepOf: Readonly<Record<Direction, readonly [number, number]>> = {
   west: [-1, 0],
 };
 
-/** Share of connections with a door, of doors that are closed, and of additional connections between neighbours. */
+/** Shares of connections with a door, of closed doors, and of additional connections between neighbours. */
 const doorShare = 0.5;
 const closedShare = 0.7;
 const loopShare = 0.15;
@@ -173,5 +173,5 @@ function chosenNames({ rooms, with: needed }: LayoutOptions, random: RandomGener
   return shuffled(chosen, random);
 }
 
-/** Two layouts are the same if rooms, connections and doors are. */
+/** Layouts with the same rooms, connections and doors have the same description. */
 export const describeLayout = ({ rooms, doors }: Layout): string => JSON.stringify({ rooms, doors });

@@ -1,4 +1,4 @@
-/** The parts of a house, where everything is at the start, and all commands that can ever occur in it. */
+/** The parts of a house, their initial state, and all possible commands. */
 export const directions = ['north', 'east', 'south', 'west'] as const;
 export type Direction = (typeof directions)[number];
 
@@ -17,9 +17,9 @@ export const heats = ['fried', 'roasted', 'grilled'] as const;
 export type Heat = (typeof heats)[number];
 
 export interface Exit {
-  /** Index of the room it leads to. */
+  /** Index of the room the exit leads to. */
   readonly room: number;
-  /** Index of its door; absent for an open passage. */
+  /** Index of the exit's door; absent for an open passage. */
   readonly door?: number;
 }
 
@@ -39,12 +39,12 @@ export interface PlacePlan {
   readonly room: number;
   readonly kind: 'surface' | 'container';
   readonly state?: 'open' | 'closed' | 'locked';
-  /** Index of the thing that unlocks it. */
+  /** Index of the thing that unlocks the place. */
   readonly key?: number;
   readonly heat?: Heat;
 }
 
-/** Where a thing is: carried, gone, on the floor of a room, or on or in a place. */
+/** Location of a thing: carried, gone, on the floor of a room, or on or in a place. */
 export type Location =
   | { readonly kind: 'carried' }
   | { readonly kind: 'gone' }
@@ -54,10 +54,10 @@ export type Location =
 export interface ThingPlan {
   readonly name: string;
   readonly at: Location;
-  /** Food can be cut, cooked and eaten. */
+  /** True for food, which can be cut, cooked and eaten. */
   readonly food?: boolean;
   readonly sharp?: boolean;
-  /** Can be eaten as it is, but neither cut nor cooked. */
+  /** True for a dish, which can be eaten but neither cut nor cooked. */
   readonly dish?: boolean;
   readonly text?: string;
 }
@@ -87,7 +87,7 @@ export interface Command {
 
 export const verbOf: Readonly<Record<Cut, string>> = { sliced: 'slice', diced: 'dice', chopped: 'chop' };
 
-/** For each room, the commands that may be possible there, sorted by text. */
+/** For each room, the commands that can ever be possible there, sorted by text. */
 export function commandsOf(plan: HousePlan): readonly (readonly Command[])[] {
   const everywhere = [...plainCommands(plan), ...commandsOfThings(plan)];
   return plan.rooms.map((_, room) =>

@@ -5,12 +5,12 @@ import type { Logic, Pattern, Rule } from './logic.js';
 /** A rule with an object bound to each placeholder. */
 export interface Action {
   readonly rule: string;
-  /** The facts it requires, in the rule's order. */
+  /** The required facts, in the rule's order. */
   readonly before: readonly Fact[];
-  /** The facts that hold afterwards, including those that it keeps. */
+  /** The facts that hold afterwards, including those that are kept. */
   readonly after: readonly Fact[];
   readonly command: string;
-  /** The compiled game's name for it. */
+  /** The compiled game's name for the action. */
   readonly event: string;
 }
 
@@ -21,14 +21,14 @@ interface CompiledPattern {
   readonly slots: readonly number[];
 }
 
-/** A template in pieces: texts, and slots to be replaced by names. */
+/** The pieces of a template: strings, and slots to replace with names. */
 type Template = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
-  /** For each slot, which objects may fill it. */
+  /** For each slot, whether each object may fill it. */
   readonly allowed: readonly (readonly boolean[])[];
-  /** Objects of the constants, -1 for other slots; constants are bound before matching. */
+  /** For each slot, the object if it is a constant, otherwise -1. Constants are bound before matching. */
   readonly constants: readonly number[];
   readonly before: readonly CompiledPattern[];
   readonly after: readonly CompiledPattern[];
@@ -36,20 +36,20 @@ interface CompiledRule {
   readonly free: readonly number[];
   readonly command: Template;
   readonly event: Template;
-  /** The predicates of the preconditions; while their facts don't change, neither do the rule's actions. */
+  /** Predicates of the preconditions. The rule's actions change only if facts with these predicates change. */
   readonly reads: ReadonlySet<string>;
-  /** Actions found before, by their bound objects. */
+  /** Actions found so far, by their bound objects. */
   readonly actions: Map<string, Action>;
 }
 
-/** Finds actions; rules not affected by a step keep theirs. */
+/** Finds actions. Rules that a step doesn't affect keep their actions. */
 export class ActionFinder {
   readonly #rules: readonly CompiledRule[];
   readonly #vocabulary: Vocabulary;
   readonly #names: readonly string[];
   #found: Action[][] = [];
 
-  /** @param names of the objects, as used in commands */
+  /** @param names names of the objects, as used in commands */
   constructor(logic: Logic, vocabulary: Vocabulary, names: readonly string[]) {
     this.#vocabulary = vocabulary;
     this.#names = names;
@@ -143,7 +143,7 @@ function byFacts(a: Action, b: Action): number {
   return 0;
 }
 
-/** The facts that can match: those with a bound object if there is one. */
+/** The facts that can match. If an object is bound, only facts with that object. */
 function candidates(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],
@@ -159,7 +159,7 @@ function candidates(
   return fewest ?? facts.of(predicate);
 }
 
-/** Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if they don't fit */
+/** Binds the placeholders to the fact's objects. @returns the newly bound slots; undefined if the objects don't fit */
 function bind(
   rule: CompiledRule,
   { slots }: CompiledPattern,
@@ -171,7 +171,7 @@ function bind(
     const slot = slots[place]!;
     const object = objects[place]!;
     if (bound[slot] === object) continue;
-    // Different placeholders never stand for the same object.
+    // Different placeholders are never bound to the same object.
     const fits = bound[slot]! < 0 && rule.allowed[slot]![object]! && !bound.includes(object);
     if (!fits) {
       for (const one of fresh) bound[one] = -1;

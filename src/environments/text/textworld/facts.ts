@@ -1,4 +1,4 @@
-/** What is true in a game: facts about objects, indexed by predicate and object. */
+/** The facts of a game, indexed by predicate and object. */
 
 /** Facts are interned: equal facts are the same object. */
 export interface Fact {
@@ -75,7 +75,7 @@ export class Facts {
     return this.#index.get(predicate)?.places[place]?.get(object) ?? none;
   }
 
-  /** @returns true if it was new */
+  /** @returns true if the fact was new */
   add(fact: Fact): boolean {
     let index = this.#index.get(fact.predicate);
     if (index === undefined) {
@@ -92,7 +92,7 @@ export class Facts {
     return true;
   }
 
-  /** @returns true if it was present */
+  /** @returns true if the fact was present */
   delete(fact: Fact): boolean {
     const index = this.#index.get(fact.predicate);
     if (index === undefined || !index.all.delete(fact)) return false;

@@ -1,4 +1,4 @@
-/** Plays a TextWorld game from its `.json` file alone, which contains its rules, quests and texts. */
+/** Plays a TextWorld game from only its `.json` file, which contains its rules, quests and texts. */
 import type { TextGame, TextTurn } from '../text-game.js';
 import { type Action, ActionFinder } from './actions.js';
 import { type Fact, Facts, Vocabulary, type WorldObject } from './facts.js';
@@ -31,7 +31,7 @@ export interface TextWorldGame {
   readonly start: readonly Fact[];
   readonly quests: readonly Quest[];
   readonly objective: string;
-  /** The score of all quests; infinite if one can be won repeatedly. */
+  /** Total reward of all quests; infinite if one can be won repeatedly. */
   readonly maxScore: number;
   /** Commands that win, if the file contains them. */
   readonly walkthrough: readonly string[] | undefined;
@@ -165,7 +165,7 @@ export class TextWorldPlay implements TextGame {
     return { text: this.#text(action, this.score - before), understood: true };
   }
 
-  /** Executes the action that the compiled game reports, such as `opening the trunk`. @returns false if unknown */
+  /** Executes an action reported by the compiled game, such as `opening the trunk`. @returns false if it is unknown */
   follow(event: string): boolean {
     const named = this.#finder.found().filter((action) => action.event === event);
     const [action] = named.toSorted((a, b) => b.before.length - a.before.length);
@@ -217,7 +217,7 @@ export class TextWorldPlay implements TextGame {
     const { dialect } = this.#game;
     for (const action of this.#finder.find(this.#facts, changed).flat()) {
       const other = actions.get(action.command);
-      // With a shared command, the compiled game takes the action with most preconditions, TextWorld itself the first.
+      // If actions share a command, the compiled game uses the one with the most preconditions, TextWorld the first one.
       const isBetter =
         other === undefined || (dialect === 'z8' && action.before.length > other.before.length);
       if (isBetter) actions.set(action.command, action);

@@ -1,6 +1,6 @@
 /**
- * Follows a stored plan as TextWorld does when it plays a `.json` itself: a tree in which each action is a
- * child of the one that needs its effect. If the player irreversibly undoes what a step of the plan needs,
+ * Follows a stored plan as TextWorld does when it plays a `.json` itself. The plan is a tree in which each action
+ * is a child of the action that needs its effect. If the player irreversibly undoes something that a step needs,
  * the quest can no longer be won.
  */
 import type { Fact, Facts } from './facts.js';
@@ -26,7 +26,7 @@ export function makePlan(
   return new Plan(treeOf(actions, reverse));
 }
 
-/** A plan that is followed during one play. */
+/** The state of a plan during one game. */
 export class Plan {
   #tree: PlanTree;
 
@@ -39,7 +39,7 @@ export class Plan {
   }
 
   /**
-   * @param action that led to the facts; undefined at the start
+   * @param action the action that led to the facts; undefined at the start
    * @returns false if the plan can no longer be completed
    */
   follow(facts: Facts, action: PlannedAction | undefined): boolean {
@@ -77,7 +77,7 @@ function shorterPlan(plan: readonly PlannedAction[], facts: Facts): readonly Pla
   return undefined;
 }
 
-/** The facts as they would be after some actions. */
+/** The facts after hypothetical actions. */
 class Ahead {
   readonly #facts: Facts;
   readonly #changes: Map<Fact, boolean>;
@@ -95,7 +95,7 @@ class Ahead {
     return before.every((fact) => this.#changes.get(fact) ?? this.#facts.has(fact));
   }
 
-  /** Executes the action if it is possible. @returns whether it was */
+  /** Executes the action if it is possible. @returns whether it was possible */
   do(action: PlannedAction): boolean {
     if (!this.can(action)) return false;
     const { before, after } = action;
@@ -111,7 +111,7 @@ function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, str
   return tree;
 }
 
-/** An action in the tree. Copies of a node share it, including the parent that was set last. */
+/** An action in the tree. Copies of a node share its element, including the parent set last. */
 interface Element {
   readonly action: PlannedAction;
   readonly id: string;
@@ -148,7 +148,7 @@ class PlanTree {
     return tree;
   }
 
-  /** Adds the action as a child of all that need it; the first one becomes the root. @returns whether it was added */
+  /** Adds an action as a child of all actions that need it, or as root if the tree is empty. @returns whether it was added */
   push(action: PlannedAction): boolean {
     const node: Node = { element: { action, id: idOf(action), parent: undefined }, children: [] };
     if (this.isEmpty) this.#roots.push(node);
@@ -157,7 +157,7 @@ class PlanTree {
     return true;
   }
 
-  /** Removes an executed action, or adds the action that must undo it. @returns whether it changed, and the undo */
+  /** Removes an executed action, or adds the action that undoes it. @returns if the tree changed, and the undoing action */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
     const rule = this.reverse.get(action.rule);
@@ -226,7 +226,7 @@ function pushBelow(node: Node, added: Node): boolean {
   return true;
 }
 
-/** Whether the children already provide what the action would. */
+/** Whether the children already provide everything the action would add. */
 function bringsNothing(action: PlannedAction, children: readonly Node[]): boolean {
   const brought = new Set(children.flatMap(({ element }) => gainOf(element.action)));
   return gainOf(action).every((fact) => brought.has(fact));
@@ -240,7 +240,7 @@ const isIdle = (action: PlannedAction) => gainOf(action).length + lossOf(action)
 
 const ids = new WeakMap<PlannedAction, string>();
 
-/** Equal for actions of the same rule with the same facts. */
+/** An id that is equal for actions with the same rule and facts. */
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
@@ -251,7 +251,7 @@ function idOf(action: PlannedAction): string {
   return id;
 }
 
-/** What must hold before the action and all later ones up to the root. */
+/** The facts that must hold for the action and all later ones up to the root. */
 function requiredBy(element: Element): ReadonlySet<Fact> {
   const required = new Set(element.action.before);
   for (let node = element; node.parent !== undefined; node = node.parent) {
@@ -261,7 +261,7 @@ function requiredBy(element: Element): ReadonlySet<Fact> {
   return required;
 }
 
-/** Whether `b` destroys more of what `a` requires than the other way round. This is not an order relation. */
+/** Whether `b` removes more facts that `a` requires than vice versa. This isn't an order relation. */
 function comesBefore(a: Element, b: Element): boolean {
   const taken = (from: Element, by: Element) => {
     const required = requiredBy(from);
@@ -270,7 +270,7 @@ function comesBefore(a: Element, b: Element): boolean {
   return taken(a, b) > taken(b, a);
 }
 
-/** Sorts like Python does for up to 63 items. The algorithm matters because `comesBefore` is not an order relation. */
+/** Sorts like Python for up to 63 items. The algorithm matters because `comesBefore` isn't an order relation. */
 function insertionSorted(elements: readonly Element[]): Element[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);

@@ -1,16 +1,16 @@
-/** Tracks which quests of a game are won or lost, and their rewards. */
+/** Tracks won and failed quests and their rewards. */
 import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** `z8`: counts like the compiled game. `json`: counts like TextWorld when it plays the `.json` itself. */
+/** How to score: `z8` like the compiled game, `json` like TextWorld when it plays the `.json` itself. */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 
 interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly Fact[];
-  /** Stored plan to reach the event. In the `json` dialect, a quest fails if it can't be completed. */
+  /** Stored plan to reach the event. In the `json` dialect, a quest fails if its plan can't be completed. */
   readonly plan: Plan | undefined;
 }
 
@@ -58,7 +58,7 @@ export class QuestLog {
     return this.#quests.some(({ optional }, i) => !optional && this.#progress[i]!.failed);
   }
 
-  /** @param action that was just executed */
+  /** @param action the action that was just executed */
   update(facts: Facts, action: Action | undefined): void {
     for (const [i, quest] of this.#quests.entries()) {
       const progress = this.#progress[i]!;
@@ -75,7 +75,7 @@ export class QuestLog {
   }
 }
 
-/** @returns the sum of the rewards; infinite if a quest can be won repeatedly */
+/** Sum of the rewards; infinite if a quest can be won repeatedly. */
 export function maximumScore(quests: readonly Quest[]): number {
   return quests
     .filter(({ optional, reward }) => !optional || reward > 0)

@@ -6,10 +6,10 @@ import type { FileInfo } from './game-file.js';
 
 export interface Scene {
   readonly vocabulary: Vocabulary;
-  /** One per object, indexed by its number. */
+  /** One per object, indexed by the object's number. */
   readonly infos: readonly FileInfo[];
   readonly facts: Facts;
-  /** When each object was last moved; larger is later. Objects that were never moved are absent. */
+  /** Number of the move that last moved each object; absent for objects that were never moved. */
   readonly moved: ReadonlyMap<number, number>;
 }
 
@@ -20,16 +20,16 @@ function holds({ vocabulary, facts }: Scene, name: string, ...objects: readonly 
   return facts.has(vocabulary.fact(name, objects));
 }
 
-/** How the object is cut and cooked, according to the facts; `uncut` and `raw` if there are none. */
+/** How the object is cut and cooked according to the facts; `uncut` and `raw` by default. */
 function preparation(scene: Scene, object: number): { readonly cut: string; readonly cooking: string } {
   const state = (names: readonly string[]) => names.find((name) => holds(scene, name, object));
   return { cut: state(cuts) ?? 'uncut', cooking: state(cookings) ?? 'raw' };
 }
 
-/** The name used in commands. */
+/** The object's name in commands. */
 const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
-/** Objects of `fact(object, place)`: those moved last come first, then by type and order in the file. */
+/** Objects with `fact(object, place)`: the last moved first, then by type and order in the file. */
 function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
   const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
@@ -42,7 +42,7 @@ function contents(scene: Scene, fact: string, place: number): readonly number[] 
   });
 }
 
-/** `a raw egg, an apple and a knife` */
+/** Example: `a raw egg, an apple and a knife`. */
 function list(scene: Scene, objects: readonly number[]): string {
   const words = objects.map((object) => {
     const name = describedName(scene, object);
@@ -75,18 +75,18 @@ export function roomText(scene: Scene, room: number): string {
   return paragraphs.join('\n\n');
 }
 
-/** Whether it can be on the floor: neither fixed furniture nor the player. */
+/** Whether the object can be on the floor, unlike fixed furniture and the player. */
 function isPortable({ vocabulary }: Scene, object: number): boolean {
   return !fixed.has(vocabulary.objects[object]!.type);
 }
 
-/** Types that can't be moved, including the cooking games' subtypes of these. */
+/** Types of objects that can't be moved, including the subtypes in cooking games. */
 const fixed: ReadonlySet<string> = new Set(['P', 'c', 's', 'd', 'r', 'oven', 'toaster', 'stove']);
 
 const titleCase = (name: string) =>
   name.replaceAll(/[A-Za-z]+('[A-Za-z]+)?/g, (word) => word[0]!.toUpperCase() + word.slice(1).toLowerCase());
 
-/** The description of an object with its substitutions expanded. */
+/** An object's description with its substitutions expanded. */
 function expanded(scene: Scene, object: number): string {
   const text = scene.infos[object]?.desc ?? '';
   const shown: string[] = [];
@@ -163,7 +163,7 @@ export function inventoryText(scene: Scene): string {
   return carried.length === 0 ? 'You are carrying nothing.' : `You are carrying: ${list(scene, carried)}.`;
 }
 
-/** @param scene after the action */
+/** @param scene the scene after the action */
 export function feedback(scene: Scene, action: Action, room: number): string {
   const verb = action.command.split(' ')[0]!;
   switch (verb) {
@@ -214,7 +214,7 @@ function changed(scene: Scene, action: Action, verb: string): string {
   }
 }
 
-/** The object of the command: the one whose name comes first in it. */
+/** The object of a command: the one whose name follows the verb. */
 function subject(scene: Scene, { command, before, after }: Action): number {
   const said = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];

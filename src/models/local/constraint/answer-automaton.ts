@@ -1,7 +1,7 @@
 import type { AnswerGrammar } from '../../language-model.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
-/** One step of a pattern matcher. State 0 is the start; `role` is that of a pattern that ends with this byte. */
+/** One step of a pattern matcher. State 0 is the start; `role` belongs to the pattern that ends with this byte, if any. */
 type MatcherStep<Role> = (
   state: number,
   byte: number,
@@ -74,9 +74,9 @@ export type AnswerState =
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text; with a closing
- * text, only thinking may precede it. Rejects any byte after which the reply could not be parsed as one valid answer:
- * free text may not open another list nor, after the answer, mention one or open a thinking block.
+ * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a closing
+ * text, only thinking may precede the answer. Rejects any byte after which the reply couldn't be parsed as one valid
+ * answer: free text must not open another list or, after the answer, mention one or open a thinking block.
  */
 export interface AnswerAutomaton {
   /** @param thinking `open`: inside a thinking block; `may`: the answer may start with one */

@@ -1,13 +1,13 @@
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import type { NumberKind } from '../../language-model.js';
 
-/** Which texts are an allowed value or can become one. */
+/** Tells which texts are an allowed value, or can be completed to one. */
 export interface NumberGrammar {
   feasible(text: string): boolean;
   complete(text: string): boolean;
   /** Minimum number of characters that complete a feasible text. */
   shortfall(text: string): number;
-  /** Number of characters of the longest value. */
+  /** Length of the longest value in characters. */
   readonly longest: number;
 }
 
@@ -53,7 +53,7 @@ const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 /** Minimum number of characters that turn a text into an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
-/** Allows each choice in every spelling that parses to exactly it: with all decimals, and as short as possible. */
+/** Allows two spellings of a choice, if they parse to exactly that value: with all decimals, and as short as possible. */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
@@ -74,7 +74,7 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
       : [Math.max(from, lowest), highest];
     return Math.ceil(least / step) * step <= Math.min(to, most);
   };
-  /** Minimum number of decimals with which some number in the range can be written. */
+  /** Minimum number of decimals needed to write some number in the range. */
   const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
     for (let used = given; used <= decimals; used++)
       if (anyMultiple(negative, from, to, 10 ** (decimals - used))) return used;

@@ -6,7 +6,7 @@ export type TokenMask =
   | { readonly kind: 'only'; readonly ids: Int32Array }
   | { readonly kind: 'except'; readonly ids: Int32Array };
 
-/** Samples a token; modifies the logits of the vocabulary. Draws one random number, or none if greedy. */
+/** Samples a token; modifies `logits`. Draws one random number, or none if greedy. */
 export function sampleToken(
   logits: Float32Array,
   settings: Sampling,

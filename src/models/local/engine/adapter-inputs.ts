@@ -1,4 +1,4 @@
-/** Adapters as graph inputs of one loaded base; zeros of rank 1, or row scales of 1, for unchanged modules. */
+/** Adapters as graph inputs of one loaded base model; unchanged modules get zeros of rank 1, or row scales of 1. */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { rowScaleOf, scaledRows } from '../graph/lora.js';
@@ -15,7 +15,7 @@ export interface AdaptedModule {
   readonly scaled: boolean;
 }
 
-/** Factors of all adapted modules, by name of the graph input. Created once and fed to every run. */
+/** Factors of all adapted modules, by graph input name. Created once and fed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
@@ -92,7 +92,7 @@ export async function adapterInputs(
   return Object.fromEntries(inputs);
 }
 
-/** An adapter's row scales, by name of the input. Computed once, from the full weights. */
+/** An adapter's row scales, by input name. Computed once, from the full weights. */
 async function rowScales(
   { modules }: Adapter,
   weights: StoredTensors,
@@ -127,7 +127,7 @@ function zeros(shape: readonly [number, number]): ort.Tensor {
   return new ort.Tensor('float32', new Float32Array(shape[0] * shape[1]), shape);
 }
 
-/** Single-row products, of which decoding consists, are faster with the factors stored transposed. */
+/** Decoding computes single-row products, which are faster with transposed factors. */
 function transposed(tensor: StoredTensor, scale: number): ort.Tensor {
   const [rows, columns] = tensor.shape as [number, number];
   const stored = toFloat32(readTensorBytes(tensor), tensor.dtype);

@@ -5,14 +5,14 @@ import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Most lines [headDim] written in place: the runtime compares all pairs of positions, so copying is faster beyond. */
+/** Maximum number of lines [headDim] written in place; the runtime compares all pairs, so copying is faster above this. */
 const linesInPlace = 64;
 
 /** Operations on the tensors of one cache, each in a single run. */
 interface CacheGraphs {
   /** Writes `new` to the lines `places` of `cache`, in place, so `cache` must also be passed as the output. */
   readonly write: ort.InferenceSession;
-  /** Takes `rows` and `slots` from `cache` and `new`, concatenated along the slots. */
+  /** Selects `rows` and `slots` from `cache` and `new`, which are concatenated along the slots. */
   readonly rearrange: ort.InferenceSession;
 }
 
@@ -77,7 +77,7 @@ const rearrange: Emit = (g, { kvHeads, headDim }) => {
 class DeviceCache implements TokenCache {
   readonly #shape: CacheShape;
   readonly #graphs: CacheGraphs;
-  /** Undefined until anything is stored; the device is then given a masked slot of zeros. */
+  /** Undefined until something is stored; until then, the device gets a masked slot of zeros. */
   #held: readonly ort.Tensor[] | undefined;
   #rows = 1;
   #length = 0;
@@ -155,7 +155,7 @@ class DeviceCache implements TokenCache {
     return Array.from({ length: this.#rows }, (_, row) => row);
   }
 
-  /** One slot for each row. */
+  /** One slot of zeros per row. */
   #zeros(rows: number): ort.Tensor[] {
     const { kvHeads, headDim, layers } = this.#shape;
     const slot = () =>

@@ -18,7 +18,7 @@ export const cacheShape = (config: DecoderConfig): CacheShape => ({
   headDim: config.headDim,
 });
 
-/** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], where the session left them. */
+/** Keys and values of new tokens, per layer, each [kvHeads, rows, tokens, headDim], in the session's memory. */
 export interface NewEntries {
   readonly keys: readonly ort.Tensor[];
   readonly values: readonly ort.Tensor[];
@@ -29,7 +29,7 @@ export interface NewEntries {
 export interface TokenCache {
   readonly rows: number;
   readonly lengths: readonly number[];
-  /** The largest of these. */
+  /** The largest of `lengths`. */
   readonly length: number;
   /** Slots per row, at least 1. Those beyond `length` are spare. */
   readonly capacity: number;
@@ -37,13 +37,13 @@ export interface TokenCache {
   tensors(): readonly ort.Tensor[];
   reset(rows: number): void;
   truncate(length: number): void;
-  /** Appends tokens to every row and takes over their memory; the capacity becomes a multiple of `block` or more. */
+  /** Appends tokens to every row and takes over their memory; if needed, the capacity grows to a multiple of `block`. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
   /** Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
   /** Keeps only these rows, in this (ascending) order. */
   keepRows(kept: readonly number[]): void | Promise<void>;
-  /** Tokens `from` to `to` of one row (default: all), in the form that `append` takes. */
+  /** Tokens `from` to `to` of one row (default: all), in the form that `append` accepts. */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
 }
 
@@ -162,7 +162,7 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Moves stored tokens for another number of rows and capacity, which may not change in opposite directions.
+   * Moves stored tokens to another number of rows and another capacity, which must not change in opposite directions.
    * `lengths`: tokens of each new row; `kept`: old index of each of the first rows.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
@@ -239,10 +239,10 @@ export function keptStates(states: States, rows: number, kept: readonly number[]
   });
 }
 
-/** Prompt positions whose states are kept, besides its end: 8 of a model with 0.8 billion weights take 150 MB. */
+/** Maximum number of stored positions per sequence: 8 take 150 MB for a model with 0.8 billion weights. */
 const mostPlaces = 8;
 
-/** States of one sequence at some of its positions, the most recent ones. */
+/** States of one sequence at its most recent stored positions. */
 export class StatePlaces {
   /** By the number of preceding tokens, ascending. */
   readonly #places: Map<number, States>;
@@ -261,7 +261,7 @@ export class StatePlaces {
     return largest([0, ...this.#places.keys()]);
   }
 
-  /** Empty at the start, where all states are zero. */
+  /** The states at a position; empty at the start, where all are zero. */
   at(tokens: number): States {
     return this.#places.get(tokens) ?? [];
   }

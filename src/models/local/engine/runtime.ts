@@ -25,9 +25,9 @@ interface ForwardInput {
   readonly rows: number;
   /** Position of the first new token in its sequence; one per row if they differ. */
   readonly position: number | readonly number[];
-  /** Tokens that the sequences may reach, where that changes their rotation (longrope); default: the current length. */
+  /** Maximum length of the sequences, which affects their rotation (longrope); default: the current length. */
   readonly sequenceTokens?: number | readonly number[];
-  /** For a graph with such inputs. */
+  /** Only for a graph with adapter inputs. */
   readonly adapter?: AdapterInputs;
   /** Shared by all rows; has a single row. */
   readonly prompt: TokenCache;
@@ -112,7 +112,7 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: 'all',
-    // Shapes differ from call to call, and patterns would be cached for each of them.
+    // Shapes vary between calls, and a pattern would be cached for each.
     enableMemPattern: false,
     logSeverityLevel: 3,
     ...(settings.device === shaderDevice && {

@@ -1,4 +1,4 @@
-/** The keys of `config.json` that are read, and the family-specific rules for interpreting them. */
+/** The keys of `config.json` that we read, and the family-specific rules for interpreting them. */
 import { z } from 'zod';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { largestTokenId, tokenIdsSchema } from '../weights/generation-config.js';
@@ -77,7 +77,7 @@ export type LayerType = 'full_attention' | 'sliding_attention';
 
 /** Layers that carry a state instead of using attention. */
 interface RecurrentLayers {
-  /** Their name in `layer_types`. */
+  /** Name of these layers in `layer_types`. */
   readonly type: string;
   /** Whether a layer is of this type, if `layer_types` is absent. */
   readonly at: (config: HfConfig, layer: number) => boolean;
@@ -94,7 +94,7 @@ export interface Family {
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   readonly keys: readonly OwnKey[];
   readonly harmless?: readonly string[];
-  /** Values at which keys have no effect in this family. */
+  /** Values with which keys have no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
   /** Defaults of absent keys; they don't apply to null. */
   readonly defaults?: Readonly<Record<string, unknown>>;
@@ -109,7 +109,7 @@ export interface Family {
   readonly partialRotation?: boolean;
   /** Default type of a layer; undefined if `layer_types` isn't read and no layer has a window. */
   readonly layerType?: (config: HfConfig, layer: number) => LayerType;
-  /** Whether `layer_types` may override this. */
+  /** Whether `layer_types` may override `layerType`. */
   readonly typed?: boolean;
   readonly windowed?: (config: HfConfig) => boolean;
   /** Rope keys of a layer, replacing the config's own; null for no rotation. */

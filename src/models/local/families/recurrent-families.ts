@@ -3,7 +3,7 @@ import { type DecoderConfig, llamaModules } from '../weights/decoder-config.js';
 import { unsupported } from '../weights/rope.js';
 import type { Family, HfConfig } from './config-schema.js';
 
-/** Three of every four layers use the gated delta rule, the fourth gated attention. */
+/** Three of every four layers use the gated delta rule; the fourth uses gated attention. */
 export const qwen35: Family = {
   keys: [
     'full_attention_interval',

@@ -14,7 +14,7 @@ import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.
 import type { HeldPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/** Slots by which the candidates' cache grows: whole blocks, so spare slots don't change the last bits of a sum. */
+/** The candidates' cache grows by blocks of this many slots, so spare slots don't change the last bits of a sum. */
 const ownBlock = 32;
 
 export interface Work {
@@ -29,7 +29,7 @@ export interface Begun extends Work {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** The tokens of `held` when its prompt was read; the same list as long as no other request uses it. */
+  /** The tokens of `held` when its prompt was read; still the same list if no other request has used it. */
   read?: readonly number[];
 }
 
@@ -44,9 +44,9 @@ export class CandidateRows {
   /** Whether some layers carry a state. */
   readonly #carries: boolean;
   readonly #vocabulary: number;
-  /** Always empty. */
+  /** A cache that stays empty. */
   readonly #none: TokenCache;
-  /** What the candidates have generated; with several prompts, these as well. */
+  /** The tokens that the candidates have generated; with several prompts, the prompts too. */
   readonly #own: TokenCache;
   #rows: readonly Row[] = [];
   /** Rows not yet in the cache: all that join before a step are added together, so that the others move only once. */
@@ -70,7 +70,7 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Number of tokens for which a row has room. */
+  /** Number of tokens that a row has room for. */
   get capacity(): number {
     return this.#own.capacity;
   }
@@ -109,7 +109,7 @@ export class CandidateRows {
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Forced tokens are read with the one before; between requests, that would make rounding depend on others.
+    // Forced tokens are read with the one before; with several requests, rounding would then depend on the others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>

@@ -11,7 +11,7 @@ export interface GenerationRequest
   /** Factors of the adapter; always the same object, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
-  /** Its system message; a prompt only continues one with the same system message. */
+  /** System message; a prompt only continues a cached one with the same system message. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
   readonly sampledLogProbabilities?: boolean;
@@ -47,7 +47,7 @@ export class Candidate {
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
-  /** Whether stop texts count from now on. */
+  /** Whether stop texts count yet. */
   #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
@@ -162,7 +162,7 @@ export class Candidate {
   }
 }
 
-/** Log-probabilities of given texts as answers: scores many after the same prompt at once. */
+/** Log-probabilities of given answers; scores many after the same prompt at once. */
 
 interface ScoringRequest {
   readonly texts: readonly (readonly number[])[];

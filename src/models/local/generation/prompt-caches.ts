@@ -5,7 +5,7 @@ import { StatePlaces, type TokenCache } from '../engine/key-value-cache.js';
 export interface HeldPrompt {
   readonly cache: TokenCache;
   states: StatePlaces;
-  /** Tokens whose keys and values are in `cache`. Replaced by another list as soon as another request uses it. */
+  /** Tokens whose keys and values are in `cache`. Another request that uses the prompt replaces the list. */
   tokens: readonly number[];
 }
 
@@ -13,14 +13,14 @@ export interface HeldPrompt {
 export interface PromptKind {
   readonly adapter: AdapterInputs;
   readonly conversation?: string | undefined;
-  /** The proposer and the critic alternate, and this keeps them from evicting each other's prompts. */
+  /** Keeps the proposer and the critic, which alternate, from evicting each other's prompts. */
   readonly system?: string | undefined;
   readonly long: boolean;
 }
 
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
-  /** Number of tokens in the requested prompt; those of an answer may follow. */
+  /** Number of tokens in the requested prompt; tokens of an answer may follow. */
   asked: number;
 }
 
@@ -35,8 +35,8 @@ interface PromptLimits {
 const mostPrompts = 4;
 
 /**
- * Caches the last prompt of each adapter (and of the base) and system message; with concurrent requests more, because
- * each continues its own. When full, the least recently used prompt gives up its memory.
+ * Caches the last prompt for each adapter (or the base) and system message; more with concurrent requests, because each
+ * continues its own. When full, it evicts the least recently used prompt.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;

@@ -10,7 +10,7 @@ export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
   /** Directories of adapters that jobs can select. */
   readonly adapters?: readonly string[];
-  /** Modules, as suffixes of their paths, for which a new adapter can be adopted; `adapter` is the initial one. */
+  /** Modules, as path suffixes, for which a new adapter can be adopted; `adapter` is the initial one. */
   readonly adaptable?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface GenerateJob {
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
   readonly maxTokens: number;
-  /** Completed by the model's own recommendation. */
+  /** Completed with the model's recommended settings. */
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
@@ -29,18 +29,18 @@ export interface GenerateJob {
   readonly grammar?: AnswerGrammar;
   readonly choices?: readonly string[];
   readonly score?: readonly string[];
-  /** Jobs only continue prompts of jobs with the same name. */
+  /** Jobs only continue prompts of jobs in the same conversation. */
   readonly conversation?: string;
 }
 
 export interface GeneratedAnswer {
   readonly text: string;
-  /** Tokens of the answer, including the one that ended it. */
+  /** Tokens of the answer, including the end token. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
   /** Natural log-probabilities, one per token, under the model itself. */
   readonly logProbabilities?: readonly number[];
-  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
+  /** The same, but at the sampling temperature and among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the ids that a constraint allowed, or null for all; accompanies `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];

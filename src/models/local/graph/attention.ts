@@ -4,7 +4,7 @@ import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotat
 
 /** Previously computed keys and values of one layer. */
 export interface CachedSegment {
-  /** [kvHeads, B, T, headDim]; if shared, with 1 in place of B for all rows, or F for B / F rows each. */
+  /** [kvHeads, B, T, headDim]; if shared, 1 instead of B (one segment for all rows), or F (one per B / F rows). */
   readonly keys: Value;
   readonly values: Value;
   readonly shared: boolean;
@@ -61,7 +61,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
   };
 }
 
-/** [1]: g for a single new token, else 1: a product of one row reads keys in place, one of several copies them. */
+/** [1]: g for a single new token, else 1. A product with one row reads keys in place; one with several copies them. */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
   const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
@@ -103,7 +103,7 @@ interface AttentionContext {
   readonly shapes: Shapes;
   /** Undefined for no rotation. */
   readonly rotation: Rotation | undefined;
-  /** Factors of the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined for none. */
+  /** Factors for the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined if there are none. */
   readonly growth: Value | undefined;
   readonly mix: (projected: Projected) => Mixed;
 }

@@ -1,8 +1,8 @@
 /**
  * The single definition of a decoder: norms, rotary positions, grouped-query attention, and a feed-forward
  * part. Differences between families are options of `DecoderConfig`. It emits plain ONNX operators through a
- * GraphBuilder. What differs between the graphs that use it (cached keys and values, quantised or adapted
- * projections, the precision) is passed in.
+ * GraphBuilder. Callers pass in what differs between graphs: cached keys and values, quantised or adapted
+ * projections, and the precision.
  *
  * Shapes: B rows (batch), S new tokens per row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads. Keys
  * and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query
@@ -56,7 +56,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers. The head is separate (`headLogits`), so that only the rows that are read pay for it. */
+/** Emits all layers. The head is separate (`headLogits`), so that it is computed only for the rows that are read. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -118,7 +118,7 @@ function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: 
   return g.op('Reshape', [all, flat]);
 }
 
-/** Factors of the new tokens' queries: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
+/** Factors for the queries of the new tokens: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
 function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefined {
   const { g, precision } = build;
   const { queryGrowth } = build.config;
@@ -169,7 +169,7 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Keys, then values of the new tokens: separate on a GPU, else a single tensor, because each costs time in Node. */
+/** Outputs the new keys, then values: separately on a GPU, else as one tensor, because each output costs time in Node. */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);

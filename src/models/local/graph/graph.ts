@@ -18,7 +18,7 @@ export type Value = string;
 /** The type in which a graph computes; float64 is for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/** Computes in shaders: sines are accurate to 2⁻¹¹ between −π and π (WGSL), and 8-bit activations aren't faster. */
+/** The device that computes in shaders: sines are accurate to 2⁻¹¹ between −π and π (WGSL), and 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
@@ -38,7 +38,7 @@ export interface BuiltGraph {
   readonly graph: OnnxGraph;
 }
 
-/** The nodes of one graph; the same calls give the same bytes. Numbers are int attributes, `{float: x}` is a float. */
+/** Builds one graph; the same calls produce the same bytes. In attributes, a number is an int, and `{float: x}` a float. */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
   readonly #inputs: OnnxValue[] = [];
@@ -50,7 +50,7 @@ export class GraphBuilder {
   /** True if the graph runs as shaders. */
   readonly shaders: boolean;
 
-  /** @param device on which the graph will run */
+  /** @param device that the graph will run on */
   constructor(device = 'cpu') {
     this.shaders = device === shaderDevice;
   }
@@ -65,7 +65,7 @@ export class GraphBuilder {
     this.#outputs.push({ name, type, shape });
   }
 
-  /** Adds an ONNX operator with one result. An input '' is an omitted optional one. */
+  /** Adds an ONNX operator with one result. The input '' omits an optional input. */
   op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
     return this.split(op, inputs, 1, attributes)[0]!;
   }
@@ -107,7 +107,7 @@ export class GraphBuilder {
     return this.op('Cast', [value], { to: elementTypeNumber(type) });
   }
 
-  /** A tensor on disk, referenced in place. Repeated calls give the same value. */
+  /** A tensor on disk, referenced in place. Repeated calls return the same value. */
   stored(tensor: StoredTensor): Value {
     this.#external.set(tensor.name, { type: storedType(tensor), tensor });
     return tensor.name;
@@ -213,14 +213,14 @@ const storedTypes: Readonly<Record<string, ElementType>> = {
   I8: 'int8',
 };
 
-/** ONNX's element type for a stored tensor; throws for unsupported types. */
+/** ONNX's element type for a stored tensor. @throws Error for unsupported types */
 function storedType(tensor: StoredTensor): ElementType {
   const type = storedTypes[tensor.dtype];
   if (type === undefined) throw new Error(`tensor ${tensor.name} has the unsupported dtype ${tensor.dtype}`);
   return type;
 }
 
-/** The deepest folder that contains every file: the runtime rejects data outside the folder that it is given. */
+/** The deepest folder that contains every file; the runtime rejects data outside the folder it is given. */
 function commonAncestor(files: readonly string[]): string | undefined {
   const [first, ...others] = files.map((file) => path.dirname(file).split(path.sep));
   if (first === undefined) return undefined;

@@ -7,7 +7,7 @@ import type { Adapter, ModuleChange } from './adapter.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 import { type ParameterSource, requireTensor } from './parameters.js';
 
-/** What changes one module, in the graph's precision. */
+/** The change to one module, in the graph's precision. */
 export interface LoraFactors {
   readonly a: Value;
   readonly b: Value;

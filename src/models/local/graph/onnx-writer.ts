@@ -1,4 +1,4 @@
-/** Writes an ONNX ModelProto by the field numbers of onnx.proto3 (IR version 9), as far as our graphs need it. */
+/** Writes an ONNX ModelProto with the field numbers of onnx.proto3 (IR version 9); covers only what our graphs need. */
 import { float, integer, nested, text } from '../../../storage/tensorboard.js';
 
 export type ElementType =
@@ -40,7 +40,7 @@ export interface OnnxNode {
   readonly attributes: Readonly<Record<string, Attribute>>;
 }
 
-/** An input or output of the graph. A dimension given as text is symbolic. */
+/** An input or output of the graph. A string dimension is symbolic. */
 export interface OnnxValue {
   readonly name: string;
   readonly type: ElementType;
@@ -70,7 +70,7 @@ export interface OnnxGraph {
   readonly outputs: readonly OnnxValue[];
 }
 
-/** Version of ONNX's own operators used by the graphs. */
+/** Version of the standard operators that our graphs use. */
 const opset = 17;
 const irVersion = 9;
 

@@ -18,7 +18,7 @@ const formatVersion = 2;
 export interface PackedMatrix extends Packing {
   readonly rows: number;
   readonly columns: number;
-  /** uint8 [rows, blocks, block·bits/8]; of two 4-bit codes, the earlier is in the low half. */
+  /** uint8 [rows, blocks, block·bits/8]; the low half of a byte holds the earlier of two 4-bit codes. */
   readonly codes: StoredTensor;
   /** float32 [rows, blocks] */
   readonly scales: StoredTensor;
@@ -30,7 +30,7 @@ export interface PackedWeights {
   readonly file: string;
   /** By name of the tensor that they replace. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
-  /** The type they were rounded to by us; undefined for a file's own blocks. */
+  /** The type that we rounded to; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
   /** Root mean square of the rounding errors relative to that of the weights; 0 for blocks that were already packed. */
   readonly relativeError: number;
@@ -227,7 +227,7 @@ interface Rows {
   readonly offsets?: Float32Array;
 }
 
-/** Rows of blocks in the runtime's layout, with the same values. Must be whole heads if rows are interleaved. */
+/** Converts rows of blocks to the runtime's layout, with the same values. Interleaved rows must form whole heads. */
 function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
   const { bits, block } = packing!;
