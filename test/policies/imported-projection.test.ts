@@ -19,7 +19,5 @@ it('takes over policies of the same subspace only: elsewhere the numbers mean ot
     /warmup\.from: .*policy\.projection, policy\.order/,
   );
   const plain = { ...quick, model: { provider: 'random' } as const, ...from };
-  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(
-    /policy\.projection, policy\.order/,
-  );
+  await expect(assemble(parseConfig(plain), {})).rejects.toThrow(/policy\.projection, policy\.order/);
 });
