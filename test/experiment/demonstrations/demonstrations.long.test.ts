@@ -246,7 +246,7 @@ describe('a file of demonstrations is refused', () => {
     ['no JSON', '[{"state":[NaN,0],"action":[1]}]', /is not valid JSON[\s\S]*no NaN/],
     ['no list', '{"state":[0,0],"action":[0]}', /isn't a list of steps[\s\S]*expected: a JSON list/],
     ['empty', '[]', /contains no steps/],
-    ['a step without an object', `[${step},[1,2]]`, /step 1 (counted from 0) isn't an object/],
+    ['a step without an object', `[${step},[1,2]]`, /step 1 \(counted from 0\) isn't an object/],
     [
       'a state that is too long',
       `[${step},{"state":[0,0,0],"action":[1]}]`,
@@ -255,11 +255,11 @@ describe('a file of demonstrations is refused', () => {
     [
       'an action that is no list',
       '[{"state":[0,0],"action":1}]',
-      /this is no action of [\s\S]*a list of 1 number/,
+      /invalid action for [\s\S]*a list of 1 number/,
     ],
     ['a text', '[{"state":[0,"0"],"action":[1]}]', /invalid state/],
     ['a number that is infinite', '[{"state":[0,1e999],"action":[1]}]', /invalid state/],
-    ['no action', '[{"state":[0,0]}]', /this is no action/],
+    ['no action', '[{"state":[0,0]}]', /invalid action/],
     ['another key', '[{"state":[0,0],"action":[1],"reward":1}]', /unknown key\n {2}got: "reward"/],
     ['two names', '[{"state":[0,0],"observation":[0,0],"action":[1]}]', /both state and observation/],
     ['of a run, damaged', '[{"steps":[],"length":1}]', /is damaged: 0\.steps/],
@@ -268,7 +268,7 @@ describe('a file of demonstrations is refused', () => {
       '[{"steps":[{"observation":1,"action":2}],"length":1}]',
       /episode 0, step 0 \(counted from 0\): invalid state/,
     ],
-    ['deep', '['.repeat(5000), /is not valid JSON: it nests/],
+    ['deep', '['.repeat(5000), /is not valid JSON: it has/],
   ])('%s', async (_name, content, says) => {
     const file = join(temporaryDirectory(), 'episode.json');
     writeFileSync(file, content);
@@ -304,7 +304,7 @@ describe('a file of demonstrations is refused', () => {
       { observation: 4, action: 0 },
     ]);
     writeFileSync(file, '[{"state":[16],"action":[2]}]');
-    expect(await refusal(lake)).toMatch(/this is no state of FrozenLake-v1[\s\S]*an integer from 0 to 15/);
+    expect(await refusal(lake)).toMatch(/invalid state for FrozenLake-v1[\s\S]*an integer from 0 to 15/);
   });
 });
 
