@@ -233,7 +233,7 @@ describe('plays among the runs', () => {
     const by = { ...common, runs: [named.expert!], unfinished: false, by: 'model' };
     await expect(compare.execute(by, context)).rejects.toThrow('no learning curve and no groups');
     const best = { ...common, run: named.expert!, episodes: 3, iteration: undefined };
-    await expect(evaluate.execute(best, context)).rejects.toThrow('there is no policy of numbers');
+    await expect(evaluate.execute(best, context)).rejects.toThrow('no numeric policy');
   });
 
   it('with other seeds have no games in common', async () => {
@@ -271,7 +271,7 @@ describe('plays among the runs', () => {
       expect(written).not.toBe(text);
       writeFileSync(file, written);
       const refused = await resume.execute(rest, again.context).catch((error: Error) => error.message);
-      expect(refused).toMatch(/since the play began[\s\S]*policyloop play CONFIG/);
+      expect(refused).toMatch(/since the play started[\s\S]*policyloop play CONFIG/);
       expect(refused).not.toContain('warmup');
     }
     writeFileSync(file, text);

@@ -186,5 +186,5 @@ it('a report says who proposed what', async () => {
     expect(by).toBe(call?.member);
   }
   expect(runText(run, { top: entries.length, cwd: '/' })).toMatch(/candidate {2}by\n[\s\S]*\d {2}cma-es\n/);
-  expect(iterationText(iterationFigures(run, 2, undefined))).toContain('gp, first ask: accepted');
+  expect(iterationText(iterationFigures(run, 2, undefined))).toContain('gp, first attempt: accepted');
 });
