@@ -28,7 +28,7 @@ export interface TimeToTarget {
 
 /**
  * The iteration in which the best candidate's observed mean return had reached the target `hold` times in a
- * row, judged like a config's `target`. The warm-up doesn't count, as it doesn't there.
+ * row, judged like a config's `target`. As there, the warm-up doesn't count.
  */
 export function timeToTarget(
   {
@@ -85,7 +85,7 @@ export interface TargetFigures {
   /** Kaplan–Meier median over all runs; null if fewer than half are known to have reached it. */
   readonly medianIterations: number | null;
   readonly medianEvaluations: number | null;
-  /** Iterations after which the last run was censored; null if all reached it. */
+  /** Iterations after which the last run was censored; null if every run reached the target. */
   readonly censoredAfter: number | null;
 }
 
@@ -115,7 +115,7 @@ export interface GroupFigures {
   readonly confirmed: ConfirmedSummary | null;
   /**
    * Area under the learning curve per evaluation: the best return so far, averaged over evaluations. It is
-   * observed, hence selected on noise, and isn't the return of any policy.
+   * observed, so biased upwards by selection on noise, and isn't the return of any policy.
    */
   readonly area: Summary | null;
   readonly target: TargetFigures | null;

@@ -1,4 +1,4 @@
-/** Plays the games of a run directory, from wherever it is to the last one. */
+/** Plays the remaining games of a run directory. */
 import { type Game, type GameSetting, playGames } from '../agents/player.js';
 import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
@@ -41,7 +41,7 @@ export async function playInDirectory(
   } finally {
     control.close();
     display.close();
-    // Save what must not be lost first: a user's environment or model may hang on close.
+    // Save first, because a user's environment or model may hang on close.
     await directory.close();
     await setup.arena.close();
     await setup.model?.close?.();

@@ -1,6 +1,6 @@
 /**
- * Layers with a fixed-size state instead of keys and values, by the runtime's own operators, which have no gradient
- * here. Shapes as in decoder.ts; C channels of a convolution over K tokens.
+ * Layers with a fixed-size state instead of keys and values. They use the runtime's own operators, which have no
+ * gradient here. Shapes as in decoder.ts; C channels of a convolution over K tokens.
  */
 import type { Recurrence } from '../weights/decoder-config.js';
 import type { Shapes } from './attention.js';

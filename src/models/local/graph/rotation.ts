@@ -59,7 +59,7 @@ function yarnRange(rope: Extract<Rope, { scaling: 'yarn' }>, width: number): rea
 
 /**
  * Factors [S, 1, 1, headDim] or [B, S, 1, 1, headDim]: x becomes x·cos + swapped(x)·sin, where `swapped` exchanges the
- * halves of the rotated dimensions and `sin` is negative for the first. Others have 1 and 0.
+ * halves of the rotated dimensions and `sin` is negative for the first. Other dimensions have 1 and 0.
  */
 interface Factors {
   readonly cos: Value;
@@ -79,7 +79,7 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
-  /** int32 [P, 1] or [P, S]: length that the sequences may reach; if undefined, given by the positions. */
+  /** int32 [P, 1] or [P, S]: maximum length of the sequences; derived from the positions if undefined. */
   readonly sequenceTokens?: Value;
 }
 

@@ -61,7 +61,7 @@ function failureOf(error: unknown): FailureReport {
 }
 
 function send(message: FromProcess): void {
-  // If the parent is gone, no one needs an answer.
+  // If the parent is gone, no one needs a reply.
   if (process.connected) process.send?.(message);
 }
 

@@ -22,7 +22,7 @@ import { ModelProcess } from './model-process.js';
 
 /**
  * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same seed gives
- * the same text, whatever else is generated. With `adaptable` modules (suffixes of paths) it can adopt adapters,
+ * the same text, whatever else is generated. With `adaptable` modules (path suffixes), it can adopt adapters,
  * samples by temperature only, and returns tokens.
  * @throws UserError if it can't be run
  */
@@ -40,14 +40,14 @@ export function createLocalModel(config: LocalConfig, adaptable?: readonly strin
   return { ...model, adopt: (directory) => process.adopt(directory), close };
 }
 
-/** Training assumes the unfiltered sampling policy; the publisher's filters would make it a different one. */
+/** Training assumes unfiltered sampling; the publisher's filters would change the policy. */
 const { temperature: _, ...unfiltered } = plainSampling;
 
 /** Shared processes by their settings, with the models that use them. */
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversations = 0;
 
-/** Its calls continue only its own prompts, so that the rounding of their keys doesn't depend on other models. */
+/** The model continues only its own prompts, so that rounding doesn't depend on other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
@@ -74,11 +74,11 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
 }
 
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
-  /** The base, with one of the adapters or without. `LocalModels.close` closes it. */
+  /** The base, with or without one of the adapters. `LocalModels.close` closes it. */
   model(adapter?: string): LanguageModel;
 }
 
-/** One process and copy of the base for several adapters and the base itself. @throws UserError if one can't run */
+/** One process with one copy of the base, shared by the base and its adapters. @throws UserError if one can't run */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
@@ -113,14 +113,14 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** For a model in a store, the reference: the file's name says nothing. */
+/** For a model in a store, the reference, because the file name is meaningless. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen options of every job: the adapter, if the process has several, and the name of its conversation */
+/** @param chosen options of every job: the adapter, if the process has several, and its conversation */
 function languageModel(
   id: string,
   config: LocalConfig,
@@ -195,7 +195,7 @@ export function localContext({
   return lowestLimit(contextTokens, readDecoderConfig(modelDirectory(model), ignoreKeys).contextTokens)!;
 }
 
-/** The directory's name; in a Hugging Face cache, where that is a hash, the name of the repository. */
+/** The directory's name, or in a Hugging Face cache, where that is a hash, the repository's. */
 export function modelName(directory: string): string {
   if (isReference(directory)) return directory;
   const resolved = path.resolve(directory);

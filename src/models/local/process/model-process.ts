@@ -59,7 +59,7 @@ export class ModelProcess {
     }
   }
 
-  /** Runs jobs one by one or `batch` at a time. @throws ModelError if the job failed; UserError for model or device */
+  /** Runs one job, or up to `batch`, at a time. @throws ModelError if the job fails; UserError for model or device */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
@@ -96,7 +96,7 @@ export class ModelProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     holdOpen(child, true);
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    // Nothing else interrupts a run of the model, and the process has nothing to save.
+    // Nothing else can interrupt a forward pass, and the process has nothing to save.
     child.kill('SIGKILL');
     await ended;
   }
@@ -131,7 +131,7 @@ export class ModelProcess {
       child.on('error', (error) => ended(error.message));
       child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
-    // A failure is reported to those waiting for the report or a job; it must not end the program.
+    // Callers that wait for the report or a job receive the failure; it must not crash the program.
     report.catch(() => {});
     send(child, { kind: 'load', settings: this.#settings });
     this.#running = { child, report, jobs };

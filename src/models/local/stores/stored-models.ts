@@ -24,7 +24,7 @@ export function storedModelPath(reference: string, env: Variables = process.env)
   return hfModel(reference.slice(hfScheme.length), env);
 }
 
-/** Fills in a store's sampling settings and stop strings for a model where the config has none. */
+/** Adds a store's sampling settings and stop strings if the config has none. */
 export function withStoreDefaults<Config extends StoreDefaults & { readonly path: string }>(
   config: Config,
   env: Variables = process.env,
@@ -44,7 +44,7 @@ export function withStoreDefaults<Config extends StoreDefaults & { readonly path
   };
 }
 
-/** The sampling settings that a store keeps with a model; empty for a model from elsewhere. */
+/** The sampling settings that a store keeps with a model; empty for other models. */
 export function storedSampling(path: string, env: Variables = process.env): readonly SamplingLayer[] {
   if (!path.startsWith(ollamaScheme)) return [];
   const config: StoreDefaults & { readonly path: string } = { path, stop: [] };
@@ -69,7 +69,7 @@ export function findStoredModels(env: Variables): readonly FoundModel[] {
   ];
 }
 
-/** LM Studio keeps `PUBLISHER/MODEL/FILE.gguf` in one of these. */
+/** LM Studio stores `PUBLISHER/MODEL/FILE.gguf` in one of these folders. */
 const lmStudioFolders = () =>
   ['.lmstudio/models', '.cache/lm-studio/models'].map((folder) => path.join(homedir(), folder));
 

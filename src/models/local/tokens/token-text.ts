@@ -9,7 +9,7 @@ export interface TokenBytes {
   of(id: number): Uint8Array;
   /** Whether the token is one raw byte (SentencePiece's `<0x0A>`). */
   isByte(id: number): boolean;
-  /** Whether the text of an answer loses a space at its start (SentencePiece). */
+  /** Whether decoding strips a space at the start of an answer (SentencePiece). */
   readonly stripsFirstSpace: boolean;
 }
 
@@ -90,7 +90,7 @@ function sentencePieceBytes(token: string): Uint8Array {
     : Uint8Array.of(Number.parseInt(byte[1]!, 16));
 }
 
-/** Turns tokens into text as they come; incomplete characters are held back. */
+/** Decodes tokens as they arrive; incomplete characters are held back. */
 export class TextStream {
   readonly #bytes: TokenBytes;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -102,7 +102,7 @@ export class TextStream {
     this.#bytes = bytes;
   }
 
-  /** The text that this token completes, often a word, sometimes nothing. */
+  /** Returns the text that this token completes: often a word, sometimes nothing. */
   push(id: number): string {
     let bytes = this.#bytes.of(id);
     if (bytes.length === 0) return '';

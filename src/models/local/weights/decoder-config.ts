@@ -110,7 +110,7 @@ export interface DecoderConfig {
   /** Whether the output layer is the embedding. */
   readonly tied: boolean;
   readonly contextTokens: number;
-  /** Dtype stated in the config, e.g. `bfloat16`; the tensors' own dtypes are what counts. */
+  /** Dtype stated in the config, e.g. `bfloat16`; the tensors' own dtypes take precedence. */
   readonly dtype: string | undefined;
   readonly eosTokens: readonly number[];
 }

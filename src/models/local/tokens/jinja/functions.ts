@@ -1,4 +1,4 @@
-/** Methods, filters and tests that templates may use; others are refused by name. */
+/** Methods, filters and tests that templates may use; others are rejected by name. */
 import {
   type Arguments,
   areEqual,
