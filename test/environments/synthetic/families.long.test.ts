@@ -232,7 +232,7 @@ describe('options', () => {
     ['synthetic:survival?seed', /seed is not an option/],
     ['synthetic:survival?seed=1&seed=2', /seed is set twice/],
     ['synthetic:survival?actions=1&control=discrete', /discrete control needs at least two actions/],
-    ['synthetic:pump?actions=3&control=continuous', /1 or 2 components/],
+    ['synthetic:pump?actions=3&control=continuous', /1 or 2 actions/],
   ])('%s is refused', async (id, message) => {
     await expect(makeEnvironment(id)).rejects.toThrow(UserError);
     await expect(makeEnvironment(id)).rejects.toThrow(message);

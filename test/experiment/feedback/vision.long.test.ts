@@ -129,7 +129,7 @@ describe('a vision model', () => {
     const ill = { ...createScriptedModel(() => failure('server')), ...png };
     const lost = await runExperimentFrom(looking, { model: seededModel(), feedback: ill, env });
     expect(lost.events.filter((event) => event.kind === 'warning')).toMatchObject([
-      { message: 'no feedback came: no: server' },
+      { message: 'no feedback received: no: server' },
     ]);
     const well = { ...createScriptedModel(() => reply), ...png };
     const whole = await runExperimentFrom(looking, { model: seededModel(), feedback: well, env });

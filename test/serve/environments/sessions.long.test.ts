@@ -150,7 +150,7 @@ describe('what is refused leaves the episode as it was', () => {
     ['a list as message', [], 'VALIDATION_ERROR', /JSON object/],
     ['null as message', 'null', 'VALIDATION_ERROR', /JSON object/],
     ['no JSON', '{"type":', 'INVALID_JSON', /Invalid JSON/],
-    ['deep JSON', '['.repeat(5000), 'INVALID_JSON', /200 deep/],
+    ['deep JSON', '['.repeat(5000), 'INVALID_JSON', /200 levels/],
   ])('%s', async (_, message, code, text) => {
     const { url } = await start(['CartPole-v1']);
     const client = await open(url);
