@@ -115,7 +115,7 @@ describe('a run in an environment of a module', () => {
     const { context, noted } = recordingContext(cwd);
     const args = { run: 'second', runsDir: 'buffers', quiet: true, json: true, overrides: ['iterations=3'] };
     writeFileSync(helper, 'export const start = [0.6];\n');
-    await expect(resumeCommand(args, context)).rejects.toThrow(`${helper}: this module was changed`);
+    await expect(resumeCommand(args, context)).rejects.toThrow(`${helper}: this module has changed`);
     await evaluateCommand({ ...args, episodes: 3 }, context);
     expect(noted.join('\n')).toContain(`${helper} has changed since the run`);
     writeFileSync(helper, 'export const start = [0.5];\n');

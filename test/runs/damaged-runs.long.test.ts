@@ -77,11 +77,11 @@ describe('returns that overflow', () => {
     expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
     expect(noted.at(-1)).toContain('1 of 9 evaluations have non-numeric returns');
     expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
-    expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('1 of 9 evaluations have returns');
+    expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('1 of 9 evaluations have non-numeric returns');
     expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
       0,
     );
-    expect(printed.at(-1)).toContain('1 of 9 evaluations have returns');
+    expect(printed.at(-1)).toContain('1 of 9 evaluations have non-numeric returns');
     // What stands in the log stays there.
     await resumeExperiment(join(cwd, runsDir, 'b'), { overrides: ['iterations=8'] });
     expect(readRunFile(at('b'), 'evaluations').trimEnd().split('\n')).toHaveLength(11);

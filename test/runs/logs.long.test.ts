@@ -131,12 +131,12 @@ describe('what reading holds in memory', () => {
 });
 
 describe('the report of a long run', () => {
-  it('is small, shows encoding calls whole, and says how the others are seen', async () => {
+  it('is small, shows notable calls in full, and says how to see the others', async () => {
     const size = { iterations: 1500, candidates: 4, history: 400 };
     const path = await syntheticRun(size);
     const page = readFileSync(await writeReport(path), 'utf8');
     expect(page.length).toBeLessThan(4_000_000);
-    expect(page).toMatch(/\d+ of 6\D?000 proposals: the first and the last/);
+    expect(page).toMatch(/\d+ of 6\D?000 proposals: the first and last/);
     expect(page).toContain('policyloop show run --iteration 12');
     for (const id of ['iteration-1-0', 'iteration-1500-3']) expect(page).toContain(`id="${id}"`);
     // Every link within the page leads somewhere.

@@ -52,9 +52,9 @@ describe('an edited config.yaml', () => {
     edit('r/config.yaml', 'CartPole-v1', 'Acrobot-v1');
     const refused = resume('r', ['iterations=4']);
     await expect(refused).rejects.toThrow(
-      /evaluation\.maxSteps: this file was edited[\s\S]*got: 40[\s\S]*30/,
+      /evaluation\.maxSteps: this file has been edited[\s\S]*got: 40[\s\S]*30/,
     );
-    await expect(refused).rejects.toThrow(/environment\.id: this file was edited[\s\S]*CartPole-v1/);
+    await expect(refused).rejects.toThrow(/environment\.id: this file has been edited[\s\S]*CartPole-v1/);
     expect(readRun(at('r')).entries).toHaveLength(4);
     edit('r/config.yaml', 'maxSteps: 40', 'maxSteps: 30');
     edit('r/config.yaml', 'Acrobot-v1', 'CartPole-v1');
@@ -67,7 +67,7 @@ describe('an edited config.yaml', () => {
     await run('g', ['repeats=2']);
     rmSync(at('g', 'repeat-2'), { recursive: true });
     edit('g/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
-    await expect(resume('g')).rejects.toThrow(/evaluation\.maxSteps: this file was edited/);
+    await expect(resume('g')).rejects.toThrow(/evaluation\.maxSteps: this file has been edited/);
     expect(existsSync(at('g', 'repeat-2'))).toBe(false);
     edit('g/config.yaml', 'maxSteps: 40', 'maxSteps: 30');
     expect(await resume('g')).toMatchObject({ code: 0 });
@@ -80,7 +80,7 @@ describe('an edited config.yaml', () => {
     writeFileSync(at('r', 'manifest.json'), JSON.stringify(older));
     expect(await resume('r', ['iterations=3'])).toMatchObject({ code: 0 });
     edit('r/config.yaml', 'maxSteps: 30', 'maxSteps: 40');
-    await expect(resume('r', ['iterations=4'])).rejects.toThrow(/the config of this run was changed/);
+    await expect(resume('r', ['iterations=4'])).rejects.toThrow(/the config of this run has changed/);
   });
 });
 
