@@ -35,7 +35,7 @@ it('a training is paused, let go on and stopped from elsewhere; its log tells so
   expect(step).toBeLessThan(60);
   expect(render(shownTraining(out)!.header)).toContain('paused');
   await expect(steer(out, { action: 'set', overrides: ['updates=3'] }, 1)).rejects.toThrow(
-    /nothing of a training can change/,
+    /settings of a training can.t change/,
   );
   await delay(400);
   expect(log()).toBe(before);
