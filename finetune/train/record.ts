@@ -34,7 +34,7 @@ export interface ControlledTraining {
   readonly action: 'pause' | 'resume' | 'stop' | 'set';
 }
 
-/** Turns events into metrics, as they happen; `memory` is in bytes. */
+/** Adds the elapsed time and the memory (in bytes) to each event as it happens. */
 export function createMeter(meters: {
   now(): Date;
   milliseconds(): number;

@@ -1,4 +1,4 @@
-/** Plays a config of games in a run directory, and resumes plays. */
+/** Plays the games of a config in a run directory, and resumes interrupted plays. */
 import { basename, join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';

@@ -61,7 +61,7 @@ function revisionEstimate(config: Config, { critic: forecast }: PromptForecast):
   return estimateBeside(config, { reader, forecast, questions: revisionsOf(config) });
 }
 
-/** Calls of a vision model; undefined for a person, who costs nothing. */
+/** Estimates the vision model's calls; undefined if a person gives the feedback, which is free. */
 function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): RunEstimate | undefined {
   const reader = visionModelOf(config);
   if (reader === undefined || forecast === undefined) return undefined;

@@ -42,7 +42,7 @@ export interface BaselineRun {
   readonly experiment: string;
   readonly control: BaselineName;
   readonly seed: number;
-  /** Path below the study's directory. */
+  /** Path relative to the study's directory. */
   readonly path: string;
   readonly status: RunSummary['status'] | 'not begun';
   readonly environment: string | null;
@@ -80,7 +80,7 @@ interface BaselineDifference extends PairedComparison {
 /** A run that could not be played. */
 export interface BaselineFailure {
   readonly experiment: string;
-  /** Path below the study's directory. */
+  /** Path relative to the study's directory. */
   readonly run: string;
   readonly message: string;
 }

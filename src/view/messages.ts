@@ -11,7 +11,7 @@ export type ItemKind =
   | 'sweep'
   | 'models';
 
-/** A run, a training run, or a holder of several runs. */
+/** A run, a training run, or a directory of several runs. */
 export interface Item {
   /** Path below the directory. */
   readonly name: string;

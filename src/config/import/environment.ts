@@ -92,7 +92,7 @@ export function stepLimit(id: string): number | undefined {
 export const observesStates = (id: string): boolean =>
   /^(FrozenLake|CliffWalking|Taxi|Blackjack|Nim|maze)/.test(id);
 
-/** An option set outside `env_kwargs`. */
+/** Imports `is_slippery` when it is set outside `env_kwargs`. */
 export function importSlippery(draft: Draft, key: string, value: unknown, id: string): void {
   if (/^(FrozenLake|CliffWalking)/.test(id)) {
     carry(draft, key, { 'environment.options.is_slippery': isOn(value) });

@@ -14,7 +14,7 @@ export interface ImportedConfig {
   readonly program: string;
   /** The equivalent config in our format, unchecked and without defaults. */
   readonly config: Record<string, unknown>;
-  /** At least one per foreign key. */
+  /** At least one note per key of the imported config. */
   readonly notes: readonly ImportNote[];
 }
 

@@ -56,7 +56,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
-    // Thoughts become part of a second prompt where the form of the answer is enforced.
+    // If the answer format is enforced, the thoughts become part of a second prompt.
     const isTwice = isEnforced() && (config.think ?? thinks);
     const reply = (isTwice ? 2 : 1) * config.maxTokens;
     const needed = Math.ceil((promptTokens + reply) / contextStep) * contextStep;
@@ -143,7 +143,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 }
 
-/** Ollama falls back to its own template only if there is none at all; newer models have a renderer instead. */
+/** Ollama falls back to its own template only if the model has none; newer models have a renderer instead. */
 const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
   (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
 

@@ -7,7 +7,7 @@ import type { OpenAIConfig } from '../settings.js';
 export interface Login {
   /** The header that carries it (RFC 7617). */
   readonly authorization: string;
-  /** All forms of it that must stay hidden. */
+  /** Every form of the credentials that must stay hidden. */
   readonly secrets: readonly string[];
 }
 

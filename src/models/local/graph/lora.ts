@@ -40,7 +40,7 @@ export function loraParameters(
   };
 }
 
-/** The product of a module with scaled rows [out], but an unscaled bias; `changed` adds an adapter's contribution. */
+/** A module's output with its rows scaled [out] and its bias unscaled; `changed` adds an adapter's contribution. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,

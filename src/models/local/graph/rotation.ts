@@ -86,7 +86,7 @@ export interface TokenPlaces {
 export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlaces): Rotation {
   const { g, precision } = build;
   const { rotaryWidth: width, headDim } = build.config;
-  // Shaders have no float64, so with this type the CPU computes these few numbers.
+  // Shaders have no float64, so using float64 here makes the CPU compute these few numbers.
   const type = g.shaders ? 'float64' : precision;
   const kept = Array.from({ length: headDim - width }, () => 0);
   const numbers = (long: boolean) => {

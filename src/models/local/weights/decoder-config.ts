@@ -81,7 +81,7 @@ export interface DecoderConfig {
   /** Heads of keys and values; each serves heads / kvHeads query heads (grouped-query attention). */
   readonly kvHeads: number;
   readonly headDim: number;
-  /** This many leading dimensions of a head are rotated. */
+  /** Number of leading dimensions of each head that are rotated. */
   readonly rotaryWidth: number;
   readonly intermediate: number;
   readonly vocabulary: number;

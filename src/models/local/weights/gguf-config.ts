@@ -39,7 +39,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/** An object as in `config.json`. @throws UserError naming a key that is missing, or set and unknown */
+/** Converts GGUF metadata to the form of `config.json`. @throws UserError naming a missing or unknown key */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
