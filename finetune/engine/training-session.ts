@@ -146,7 +146,7 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
   }
 }
 
-/** @param inputs names of the graph's inputs, which include only those that the objective requested */
+/** @param inputs names of the graph's inputs: only those that the objective requested */
 function batchFeeds(
   batch: Batch,
   precision: Precision,

@@ -130,7 +130,7 @@ const groupKey = (run: ComparedRun, by: readonly string[] | undefined) => {
 
 const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonical(options)}`;
 
-/** The smallest set of keys that distinguishes all groups, found greedily by priority; always includes the model. */
+/** A small set of keys that distinguishes all groups, chosen greedily by priority; always includes the model. */
 function namingKeys(groups: readonly Settings[]): readonly string[] {
   const keys = [...new Set(groups.flatMap((settings) => [...settings.keys()]))].toSorted(
     (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),

@@ -205,7 +205,7 @@ function cellText(cell: Cell, format: (value: number) => string): string {
 const intervalOf = (cell: Cell) =>
   typeof cell === 'object' && cell !== null && 'value' in cell ? cell.interval : null;
 
-/** For each column, whether its cell repeats the row above, along with all grouped columns before it. */
+/** Per column: true if its cell, and every grouped column before it, equals the row above. */
 function repetitions<Row>(
   columns: readonly Shown<Row>[],
   rows: readonly Row[],

@@ -221,7 +221,7 @@ export interface LanguageModel {
 /** Why an attempt produced no completion. */
 export type ModelErrorKind =
   | 'rate-limit'
-  /** A rate limit that lasts longer than the config allows waiting. */
+  /** A rate limit that lasts longer than the config allows us to wait. */
   | 'quota'
   | 'server'
   | 'network'

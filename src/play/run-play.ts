@@ -33,7 +33,7 @@ interface PlayArguments {
   readonly open?: boolean | undefined;
 }
 
-/** Plays a config. @returns the exit code */
+/** Plays the games that a config describes. @returns the exit code */
 export async function playConfig(
   args: PlayArguments & {
     readonly config: string;

@@ -27,7 +27,7 @@ const fewestToStudentise = 10;
 const leastSpread = 0.1;
 
 /**
- * 95% interval of the mean: mean ± q·s/√n. From ten values on, q is the 0.95 quantile of |t| over resamples
+ * 95% interval of the mean: mean ± q·s/√n. With ten or more values, q is the 0.95 quantile of |t| over resamples
  * (the symmetric studentised bootstrap, Hall 1988). With fewer values, or if one in twenty resamples is
  * nearly constant (most runs reached the same return), q comes from Student's t. Both ends equal the mean for
  * fewer than two values or if all are equal. Deterministic.

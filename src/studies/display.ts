@@ -162,7 +162,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     } else if (end.kind !== 'failed') {
       this.#showRun(entry);
     }
-    // In other cases, the last line already says that everything is done.
+    // Otherwise, the last line already reports that everything is done.
     if (isBulk(plan) || this.#ended < plan.entries.length) this.#update([entry.path]);
   }
 

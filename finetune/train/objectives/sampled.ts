@@ -52,7 +52,7 @@ export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequ
   return () => 1 / total;
 }
 
-/** 1 / (completions · own tokens): all completions have equal weight. */
+/** 1 / (completions · tokens of this completion), so that all completions have equal weight. */
 export function sequenceMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   return (example) => 1 / (update.length * Math.max(1, trainedLength(example)));
 }

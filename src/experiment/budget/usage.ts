@@ -1,4 +1,4 @@
-/** Counts what calls use: tokens, cost and failures. */
+/** Counts the tokens, cost and failures of model calls. */
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { framesOf, visionModelOf } from '../../config/feedback.js';
 import {

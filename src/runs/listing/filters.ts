@@ -200,7 +200,7 @@ export function listed(selection: Selection, places: RunPlaces) {
     damagedTrainings,
     /** True if nothing was found. */
     isEmpty: runs.length + trainings.length + damaged.length + damagedTrainings.length === 0,
-    /** The number of a run, as commands accept it. */
+    /** Run number, as accepted by commands. */
     numberOfRun: ({ path }: Pick<ListedRun, 'path'>) => numbers.get(path),
     numberOfTraining: ({ path }: Pick<RecordedTraining, 'path'>) => numbers.get(path),
   };

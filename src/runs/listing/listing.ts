@@ -73,7 +73,7 @@ export function trainingPaths(places: RunPlaces): readonly string[] {
 
 export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
 
-/** One line per run; the runs of a study or collection share the line of the first. */
+/** One line per run; the runs of a study or collection share a single line. */
 export function linesOf(runs: readonly ListedRun[], root: string): readonly Line[] {
   const lines = new Map<string, ListedRun[]>();
   for (const run of runs) {

@@ -34,7 +34,7 @@ export class Refusal extends Error {
 const mostFaults = 10;
 const mostLetters = 400;
 
-/** @throws Refusal with all invalid fields */
+/** @throws Refusal listing the first `mostFaults` invalid fields */
 export function validated<S extends z.ZodType>(schema: S, data: unknown): z.output<S> {
   const { data: read, error } = schema.safeParse(data);
   if (error === undefined) return read as z.output<S>;
