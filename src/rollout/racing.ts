@@ -63,7 +63,7 @@ const stakes = [0.5, 1] as const;
 /**
  * Whether the evaluation can stop after these episodes because the incumbent is out of reach, either
  * certainly or at the given confidence. Never true while the mean is above the incumbent's. The test is
- * described in docs/design.md (Waudby-Smith & Ramdas 2024, section 5; Ville 1939). It assumes no lower bound
+ * described in docs/decisions/07-racing.md (Waudby-Smith & Ramdas 2024, section 5; Ville 1939). It assumes no lower bound
  * and no distribution, only that the episodes are in random order.
  * @param returns of the episodes played so far, in order
  */
