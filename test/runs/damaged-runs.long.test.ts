@@ -77,7 +77,9 @@ describe('returns that overflow', () => {
     expect(await showCommand({ ...show, run: 'b' }, context)).toBe(0);
     expect(noted.at(-1)).toContain('1 of 9 evaluations have non-numeric returns');
     expect(await reportCommand({ run: 'b', runsDir, open: false, json: false }, context)).toBe(0);
-    expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain('1 of 9 evaluations have non-numeric returns');
+    expect(readFileSync(join(at('b'), 'report.html'), 'utf8')).toContain(
+      '1 of 9 evaluations have non-numeric returns',
+    );
     expect(await compareCommand({ runs: ['a', 'b'], runsDir, unfinished: false, json: true }, context)).toBe(
       0,
     );
