@@ -34,7 +34,14 @@ export interface ParameterSpec {
 export type ParameterVector = readonly number[];
 
 /** A policy with fixed parameters. */
-export type Policy = (observation: Observation) => Action;
+export interface Policy {
+  (observation: Observation): Action;
+  /** Starts an episode of a policy with memory; returns the policy to use for this episode only. */
+  readonly forEpisode?: (seed: number) => Policy;
+}
+
+/** The policy to use for one episode. @param seed the episode's seed */
+export const policyFor = (policy: Policy, seed: number): Policy => policy.forEpisode?.(seed) ?? policy;
 
 /** Input and output dimensions of a policy that maps a vector to outputs, and how outputs become actions. */
 export interface VectorShape {

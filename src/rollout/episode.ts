@@ -1,5 +1,5 @@
 import type { Action, Environment, Observation, Step } from '../environments/environment.js';
-import type { Policy } from '../policies/policy.js';
+import { type Policy, policyFor } from '../policies/policy.js';
 
 /** A finished episode. */
 export interface Episode {
@@ -97,9 +97,10 @@ export function rollout(
 ): PlayedEpisode {
   const { seed, maxSteps, record, onState } = options;
   const episode = new RunningEpisode(environment.reset(seed), record);
+  const act = policyFor(policy, seed);
   onState?.(episode.result());
   while (!episode.ended) {
-    const action = policy(episode.observation);
+    const action = act(episode.observation);
     episode.take(action, environment.step(action), maxSteps);
     onState?.(episode.result());
   }

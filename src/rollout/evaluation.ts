@@ -7,7 +7,7 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
-import type { ParameterVector, Policy, PolicyFamily } from '../policies/policy.js';
+import { type ParameterVector, type Policy, type PolicyFamily, policyFor } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 import {
   type EpisodeRecord,
@@ -46,8 +46,9 @@ class EpisodeTurns {
     maxSteps: number,
   ): Promise<PlayedEpisode> {
     const episode = new RunningEpisode(environment.reset(seed), record ? emptyTrajectory() : undefined);
+    const act = policyFor(policy, seed);
     while (!episode.ended) {
-      const action = policy(episode.observation);
+      const action = act(episode.observation);
       episode.take(action, environment.step(action), maxSteps);
       if (--this.#left > 0) continue;
       if (this.#isOver()) await this.#turn();
@@ -243,9 +244,10 @@ async function playBatch(
   const episodes = tasks.map(
     ({ record }, slot) => new RunningEpisode(observations[slot]!, record ? emptyTrajectory() : undefined),
   );
+  const policies = tasks.map(({ seed }) => policyFor(policy, seed));
   let slots = [...episodes.keys()];
   while (slots.length > 0 && !ended()) {
-    const moves = slots.map((slot) => ({ slot, action: policy(episodes[slot]!.observation) }));
+    const moves = slots.map((slot) => ({ slot, action: policies[slot]!(episodes[slot]!.observation) }));
     const steps = await batch.step(moves);
     for (const [i, { slot, action }] of moves.entries()) episodes[slot]!.take(action, steps[i]!, maxSteps);
     slots = slots.filter((slot) => !episodes[slot]!.ended);

@@ -1,0 +1,58 @@
+/** Policies written as JavaScript programs: shared types. */
+import type { Observation } from '../../environments/environment.js';
+import type { ParameterVector } from '../policy.js';
+
+/** A number in a program that can change without changing the program's structure. */
+export interface ProgramConstant {
+  /** Its key, if the program declares it. */
+  readonly name?: string;
+  readonly value: number;
+  /** Range of a search over the constant, inclusive. */
+  readonly low: number;
+  readonly high: number;
+  /** Position of the number in the source, including its sign. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A program, split into its structure and its constants. */
+export interface Program {
+  readonly source: string;
+  /**
+   * Identifies the structure: 48 bits of a SHA-256, equal for programs that differ only in constants, comments and
+   * layout.
+   */
+  readonly structure: number;
+  readonly constants: readonly ProgramConstant[];
+}
+
+/** The parameters of a program: its structure, then the values of its constants. */
+export const programParameters = ({ structure, constants }: Program): ParameterVector => [
+  structure,
+  ...constants.map(({ value }) => value),
+];
+
+/** What is wrong with a program. Plain data, so it can be recorded and sent between threads. */
+export interface ProgramFailure {
+  /** One line, such as `TypeError: cannot read property 'x' of undefined`. */
+  readonly reason: string;
+  /** 1-based line of the source. */
+  readonly line?: number;
+  /** The observation for which the program failed. */
+  readonly observation?: Observation;
+}
+
+/** Thrown if a program can't be used: syntax, exceptions, invalid actions, exceeded limits. */
+export class ProgramFault extends Error {
+  override readonly name = 'ProgramFault';
+  readonly failure: ProgramFailure;
+
+  constructor(failure: ProgramFailure) {
+    super(failure.reason);
+    this.failure = failure;
+  }
+}
+
+/** True also for a fault that was thrown in another thread. */
+export const isProgramFault = (error: unknown): error is ProgramFault =>
+  error instanceof Error && error.name === 'ProgramFault' && 'failure' in error;
