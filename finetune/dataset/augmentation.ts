@@ -34,6 +34,7 @@ export function drawSymmetry({ parameters, description }: PolicyFamily, random: 
       sign: flip && random.random() < 0.5 ? -1 : 1,
     }));
   if (description.kind === 'module') throw unknownSymmetries(`of the policy ${description.name}`);
+  if (description.kind === 'program') throw unknownSymmetries('of programs');
   if (description.kind === 'q-table') {
     const { states, actions } = description;
     return {

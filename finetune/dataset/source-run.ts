@@ -6,12 +6,11 @@ import { groupedBy } from '../../src/comparison/run-groups.js';
 import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';
-import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { statedReason } from '../../src/prompting/answer/sets.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
 import { remembered } from '../../src/prompting/context/history.js';
-import { type Encoding, encodingOf } from '../../src/prompting/notation/encoding.js';
-import { type AnswerForm, answerFormOf, writtenAnswer } from '../../src/prompting/notation/grammar.js';
+import { type Encoding, encodingFor } from '../../src/prompting/notation/encoding.js';
+import { type AnswerForm, answerFormOf } from '../../src/prompting/notation/grammar.js';
 import type { MemoryConfig } from '../../src/prompting/settings.js';
 import { loadPromptSet, type PromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { loadHelpers } from '../../src/prompting/templates/rendering.js';
@@ -29,15 +28,14 @@ const longestReason = 600;
 /** Formats an answer that parses to these parameters. Drops the reason if it would change the parse. */
 export function formatAnswer(
   parameters: ParameterVector,
-  { encode, spec }: Encoding,
+  encoding: Encoding,
   form: AnswerForm,
   reason = '',
 ): string {
-  const shown = encode(parameters);
-  const answer = writtenAnswer(shown, spec, form, reason);
-  const read = parseParameters(answer, spec);
-  const same = read.ok && vectorKey(read.value) === vectorKey(shown);
-  return same ? answer : writtenAnswer(shown, spec, form, '');
+  const answer = encoding.answer(parameters, form, reason);
+  const read = encoding.read(answer);
+  const same = read.ok && vectorKey(encoding.encode(read.value)) === vectorKey(encoding.encode(parameters));
+  return same ? answer : encoding.answer(parameters, form);
 }
 
 /** The reason given in a reply, on one line; '' if there is none or it is too long. */
@@ -113,7 +111,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
 
 /** How the run's prompts and answers encode parameters. */
 export const encodingIn = ({ config, family }: Pick<SourceRun, 'config' | 'family'>): Encoding =>
-  encodingOf(family.parameters, config.prompts.set);
+  encodingFor(family, config.prompts.set);
 
 export function lineageOf(
   run: SourceRun,

@@ -49,7 +49,7 @@ function environmentProblems({ id, ...environment }: EnvironmentConfig): readonl
 }
 
 function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
-  if (policy === undefined || policy.kind === 'module') return [];
+  if (policy === undefined || policy.kind === 'module' || policy.kind === 'program') return [];
   return [rangeProblem(policy), ...(policy.kind === 'q-table' ? tableProblems(policy) : [])];
 }
 

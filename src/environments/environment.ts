@@ -105,6 +105,8 @@ export interface EnvironmentSpec {
   readonly actionSpace: Space;
   /** Steps after which an episode is truncated; undefined if there is no limit. */
   readonly maxSteps?: number;
+  /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
+  readonly stepSeconds?: number;
   /** Present for drawn tasks. */
   readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
@@ -124,8 +126,6 @@ export interface Environment extends EnvironmentSpec {
    * may exceed their bounds.
    */
   step(action: Action): Step;
-  /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
-  readonly stepSeconds?: number;
   /** Draws the current state, if the environment supports drawing. @throws UserError before the first reset */
   frame?(): Frame;
   /** Information about the current state of a text world. @throws UserError before the first reset */

@@ -62,7 +62,7 @@ export interface Question
   readonly outcomeOf: (
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,
-  ) => CallRecord['outcome'];
+  ) => Promise<CallRecord['outcome']>;
   /** Corrections stop once this many are accepted; if omitted, every candidate is corrected. */
   readonly enough?: number | undefined;
   /** If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if omitted. */
@@ -207,7 +207,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
         again.push(item);
         continue;
       }
-      const call = reply.kind === 'recorded' ? reply.call : judged(request, reply.call, accepted);
+      const call = reply.kind === 'recorded' ? reply.call : await judged(request, reply.call, accepted);
       item.calls.push(call);
       if (reply.kind === 'ended') {
         request.onCall(call);
@@ -297,12 +297,12 @@ function abandon(request: AskRequest, replies: Round['replies']): never {
   throw new ModelError('aborted', 'the call was aborted', { retries: 0, latencyMs: 0 });
 }
 
-function judged(
+async function judged(
   request: AskRequest,
   { completion, cost, outcome, ...base }: EndedCall,
   accepted: ReadonlyMap<string, ParameterVector>,
-): CallRecord {
+): Promise<CallRecord> {
   if (completion === undefined) return { ...base, outcome: outcome! };
-  const read = request.outcomeOf({ ...base, completion }, accepted);
+  const read = await request.outcomeOf({ ...base, completion }, accepted);
   return { ...base, outcome: read, completion, ...(cost !== undefined && { cost }) };
 }

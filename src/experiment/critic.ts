@@ -7,6 +7,7 @@ import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
+import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { Measured } from '../rollout/evaluation.js';
 import { type BufferEntry, bestEntry, vectorKey } from '../rollout/replay-buffer.js';
@@ -14,9 +15,10 @@ import { numbersAfter } from '../runs/calls.js';
 import { distanceOf } from '../search/moves.js';
 import { ask } from './ask.js';
 import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
-import { type Iteration, measureCandidates } from './evaluate.js';
+import { type Iteration, measureCandidates, searchedPrograms } from './evaluate.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
 import { proposalQuestion, type WrongPlace } from './propose.js';
+import { triedIn } from './programs.js';
 import { answering } from './proposer.js';
 import { evaluationsLeft } from './stopping.js';
 
@@ -44,7 +46,9 @@ export async function revise(
     ...refusals(experiment, critic.config, best, measured),
     by: () => ({ model }),
     form: answerFormOf(criticModelOf(config), config.prompts),
-    parameters: setting.family.parameters,
+    family: setting.family,
+    encoding: encodingFor(setting.family, 'numeric'),
+    tried: triedIn(experiment, number),
   });
   const candidate = numbersAfter(config.candidates).critic;
   const question = {
@@ -118,6 +122,7 @@ function answererOf(
   const history = [...buffer.entries, ...measured.map(({ entry }) => entry)];
   return answering(proposer, {
     parameters: setting.family.parameters,
+    programs: searchedPrograms(setting),
     history: remembered(history, config.memory),
     warmup: buffer.entries.filter(({ iteration }) => iteration === 0).length,
     noisy: config.evaluation.seeds === 'fresh',

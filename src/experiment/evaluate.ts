@@ -3,6 +3,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
+import { isProgramFault } from '../policies/programs/program.js';
 import { remembered } from '../prompting/context/history.js';
 import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import {
@@ -19,16 +21,19 @@ import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Proposal, ProposalGroup } from './ask.js';
+import { programFailureText } from '../runs/failure-text.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
 import { knownEntries, lastKnown } from './prompter.js';
 
 /** Proposed parameters and, for a revision, the number of the candidate it revises. */
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
   readonly revises?: number;
+  /** True if a search over constants proposed it. */
+  readonly isTuned?: boolean;
 };
 
 /**
- * Plays the candidates of an iteration without recording anything yet.
+ * Plays the candidates of an iteration without recording anything yet. A program that fails is rejected.
  * @param all if true, keeps the trajectories of all episodes, whatever the run records
  */
 export async function measureCandidates(
@@ -44,13 +49,20 @@ export async function measureCandidates(
   // The same threshold for all candidates, so their order doesn't matter.
   const race = raceAgainst(buffer.best, racing, seeds.length);
   const measured: Measured[] = [];
-  for (const { candidate, parameters, revises } of candidates) {
+  for (const { candidate, isTuned, parameters, revises } of candidates) {
     await yieldToEventLoop();
     abort.throwIfAborted();
     const revision = revises !== undefined && { revises };
-    const place = { iteration, group: iteration, candidate, source: 'proposal', ...revision } as const;
+    const tuned = isTuned === true && ({ tuned: true } as const);
+    const place = { iteration, group: iteration, candidate, source: 'proposal', ...revision, ...tuned } as const;
     const seen: EvaluationSetting = all ? { ...setting, record: 'all' } : setting;
-    measured.push(await measure(seen, parameters, seeds, place, abort, race));
+    try {
+      measured.push(await measure(seen, parameters, seeds, place, abort, race));
+    } catch (error) {
+      if (!isProgramFault(error)) throw error;
+      experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
+      experiment.warn(`the program of candidate ${candidate + 1} failed: ${programFailureText(error.failure)}`);
+    }
   }
   return measured;
 }
@@ -78,10 +90,18 @@ export async function evaluateProposals(
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
   const chosen = await screening?.(searched(experiment, buffer.entries), accepted);
+  const tuner = experiment.config.policy?.kind === 'program' ? experiment.config.policy.tune?.by : undefined;
+  const isTuned = ({ calls }: Proposal) => tuner !== undefined && calls.at(-1)?.member === tuner;
   const isShown = limit === undefined && (isDue(critic, number) || isDue(feedback, number));
   return {
     ...iteration,
-    measured: await measureCandidates(experiment, number, chosen ?? accepted, abort, isShown),
+    measured: await measureCandidates(
+      experiment,
+      number,
+      (chosen ?? accepted).map((one) => ({ ...one, isTuned: isTuned(one) })),
+      abort,
+      isShown,
+    ),
   };
 }
 
@@ -91,14 +111,15 @@ export function recordEvaluations(
   { feedback, measured, revision }: Iteration,
 ): readonly BufferEntry[] {
   const { buffer, emit, prompter, setting } = experiment;
-  for (const { entry, episodes } of measured) {
+  for (const { entry: played, episodes } of measured) {
+    const entry = withProgram(experiment, played);
     const improved = buffer.best === undefined || entry.score > buffer.best.score;
     const kept = episodes.filter(({ episode }) => isRecorded(episode, setting));
     buffer.append([entry]);
     prompter.remember(kept);
     emit({ kind: 'candidate-evaluated', entry, episodes: kept, improved });
   }
-  const entries = measured.map(({ entry }) => entry);
+  const entries = buffer.entries.slice(buffer.entries.length - measured.length);
   checkBound(experiment, entries);
   if (revision !== undefined) emit(revision);
   if (feedback !== undefined) emit(feedback);
@@ -129,10 +150,24 @@ export const searched = (
   entries: readonly BufferEntry[],
 ): Omit<Task, 'proposed' | 'shared'> => ({
   parameters: setting.family.parameters,
+  programs: searchedPrograms(setting),
   history: remembered(entries, config.memory),
   warmup: buffer.entries.filter((entry) => entry.iteration === 0).length,
   noisy: config.evaluation.seeds === 'fresh',
 });
+
+/** Adds a program's source to the first evaluation of its structure. */
+function withProgram({ buffer, setting }: Experiment, entry: BufferEntry): BufferEntry {
+  const programs = programsOf(setting.family);
+  const [structure] = entry.parameters;
+  if (programs === undefined || buffer.entries.some(({ parameters }) => parameters[0] === structure)) return entry;
+  return { ...entry, program: programs.program(entry.parameters).source };
+}
+
+export function searchedPrograms({ environment, family }: EvaluationSetting): Task['programs'] {
+  const library = programsOf(family);
+  return library && { library, environment };
+}
 
 /**
  * Evaluates an earlier run's policies, then random ones. They are drawn again on resume and come out the same. Imported
@@ -150,7 +185,9 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
     const source = candidate < imported.length ? 'imported' : 'warm-up';
     const place = { iteration: 0, group: 0, candidate, source } as const;
     const race = raceAgainst(buffer.best, racing, seeds.length);
-    const measured = await measure(setting, parameters, seeds, place, stop.abort, race);
+    const { entry, episodes } = await measure(setting, parameters, seeds, place, stop.abort, race);
+    const measured = { entry: withProgram(experiment, entry), episodes };
+    experiment.behaviour?.observe(episodes);
     buffer.append([measured.entry]);
     experiment.prompter.remember(measured.episodes);
     emit({ kind: 'warmup-evaluated', ...measured, of: policies.length });
@@ -183,34 +220,41 @@ export function randomPolicies({
 
 /** Selects among the best few on fresh seeds, then measures the winner on another set of fresh seeds. */
 export async function confirmBest(
-  experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting'>,
+  experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting' | 'warn'>,
   { candidates, episodes }: ConfirmationConfig,
   signal: AbortSignal,
 ): Promise<Confirmation | undefined> {
-  const { buffer, config, emit, seed, setting } = experiment;
+  const { buffer, config, emit, seed, setting, warn } = experiment;
   const range = returnRange(config.environment, config.evaluation);
   const finalists = bestEntries(buffer.entries, candidates);
   const of = finalists.length === 1 ? 1 : finalists.length + 1;
-  let chosen = finalists[0];
-  if (chosen === undefined) return undefined;
+  if (finalists.length === 0) return undefined;
+  const measured = async (entry: BufferEntry, stage: Confirmation['stage']) => {
+    const seeds = confirmationSeeds(seed, stage, episodes);
+    const confirmation = await confirm({ setting, range }, entry, seeds, stage, signal);
+    if (typeof confirmation === 'string') warn(`program of iteration ${entry.iteration}: ${confirmation}`);
+    else if (confirmation !== undefined) emit({ kind: 'confirmed', confirmation, of });
+    return confirmation;
+  };
   emit({ kind: 'confirmation-started', candidates: finalists.length, episodesEach: episodes, of });
-  if (finalists.length > 1) {
-    let highest = Number.NEGATIVE_INFINITY;
-    for (const entry of finalists) {
+  const ranked: { readonly entry: BufferEntry; readonly mean: number }[] = [];
+  for (const entry of finalists) {
+    if (finalists.length === 1) ranked.push({ entry, mean: entry.score });
+    else {
       await yieldToEventLoop();
-      const seeds = confirmationSeeds(seed, 'selection', episodes);
-      const confirmation = await confirm({ setting, range }, entry, seeds, 'selection', signal);
-      if (confirmation === undefined) return undefined;
-      emit({ kind: 'confirmed', confirmation, of });
-      if (confirmation.mean > highest) [chosen, highest] = [entry, confirmation.mean];
+      const selection = await measured(entry, 'selection');
+      if (selection === undefined) return undefined;
+      if (typeof selection !== 'string') ranked.push({ entry, mean: selection.mean });
     }
   }
-  const seeds = confirmationSeeds(seed, 'final', episodes);
-  const confirmation = await confirm({ setting, range }, chosen, seeds, 'final', signal);
-  if (confirmation === undefined) return undefined;
-  emit({ kind: 'confirmed', confirmation, of });
-  return confirmation;
+  for (const { entry } of ranked.toSorted((a, b) => b.mean - a.mean)) {
+    const confirmation = await measured(entry, 'final');
+    if (typeof confirmation !== 'string') return confirmation;
+  }
+  return undefined;
 }
+
+/** Returns undefined if aborted, or why a program failed. */
 
 async function confirm(
   { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },
@@ -218,13 +262,15 @@ async function confirm(
   seeds: readonly number[],
   stage: Confirmation['stage'],
   signal: AbortSignal,
-): Promise<Confirmation | undefined> {
+): Promise<Confirmation | string | undefined> {
   const evaluation = evaluate({ ...setting, record: 'none' }, entry.parameters, seeds, signal);
-  const { returns } = await evaluation.catch((error: unknown) => {
-    if (signal.aborted) return { returns: undefined };
+  const played = await evaluation.catch((error: unknown) => {
+    if (signal.aborted) return undefined;
+    if (isProgramFault(error)) return programFailureText(error.failure);
     throw error;
   });
-  if (returns === undefined) return undefined;
+  if (played === undefined || typeof played === 'string') return played;
+  const { returns } = played;
   const centre = mean(returns);
   return {
     stage,

@@ -48,7 +48,7 @@ export async function collectFeedback(
     purpose: 'feedback',
     by: () => ({ model }),
     promptOf: () => prompt,
-    outcomeOf({ completion }) {
+    async outcomeOf({ completion }) {
       const said = questions.read(completion);
       return isFailure(said) ? { kind: 'rejected', failure: said } : { kind: 'accepted', parameters: [] };
     },

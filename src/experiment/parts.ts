@@ -6,6 +6,7 @@ import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
@@ -22,6 +23,7 @@ import { countedBy, countedOthers } from './budget/usage.js';
 import { type Critic, openCritic } from './critic-parts.js';
 import type { FeedbackParts } from './feedback-parts.js';
 import type { Learner } from './learner.js';
+import { BehaviourTest } from './programs.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
@@ -42,6 +44,8 @@ export interface Experiment {
   /** True if a baseline is the only proposer, here or in the replayed run. It always answers with plain parameters. */
   readonly isBaseline: boolean;
   readonly prompter: Prompter;
+  /** Finds programs that behave like earlier ones; undefined for other policies. */
+  readonly behaviour: BehaviourTest | undefined;
   /** Revises the best proposals; undefined if there is no critic. */
   readonly critic: Critic | undefined;
   /** Asks for feedback on episodes; undefined if disabled. */
@@ -157,6 +161,11 @@ export function experimentIn(
   const { recorded, manifest } = directory;
   const { arrived = [] } = recorded;
   const buffer = createReplayBuffer(recorded.entries);
+  const setting: EvaluationSetting = {
+    ...{ environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+  };
+  const programs = programsOf(family);
+  for (const { program } of recorded.entries) if (program !== undefined) programs?.add(program);
   const ledger = ledgerOf(assembly);
   // A shared budget already includes the recorded calls.
   const isHeld = assembly.sharedBudget !== undefined;
@@ -165,7 +174,10 @@ export function experimentIn(
   const unfinishedCalls: CallRecord[] = [];
   for (const call of recorded.calls) {
     ledger.record(call, isHeld);
-    if (call.iteration > recorded.iteration) unfinishedCalls.push(call);
+    if (call.iteration > recorded.iteration) {
+      unfinishedCalls.push(call);
+      if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
+    }
     else replies.count(call);
   }
   for (const call of arrived) ledger.record(call, isHeld);
@@ -173,7 +185,8 @@ export function experimentIn(
     run: manifest.run,
     config,
     seed: manifest.seed,
-    setting: { environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
+    setting,
+    behaviour: programs && new BehaviourTest(setting, recorded.episodes),
     racing,
     model,
     languageModel: languageModelIn(model),

@@ -19,7 +19,7 @@ import {
 } from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
-import { encodingOf } from '../prompting/notation/encoding.js';
+import { encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf } from '../prompting/notation/grammar.js';
 import type { PromptSet } from '../prompting/templates/prompt-set.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
@@ -52,6 +52,7 @@ export class Prompter {
   /** The first episode of each evaluation, kept if prompts show trajectories. */
   readonly #trajectories = new Map<string, EpisodeRecord>();
   readonly #maximumTurns: number;
+  readonly #arePrograms: boolean;
   #conversation: Conversation | undefined;
   #context: PromptContext | undefined;
 
@@ -73,7 +74,8 @@ export class Prompter {
     this.#prompts = prompts;
     this.#buffer = buffer;
     this.#maximumTurns = conversation === 'fresh' ? 0 : conversation.turns;
-    const encoding = encodingOf(family.parameters, config.prompts.set);
+    const encoding = encodingFor(family, config.prompts.set);
+    this.#arePrograms = family.description.kind === 'program';
     const told = { ...parts, family: { ...family, parameters: encoding.spec } };
     this.#form = answerFormOf(languageModelOf(parts.counted ?? config.model), config.prompts);
     this.#task = taskContext(told, this.#form);
@@ -119,10 +121,22 @@ export class Prompter {
     ];
   }
 
+  /** The evaluations in memory. Programs that differ only in constants count as one: the best of them. */
+  #held(known: number): readonly BufferEntry[] {
+    const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory);
+    if (!this.#arePrograms) return held;
+    const best = new Map<number | undefined, BufferEntry>();
+    for (const entry of held) {
+      const [structure] = entry.parameters;
+      if (entry.score > (best.get(structure)?.score ?? Number.NEGATIVE_INFINITY)) best.set(structure, entry);
+    }
+    return held.filter((entry) => best.get(entry.parameters[0]) === entry);
+  }
+
   /** The evaluations shown by a prompt that starts a new conversation. */
   #shown(known: number): readonly BufferEntry[] {
     const { memory } = this.#config;
-    const held = remembered(knownEntries(this.#buffer.entries, known), memory);
+    const held = this.#held(known);
     this.#history.know(held);
     return selectHistory(held, memory, this.#history.tokens);
   }
@@ -138,8 +152,7 @@ export class Prompter {
 
   /** The parents of an iteration's proposals, best first. */
   parents(known: number): readonly BufferEntry[] {
-    const { memory, proposal } = this.#config;
-    return parentsOf(proposal, remembered(knownEntries(this.#buffer.entries, known), memory));
+    return parentsOf(this.#config.proposal, this.#held(known));
   }
 
   /** Renders the message that explains what was wrong with the model's last reply. */
@@ -167,8 +180,8 @@ export class Prompter {
   }
 
   #contextOf(iteration: number, known = iteration, rank = 0): PromptContext {
-    const { memory, iterations } = this.#config;
-    const held = remembered(knownEntries(this.#buffer.entries, known), memory);
+    const { iterations } = this.#config;
+    const held = this.#held(known);
     const seen = this.#conversation?.shown;
     const continued = seen !== undefined;
     const shown = continued ? held.slice(seen) : this.#shown(known);

@@ -3,17 +3,12 @@ import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
-import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import {
-  type ParseContext,
-  type ParseFailure,
-  type ParseResult,
-  parseParameters,
-  type SeenParameters,
-} from '../prompting/answer/parse.js';
-import { changesGrammar, parseChanges } from '../prompting/notation/changes.js';
-import { type Encoding, encodingOf, parseEncoded } from '../prompting/notation/encoding.js';
+import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/parse.js';
+import { changesGrammar } from '../prompting/notation/changes.js';
+import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
+import { programsOf } from '../policies/programs/library.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
@@ -33,14 +28,15 @@ import {
 import { type Iteration, knownTo, searched } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
 import { lastKnown } from './prompter.js';
-import { answering } from './proposer.js';
+import { triedIn, tunerOf } from './programs.js';
+import { answering, writing } from './proposer.js';
 import { evaluationsLeft, RunStopped } from './stopping.js';
 
 /** How proposals are requested, read and checked. */
 export interface Proposals extends Prompt, Pick<Question, 'by'> {
-  readonly parameters: ParameterSpec;
-  /** How parameters are encoded for the model; unchanged if omitted. */
-  readonly encoding?: Encoding | undefined;
+  readonly family: Pick<PolicyFamily, 'description' | 'parameters'>;
+  /** How policies are written for the model. */
+  readonly encoding: Encoding;
   readonly form?: AnswerForm;
   /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
@@ -53,6 +49,14 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
     accepted: readonly ParameterVector[],
     call: EndedCall,
   ) => WrongPlace | undefined;
+  /** Tries out a program before it is accepted; returns why it is refused, or undefined. */
+  readonly tried?:
+    | ((
+        parameters: ParameterVector,
+        accepted: readonly ParameterVector[],
+        call: EndedCall,
+      ) => Promise<ParseFailure | undefined>)
+    | undefined;
   /** A candidate's parent, with a prompt of its own; if omitted, all candidates answer the same prompt. */
   readonly branch?: ((candidate: number) => Branch) | undefined;
 }
@@ -80,13 +84,13 @@ function proposeCandidates(
   const behind = iteration - 1 - known;
   const reader = languageModelOf(model);
   const by = answerers(experiment, iteration);
-  const { parameters } = setting.family;
+  const { family } = setting;
   const proposals = proposalQuestion({
     ...prompter.prompt(iteration, known),
     ...noveltyOf(experiment, iteration),
-    ...{ by, parameters, branch: branches(experiment, iteration) },
+    ...{ by, family, branch: branches(experiment, iteration), tried: triedIn(experiment, iteration) },
     form: answerFormOf(reader, prompts),
-    encoding: encodingOf(parameters, prompts.set),
+    encoding: encodingFor(family, prompts.set),
   });
   const question = {
     ...proposals,
@@ -112,16 +116,27 @@ export const propose = (
 export function proposalQuestion(
   proposals: Proposals,
 ): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
-  const { branch, by, form, parameters: spec, encoding } = proposals;
+  const { branch, by, encoding, family, form } = proposals;
   const isChange = branch?.(0).changes !== undefined;
+  const programs = programsOf(family);
+  // A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form.
+  const plain = encodingFor(family, 'numeric');
+  const read = (candidate: number, text: string, context: ParseContext) => {
+    const parent = branch?.(candidate).changes;
+    if (by(candidate).isBaseline) return plain.read(text, context);
+    return parent === undefined ? encoding.read(text, context) : encoding.readChanges(text, parent, context);
+  };
   return {
     by,
     promptOf: (candidate) => branch?.(candidate) ?? proposals,
-    grammar: isChange ? changesGrammar(spec, form) : answerGrammar(encoding?.spec ?? spec, form),
-    outcomeOf(call, accepted) {
+    // No provider enforces a programming language.
+    ...(programs === undefined && {
+      grammar: isChange ? changesGrammar(family.parameters, form) : answerGrammar(encoding.spec, form),
+    }),
+    async outcomeOf(call, accepted) {
       const { completion, iteration } = call;
-      const { placed, seen } = proposals;
-      const result = readProposal(proposals, call.candidate, receivedText(completion), {
+      const { placed, seen, tried } = proposals;
+      const result = read(call.candidate, receivedText(completion), {
         ...(seen && {
           seen: (parameters) => (accepted.has(vectorKey(parameters)) ? { iteration } : seen(parameters)),
         }),
@@ -131,31 +146,19 @@ export function proposalQuestion(
       if (!result.ok) return { kind: 'rejected', failure: hiddenAsIn(completion, result.failure) };
       const { predicted, value } = result;
       const wrong = placed?.(value, [...accepted.values()], call);
-      if (wrong?.kind === 'refused') return { kind: 'rejected', failure: wrong.failure };
+      const failure =
+        wrong?.kind === 'refused' ? wrong.failure : await tried?.(value, [...accepted.values()], call);
+      if (failure !== undefined) return { kind: 'rejected', failure: hiddenAsIn(completion, failure) };
       return {
         kind: 'accepted',
-        ...(wrong === undefined
+        ...(wrong?.kind !== 'moved'
           ? { parameters: value }
           : { parameters: wrong.parameters, moved: { from: value, distance: wrong.distance } }),
         ...(predicted !== undefined && { predicted }),
+        ...(programs && { program: programs.program(value).source }),
       };
     },
   };
-}
-
-/** A baseline has no parent and no prompt: it always proposes plain parameters, whatever the form. */
-function readProposal(
-  { branch, by, parameters, encoding }: Proposals,
-  candidate: number,
-  text: string,
-  context: ParseContext,
-): ParseResult {
-  if (by(candidate).isBaseline) return parseParameters(text, parameters, context);
-  const parent = branch?.(candidate).changes;
-  if (parent !== undefined) return parseChanges(text, parent, parameters, context);
-  return encoding === undefined
-    ? parseParameters(text, parameters, context)
-    : parseEncoded(text, encoding, context);
 }
 
 /**
@@ -189,6 +192,12 @@ export function branches(
  */
 function answerers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
   const { buffer, config, isBaseline, model, seed } = experiment;
+  const tuner = tunerOf(experiment, iteration);
+  if (tuner !== undefined) {
+    const { by: member, propose } = tuner;
+    const model = writing(`control/${member}`, encodingFor(experiment.setting.family, 'numeric'), { givesSeveral: false, propose });
+    return () => ({ model, member, isFree: true, isBaseline: true });
+  }
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),

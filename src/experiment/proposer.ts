@@ -12,7 +12,8 @@ import { createLocalModel, localContext } from '../models/local/process/local-mo
 import { type LocalConfig, localSchema, modelDirectory } from '../models/local/settings.js';
 import { type Cassette, createReplayed } from '../models/replayed.js';
 import { customModelSchema, ollamaSchema, openaiSchema, replayedSchema } from '../models/settings.js';
-import { formatParameters } from '../prompting/notation/grammar.js';
+import type { ParameterVector } from '../policies/policy.js';
+import { type Encoding, encodingOf, programEncoding } from '../prompting/notation/encoding.js';
 import { historyTokens } from '../prompting/settings.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
 import type { Baseline, Task } from '../search/baseline.js';
@@ -49,21 +50,38 @@ type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
  */
 export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
-  const { id, proposeGroup } = proposer;
-  const proposeAll = async (randoms: readonly RandomGenerator[]) =>
-    proposeGroup === undefined ? [await proposer.propose(task, randoms[0]!)] : proposeGroup(task, randoms);
-  return {
-    id,
+  const { proposeGroup } = proposer;
+  const { parameters, programs } = task;
+  return writing(proposer.id, programs === undefined ? encodingOf(parameters, 'numeric') : programEncoding(parameters, programs.library), {
     givesSeveral: proposeGroup !== undefined,
+    propose: async (randoms) =>
+      proposeGroup === undefined ? [await proposer.propose(task, randoms[0]!)] : proposeGroup(task, randoms),
+  });
+}
+
+/** A search as a language model: it writes its proposals in the answer format. */
+export function writing(
+  id: string,
+  { text }: Encoding,
+  {
+    givesSeveral,
+    propose,
+  }: {
+    readonly givesSeveral: boolean;
+    readonly propose: (randoms: readonly RandomGenerator[]) => Promise<readonly ParameterVector[]>;
+  },
+): LanguageModel {
+  return {
+    ...{ id, givesSeveral },
     async generate(_messages, { seeds, signal }) {
       const started = performance.now();
       if (signal?.aborted) {
         throw new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs: 0 });
       }
-      const group = await proposeAll(seeds.map((seed) => createGenerator(seed)));
+      const group = await propose(seeds.map((seed) => createGenerator(seed)));
       const latencyMs = performance.now() - started;
       return group.map((parameters) => ({
-        text: formatParameters(parameters, task.parameters),
+        text: text(parameters),
         ...{ finishReason: 'stop', usage: {}, latencyMs, retries: 0 },
       }));
     },

@@ -5,6 +5,7 @@ import { linearPolicies } from './linear.js';
 import { mlpPolicies } from './mlp.js';
 import { modulePolicies } from './module-policy.js';
 import type { PolicyFamily } from './policy.js';
+import { openProgramPolicies, programPolicies } from './programs/family.js';
 import { qTablePolicies } from './q-table.js';
 import {
   type BuiltInPolicyConfig,
@@ -12,12 +13,14 @@ import {
   mlpSchema,
   modulePolicySchema,
   type PolicyConfig,
+  type ProgramConfig,
+  programSchema,
   qTableSchema,
 } from './settings.js';
 
 interface PolicyRecord {
   /** The value of `policy.kind`. */
-  readonly name: BuiltInPolicyConfig['kind'];
+  readonly name: PolicyConfig['kind'];
   readonly schema: z.ZodType;
   /** @throws UserError if the policies don't fit the environment */
   create(config: { readonly kind: string }, environment: EnvironmentSpec): PolicyFamily;
@@ -27,17 +30,22 @@ const families = [
   { name: 'linear', schema: linearSchema, create: linearPolicies },
   { name: 'mlp', schema: mlpSchema, create: mlpPolicies },
   { name: 'q-table', schema: qTableSchema, create: qTablePolicies },
+  {
+    ...{ name: 'program', schema: programSchema },
+    create: (_: ProgramConfig, environment: EnvironmentSpec) => programPolicies(environment),
+  },
 ] as const satisfies readonly PolicyRecord[];
 
-const [linear, mlp, qTable] = families;
+const [linear, mlp, qTable, program] = families;
 export const policySchema = z.discriminatedUnion('kind', [
   linear.schema,
   mlp.schema,
   qTable.schema,
+  program.schema,
   modulePolicySchema,
 ]);
 
-/** Creates a built-in policy family. @throws UserError if it doesn't fit the environment, or comes from a module */
+/** Creates a built-in policy family; programs of it can't be run. @throws UserError if it doesn't fit the environment, or comes from a module */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
   const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
   if (record !== undefined) return record.create(config, environment);
@@ -56,12 +64,17 @@ export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): Bu
   return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1, ...linear };
 }
 
-/** Like `createPolicyFamily`, but also loads policies from a module. @throws UserError */
+/** Like `createPolicyFamily`, but also loads policies from a module and opens the sandbox of programs. @throws UserError */
 export async function openPolicyFamily(
   config: PolicyConfig,
   environment: EnvironmentSpec,
 ): Promise<PolicyFamily> {
-  return config.kind === 'module'
-    ? modulePolicies(config, environment)
-    : createPolicyFamily(config, environment);
+  switch (config.kind) {
+    case 'module':
+      return modulePolicies(config, environment);
+    case 'program':
+      return openProgramPolicies(environment);
+    default:
+      return createPolicyFamily(config, environment);
+  }
 }

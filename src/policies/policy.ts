@@ -9,6 +9,7 @@ import {
   type Space,
 } from '../environments/environment.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
+import type { ProgramLibrary } from './programs/library.js';
 import type { ProjectionConfig } from './settings.js';
 
 /**
@@ -83,6 +84,8 @@ export type PolicyDescription =
       /** Bins per observation dimension, if a continuous observation was discretised. */
       readonly bins?: readonly BinEdges[];
     }
+  /** JavaScript functions; the parameters refer to a program of the family's library. */
+  | { readonly kind: 'program'; readonly programs: ProgramLibrary }
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
 
@@ -95,6 +98,8 @@ export interface BinEdges {
 export interface PolicyFamily {
   readonly parameters: ParameterSpec;
   readonly description: PolicyDescription;
+  /** Makes `build` work again after a program was killed; call it before playing outside the evaluation threads. */
+  prepare?(): Promise<void>;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): Policy;
   /** Draws a random initial vector, with the same distribution as the reference implementation. */

@@ -102,8 +102,28 @@ export const modulePolicySchema = z.strictObject({
     .describe("Options passed to the file's `create` function"),
 });
 
+export const programSchema = z.strictObject({
+  kind: z
+    .literal('program')
+    .describe('JavaScript functions `act(observation, memory, constants)`, which run in a sandbox (docs/programs.md)'),
+  tune: z
+    .strictObject({
+      by: z.enum(['cma-es', 'gp', 'hill-climb']).default('cma-es').describe('Search over the constants'),
+      evaluations: count(1).default(20).describe('Evaluations spent on tuning before the model proposes again'),
+      after: count(1).default(10).describe("Evaluations of the model's programs before each tuning"),
+      of: z
+        .union([z.literal('best'), count(1)])
+        .default('best')
+        .describe('Tune the constants of the `best` program, or of the K best in turn'),
+    })
+    .optional()
+    .describe('Let a numeric search tune the constants of the best programs, within the same budget (default: off)'),
+});
+
 export type BuiltInPolicyConfig = LinearConfig | MlpConfig | QTableConfig;
-export type PolicyConfig = BuiltInPolicyConfig | ModulePolicyConfig;
+export type PolicyConfig = BuiltInPolicyConfig | ProgramConfig | ModulePolicyConfig;
+export type ProgramConfig = z.output<typeof programSchema>;
+export type TuneConfig = NonNullable<ProgramConfig['tune']>;
 export type ModulePolicyConfig = z.output<typeof modulePolicySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;
 export type MlpConfig = z.output<typeof mlpSchema>;

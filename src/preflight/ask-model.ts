@@ -10,7 +10,7 @@ import { branches, noveltyOf, propose } from '../experiment/propose.js';
 import { createModel, languageModelIn, type Proposer, type SingleProposer } from '../experiment/proposer.js';
 import { formatCount, formatDuration, plural } from '../format/numbers.js';
 import { type Completion, type LanguageModel, ModelError } from '../models/language-model.js';
-import { encodingOf } from '../prompting/notation/encoding.js';
+import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
@@ -232,9 +232,9 @@ async function firstProposal(
     ...noveltyOf({ buffer, config, setting: { family } }, 1),
     ...{ iteration: 1, candidates: 1, corrections: 0, concurrency: 1 },
     by: () => ({ model }),
-    parameters: family.parameters,
+    family,
     form: answerFormOf(languageModelOf(config.model), config.prompts),
-    encoding: encodingOf(family.parameters, config.prompts.set),
+    encoding: encodingFor(family, config.prompts.set),
     seed: (candidate, attempt) => callSeed(config.seed, 1, candidate, attempt),
     recorded: () => undefined,
     ledger: ledgerOf(assembly),

@@ -4,8 +4,8 @@ import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
-import { encodingOf } from '../prompting/notation/encoding.js';
-import { formatParameters, formatValue } from '../prompting/notation/grammar.js';
+import { encodingFor } from '../prompting/notation/encoding.js';
+import { formatValue } from '../prompting/notation/grammar.js';
 import { historyTokens } from '../prompting/settings.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import type { BufferEntry, Feedback } from '../rollout/replay-buffer.js';
@@ -40,10 +40,10 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   // Racing stops an evaluation before its last episode at the latest, and the history shows the number played.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
-  const encoding = encodingOf(spec, prompts.set);
+  const encoding = encodingFor(parts.family, prompts.set);
   const value = parameterOf(spec, width);
   const parameters = Array.from({ length: spec.count }, () => value);
-  const answer = formatParameters(encoding.encode(parameters), encoding.spec);
+  const answer = encoding.text(parameters);
   const episode = episodeOf(parts, width);
   const history = createHistory({ encoding, memory, trajectory: () => episode });
   const entry = (iteration: number): BufferEntry => ({

@@ -49,6 +49,8 @@ function shapeOf(policy: PolicyDescription): string {
       return `${policy.observations} observations → ${policy.hidden.join(' → ')} units (${policy.activation}) → ${policy.outputs} outputs${policy.projection ? ', in a random subspace' : ''}`;
     case 'q-table':
       return `${policy.states} states, ${policy.actions.length} actions, form ${policy.form}`;
+    case 'program':
+      return 'JavaScript functions in a sandbox';
     case 'module':
       return policy.name;
   }
@@ -61,7 +63,9 @@ function specFindings({ config, environment, family, prompts }: Assembly): reado
     found('environment', environment.id),
     found(
       'policy',
-      `${description.kind}, ${count} parameters from ${low} to ${high}: ${shapeOf(description)}`,
+      description.kind === 'program'
+        ? `program: ${shapeOf(description)}`
+        : `${description.kind}, ${count} parameters from ${low} to ${high}: ${shapeOf(description)}`,
     ),
     found(
       'prompts',

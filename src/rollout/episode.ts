@@ -107,6 +107,16 @@ export function rollout(
   return episode.result();
 }
 
+/** The actions of a policy on the observations of recorded episodes. */
+export const actionsOf = (
+  policy: Policy,
+  episodes: readonly (readonly Observation[])[],
+): readonly (readonly Action[])[] =>
+  episodes.map((observations) => {
+    const act = policyFor(policy, 0);
+    return observations.map((observation) => act(observation));
+  });
+
 /** The recorded trajectory of one episode, by columns: a line of `episodes.jsonl`. */
 export interface EpisodeRecord {
   readonly iteration: number;

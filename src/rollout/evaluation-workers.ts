@@ -4,11 +4,14 @@ import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { onAbort } from '../base/abortable.js';
 import { messageOf, UserError } from '../base/errors.js';
+import type { Action, Observation } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { type CallSetting, ModuleThread, usualSeconds } from '../modules/module-thread.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { killedFault, programSeconds } from '../policies/programs/family.js';
+import { isProgramFault } from '../policies/programs/program.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
@@ -21,16 +24,26 @@ export interface WorkerSetting {
   readonly maxSteps: number;
 }
 
-export interface WorkerJob {
+/** A policy as threads receive it. */
+export interface WorkerPolicy {
   readonly parameters: ParameterVector;
+  /** Source of the program, if policies are programs. */
+  readonly program?: string | undefined;
+}
+
+export interface WorkerJob extends WorkerPolicy {
   readonly tasks: readonly EpisodeTask[];
 }
+
+/** The observations of several episodes. */
+export type Observations = readonly (readonly Observation[])[];
 
 /** A thread and the player that `player.ts` creates in it. */
 interface Player {
   readonly thread: ModuleThread;
   readonly made: Promise<{
     play(job: WorkerJob): Promise<readonly PlayedEpisode[]>;
+    actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]>;
     close(): Promise<void>;
   }>;
   /** True after its first job, whose time includes starting the thread. */
@@ -54,7 +67,7 @@ export function createWorkers(setting: WorkerSetting, count: number | 'auto'): E
   const modules = [environment.id, policy.kind === 'module' ? policy.path : '', reward ?? ''].filter(
     isModulePath,
   );
-  if (threads === 1 && modules.length === 0) return undefined;
+  if (threads === 1 && modules.length === 0 && policy.kind !== 'program') return undefined;
   return new EvaluationWorkers(setting, threads, count === 'auto', modules);
 }
 
@@ -62,8 +75,10 @@ export class EvaluationWorkers {
   readonly #setting: WorkerSetting;
   readonly #onlyIfFaster: boolean;
   readonly #call: CallSetting;
-  /** True if user modules are involved; these must not run in this thread. */
+  /** True if user modules or programs are involved; these must not run in this thread. */
   readonly isNeeded: boolean;
+  readonly #hasModules: boolean;
+  readonly #hasPrograms: boolean;
   #threads: number;
   #players: Player[] = [];
   #spentMs = 0;
@@ -79,9 +94,12 @@ export class EvaluationWorkers {
     this.#setting = setting;
     this.#threads = threads;
     this.#onlyIfFaster = onlyIfFaster;
-    this.isNeeded = modules.length > 0;
-    const { id, timeoutSeconds: seconds = usualSeconds } = setting.environment;
-    const origin = this.isNeeded ? modules.map((path) => basename(path)).join(', ') : id;
+    this.#hasPrograms = setting.policy.kind === 'program';
+    this.#hasModules = modules.length > 0;
+    this.isNeeded = this.#hasModules || this.#hasPrograms;
+    const usual = this.#hasModules ? usualSeconds : programSeconds;
+    const { id, timeoutSeconds: seconds = usual } = setting.environment;
+    const origin = this.#hasModules ? modules.map((path) => basename(path)).join(', ') : id;
     this.#call = { origin, seconds, later: true };
   }
 
@@ -113,16 +131,12 @@ export class EvaluationWorkers {
 
   /** Plays one episode for each task; returns the episodes in task order. */
   async play(
-    parameters: ParameterVector,
+    policy: WorkerPolicy,
     tasks: readonly EpisodeTask[],
     signal: AbortSignal | undefined,
   ): Promise<readonly PlayedEpisode[]> {
     signal?.throwIfAborted();
-    // If a thread with user modules fails, the run ends; any other thread is restarted.
-    const players = this.#players.filter(({ thread }) => this.isNeeded || !thread.ended);
-    const threads = Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length);
-    while (players.length < threads) players.push(this.#start());
-    this.#players = players;
+    const players = this.#running(Math.min(this.#pays(tasks.length) ? this.#threads : 1, tasks.length));
     const results: PlayedEpisode[] = Array.from({ length: tasks.length });
     let next = 0;
     const serve = async (player: Player): Promise<void> => {
@@ -131,7 +145,7 @@ export class EvaluationWorkers {
         const left = tasks.length - first;
         next += players.length === 1 ? left : Math.ceil(left / (4 * players.length));
         const started = performance.now();
-        const episodes = await this.#playIn(player, { parameters, tasks: tasks.slice(first, next) });
+        const episodes = await this.#playIn(player, { ...policy, tasks: tasks.slice(first, next) });
         if (player.isWarm) this.count(performance.now() - started, episodes.length);
         player.isWarm = true;
         for (const [i, episode] of episodes.entries()) results[first + i] = episode;
@@ -141,13 +155,34 @@ export class EvaluationWorkers {
     try {
       await Promise.all(players.map(serve));
     } catch (error) {
-      this.#end(players);
+      next = tasks.length;
+      // A program that throws leaves its thread intact.
+      if (!isProgramFault(error) || players.some(({ thread }) => thread.ended)) this.#end(players);
       signal?.throwIfAborted();
       throw error;
     } finally {
       endWait();
     }
     return results;
+  }
+
+  /** The actions of a policy on recorded observations, for each episode. @throws like `play` */
+  async actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]> {
+    const players = this.#running(1);
+    try {
+      return await this.#asked(async () => (await players[0]!.made).actions(policy, episodes));
+    } catch (error) {
+      if (players.some(({ thread }) => thread.ended)) this.#end(players);
+      throw error;
+    }
+  }
+
+  /** At least this many threads. If one with user modules has failed, the run ends; any other is restarted. */
+  #running(threads: number): Player[] {
+    const players = this.#players.filter(({ thread }) => this.#hasModules || !thread.ended);
+    while (players.length < threads) players.push(this.#start());
+    this.#players = players;
+    return players;
   }
 
   /** Stops the threads, even in the middle of an episode. They restart when needed. */
@@ -179,16 +214,26 @@ export class EvaluationWorkers {
 
   /** @throws UserError for an invalid setting; EnvironmentError if the environment or its thread fails */
   async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
-    const broken = (message: string) =>
-      new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
+    const episodes = await this.#asked(async () => (await made).play(job));
+    if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;
+    throw this.#broken('it returned no episodes');
+  }
+
+  async #asked<T>(ask: () => Promise<T>): Promise<T> {
     try {
-      const episodes = await (await made).play(job);
-      if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;
+      return await ask();
     } catch (error) {
-      if (!this.isNeeded || error instanceof UserError || error instanceof EnvironmentError) throw error;
-      throw broken(messageOf(error));
+      // Without user modules, only the program can have stopped its thread.
+      const isKilled = this.#hasPrograms && !this.#hasModules && error instanceof EnvironmentError;
+      if (isKilled && error.kind !== 'invalid' && error.kind !== 'raised') throw killedFault();
+      const isKnown = error instanceof UserError || error instanceof EnvironmentError;
+      if (!this.isNeeded || isKnown || isProgramFault(error)) throw error;
+      throw this.#broken(messageOf(error));
     }
-    throw broken('it returned no episodes');
+  }
+
+  #broken(message: string): EnvironmentError {
+    return new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
   }
 }
 

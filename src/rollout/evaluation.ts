@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { abortable } from '../base/abortable.js';
-import type { Environment } from '../environments/environment.js';
+import type { Action, Environment } from '../environments/environment.js';
 import {
   EnvironmentError,
   type EpisodeBatch,
@@ -8,15 +8,17 @@ import {
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
 import { type ParameterVector, type Policy, type PolicyFamily, policyFor } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
 import { mean } from '../statistics/descriptive.js';
 import {
+  actionsOf,
   type EpisodeRecord,
   type EpisodeTask,
   emptyTrajectory,
   type PlayedEpisode,
   RunningEpisode,
 } from './episode.js';
-import type { EvaluationWorkers } from './evaluation-workers.js';
+import type { EvaluationWorkers, Observations } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
@@ -182,22 +184,36 @@ async function play(
   tasks: readonly EpisodeTask[],
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
+  const program = programsOf(family)?.program(parameters).source;
+  await family.prepare?.();
   if (isRemote(environment))
     return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
   // In the main thread, a module's policies are only proxies for calls to another thread.
-  if (workers?.isNeeded) return workers.play(parameters, tasks, signal);
+  if (workers?.isNeeded) return workers.play({ parameters, program }, tasks, signal);
   const policy = family.build(parameters);
   const played: PlayedEpisode[] = [];
   const turns = new EpisodeTurns(signal);
   for (const task of tasks) {
     if (workers?.wanted(tasks.length - played.length)) {
-      return [...played, ...(await workers.play(parameters, tasks.slice(played.length), signal))];
+      return [...played, ...(await workers.play({ parameters }, tasks.slice(played.length), signal))];
     }
     const start = performance.now();
     played.push(await turns.play(environment, policy, task, maxSteps));
     workers?.count(performance.now() - start);
   }
   return played;
+}
+
+/** The actions of a policy on recorded observations, for each episode. @throws ProgramFault */
+export async function actionsOn(
+  { family, workers }: Pick<EvaluationSetting, 'family' | 'workers'>,
+  parameters: ParameterVector,
+  episodes: Observations,
+): Promise<readonly (readonly Action[])[]> {
+  const program = programsOf(family)?.program(parameters).source;
+  if (workers?.isNeeded) return workers.actions({ parameters, program }, episodes);
+  await family.prepare?.();
+  return actionsOf(family.build(parameters), episodes);
 }
 
 /** Plays many episodes at a time, with the same results as `rollout`. @throws EnvironmentError once an episode fails */

@@ -1,7 +1,9 @@
 /** Module that plays episodes in the threads of `evaluation-workers.ts`. */
 import { openPolicyFamily } from '../policies/families.js';
-import { playEpisode } from './episode.js';
-import type { WorkerJob, WorkerSetting } from './evaluation-workers.js';
+import type { PolicyFamily } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
+import { actionsOf, playEpisode } from './episode.js';
+import type { Observations, WorkerJob, WorkerPolicy, WorkerSetting } from './evaluation-workers.js';
 import { makeTask } from './task.js';
 
 export default {
@@ -9,11 +11,17 @@ export default {
     const environment = await makeTask(source, reward);
     const family = await openPolicyFamily(policy, environment);
     return {
-      play({ parameters, tasks }: WorkerJob) {
-        const chosen = family.build(parameters);
+      play({ tasks, ...policy }: WorkerJob) {
+        const chosen = built(family, policy);
         return tasks.map((task) => playEpisode(environment, chosen, task, maxSteps));
       },
+      actions: (policy: WorkerPolicy, episodes: Observations) => actionsOf(built(family, policy), episodes),
       close: () => environment.close?.(),
     };
   },
 };
+
+function built(family: PolicyFamily, { parameters, program }: WorkerPolicy) {
+  if (program !== undefined) programsOf(family)?.add(program);
+  return family.build(parameters);
+}

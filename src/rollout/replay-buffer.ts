@@ -34,6 +34,10 @@ export interface BufferEntry {
   /** For a revision, the candidate of the same iteration that the critic revised. */
   readonly revises?: number;
   readonly parameters: ParameterVector;
+  /** Source of the program, if policies are programs and this is the first evaluation of its structure. */
+  readonly program?: string;
+  /** True if a search over the constants of a program proposed it (`policy.tune`). */
+  readonly tuned?: true;
   /** Undiscounted return of each episode. */
   readonly returns: readonly number[];
   /** Number of steps of each episode. */

@@ -70,6 +70,8 @@ export interface CallRecord extends CallPosition {
         readonly predicted?: number;
         /** Set if the proposal was too close to an earlier one: its original parameters and its distance. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
+        /** The source of the proposed program. */
+        readonly program?: string;
         readonly action?: Action;
         /** All actions, if they were scored. */
         readonly scored?: readonly ScoredChoice[];

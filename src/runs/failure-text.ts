@@ -1,6 +1,7 @@
 import { unreachable } from '../base/errors.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
+import type { ProgramFailure } from '../policies/programs/program.js';
 import type { IndexedText } from '../prompting/answer/parse.js';
 import type { CallRecord, LoggedFailure } from './calls.js';
 
@@ -62,6 +63,7 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   'too-close': 'parameters too close to evaluated ones (`novelty`)',
   'too-far': 'a revision that changes too much (`critic.distance`)',
   'no-feedback': 'neither a rating nor a remark in the reply (`feedback`)',
+  program: "a program that fails or can't be read",
   truncated: 'the reply was cut at its token limit',
   echo: 'only parameters copied from the prompt, or the format example',
   ambiguous: 'a reply that earlier versions found ambiguous',
@@ -107,10 +109,13 @@ export function explainFailure(failure: LoggedFailure): string {
     case 'repeated': {
       const where = failure.iteration === undefined ? 'before' : `in iteration ${failure.iteration}`;
       const score = failure.score === undefined ? '' : `, with score ${formatNumber(failure.score)}`;
-      return `These parameters were evaluated ${where}${score}.`;
+      const what = sameText[failure.same ?? 'parameters'];
+      return `${what} evaluated ${where}${score}.`;
     }
     case 'no-feedback':
       return 'The reply contains neither a rating from 1 to 5 nor a remark.';
+    case 'program':
+      return `The program can't be used: ${programFailureText(failure)}`;
     case 'truncated':
       return 'The reply was cut at its token limit before the answer was complete.';
     case 'echo':
@@ -120,6 +125,19 @@ export function explainFailure(failure: LoggedFailure): string {
     default:
       return unreachable(failure);
   }
+}
+
+const sameText = {
+  parameters: 'These parameters were',
+  actions: 'The program chooses the same actions as one',
+  structure: 'The program differs only in its constants from one',
+} as const;
+
+/** Example: `line 3: TypeError: x is not a function (observation [0.1, 0.2])`. */
+export function programFailureText({ line, observation, reason }: ProgramFailure): string {
+  const place = line === undefined ? '' : `line ${line}: `;
+  const seen = observation === undefined ? '' : ` (observation ${JSON.stringify(observation)})`;
+  return `${place}${reason}${seen}`;
 }
 
 function listIndices(indices: readonly number[]): string {

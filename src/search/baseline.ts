@@ -1,10 +1,14 @@
+import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
+import type { ProgramLibrary } from '../policies/programs/library.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 
 /** The parameters to search and the evaluations so far. */
 export interface Task {
   readonly parameters: ParameterSpec;
+  /** Present if policies are programs. */
+  readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
   /** All evaluations in memory, oldest first. Append-only. */
   readonly history: readonly Evaluated[];
   /** Number of leading `history` entries that precede the first proposal (warm-up, imported policies). */

@@ -6,7 +6,7 @@ import { Prompter } from '../../../src/experiment/prompter.js';
 import type { AnswerGrammar, ChatMessage, LanguageModel } from '../../../src/models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../../src/policies/policy.js';
 import { remembered } from '../../../src/prompting/context/history.js';
-import { encodingOf, parseEncoded } from '../../../src/prompting/notation/encoding.js';
+import { encodingFor } from '../../../src/prompting/notation/encoding.js';
 import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { callSeed, evaluationSeeds } from '../../../src/random/seeds.js';
@@ -89,7 +89,7 @@ export async function openRun(
     for (const [i, parameters] of randomPolicies({ config, imported: [], seed, setting }).entries())
       await remember(await evaluated(parameters, 0, i));
   else for (const entry of buffer.entries) await showFirstEpisode(entry);
-  const encoding = encodingOf(family.parameters, config.prompts.set);
+  const encoding = encodingFor(family, config.prompts.set);
   return {
     parameters: family.parameters,
     get state() {
@@ -102,7 +102,7 @@ export async function openRun(
       for (const { text, ended } of replies) {
         const finishReason = ended ? 'stop' : 'length';
         const context = { finishReason, ...(constrained && { constrained }) } as const;
-        const read = parseEncoded(text, encoding, context);
+        const read = encoding.read(text, context);
         if (!read.ok) candidates.push({ kind: 'unreadable', text, failure: read.failure.kind });
         else {
           const { parameters, returns, score } = await evaluated(

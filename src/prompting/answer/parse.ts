@@ -1,6 +1,7 @@
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
+import type { ProgramFailure } from '../../policies/programs/program.js';
 import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
@@ -18,6 +19,8 @@ export type ParseFailure =
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** Further than `critic.distance` from the revised parameters. */
   | { kind: 'too-far'; distance: number; most: number }
+  /** The program can't be used: syntax error, exception, invalid action, exceeded limit, or an edit that doesn't apply. */
+  | ({ kind: 'program' } & ProgramFailure)
   /** Feedback was requested, but the reply contains neither a rating nor a remark. */
   | { kind: 'no-feedback' }
   /** The reply was cut off at its token limit before the answer was complete. */
@@ -34,7 +37,12 @@ export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-export type SeenParameters = { readonly iteration?: number; readonly score?: number };
+export type SeenParameters = {
+  readonly iteration?: number;
+  readonly score?: number;
+  /** For programs that aren't identical: what they share with the earlier one. */
+  readonly same?: 'actions' | 'structure';
+};
 
 export interface ParseContext {
   /** Finds earlier uses of these parameters: in an evaluation, or in the same group. */

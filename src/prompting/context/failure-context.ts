@@ -14,6 +14,7 @@ const nothing: FailureContext = {
   decimals: null,
   duplicate: null,
   notFinite: null,
+  program: null,
   repeated: null,
   tooClose: null,
   tooFar: null,
@@ -59,6 +60,16 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
       return { notFinite: values(failure.values) };
     case 'duplicate-index':
       return { duplicate: { text: indices(failure.indices) } };
+    case 'program': {
+      const { line, observation, reason } = failure;
+      return {
+        program: {
+          reason,
+          line: line === undefined ? null : String(line),
+          observation: observation === undefined ? null : JSON.stringify(observation),
+        },
+      };
+    }
     case 'repeated':
       return { repeated: seenText(failure, scoreText) };
     case 'too-far':
@@ -73,9 +84,11 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
 /** A share in percent, with two significant digits. */
 export const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
 
-const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) => ({
+const seenText = ({ iteration, same, score }: SeenParameters, scoreText: ScoreText) => ({
   iteration: iteration === undefined ? null : String(iteration),
   warmup: iteration === 0,
+  sameActions: same === 'actions',
+  sameStructure: same === 'structure',
   score: score === undefined ? null : scoreText(score),
 });
 

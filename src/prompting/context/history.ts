@@ -1,9 +1,8 @@
 /** Renders the replay buffer for a prompt: selects, orders and formats evaluations. */
-import type { ParameterVector } from '../../policies/policy.js';
 import type { EpisodeRecord } from '../../rollout/episode.js';
 import { type BufferEntry, bestEntries, bestEntry } from '../../rollout/replay-buffer.js';
 import type { Encoding } from '../notation/encoding.js';
-import { type AnswerForm, formatParameters, writtenAnswer } from '../notation/grammar.js';
+import type { AnswerForm } from '../notation/grammar.js';
 import { historyTokens, type MemoryConfig, type ProposalConfig } from '../settings.js';
 import { estimateTokens } from '../token-estimate.js';
 import { feedbackLines, saidText } from './feedback.js';
@@ -190,8 +189,8 @@ export function createHistory({
     tokens,
     turns: (shown, form) =>
       shown.map((entry) => ({
-        answer: writtenAnswer(encoding.encode(entry.parameters), encoding.spec, form),
-        result: below(resultText(entry, scores.of), entry),
+        answer: encoding.answer(entry.parameters, form),
+        result: below(`f(params): ${scoreWithCut(entry, scores.of)}`, entry),
       })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
       know(held);
@@ -230,22 +229,16 @@ export function historyLine(
   encoding: Encoding,
   scoreText: ScoreText = twoDecimals,
 ): string {
-  return `${encodedParameters(entry.parameters, encoding, '; ')}; ${resultText(entry, scoreText)}`;
+  return encoding.line(entry.parameters, scoreWithCut(entry, scoreText));
 }
 
-function resultText(
+function scoreWithCut(
   { planned, returns, score }: Pick<BufferEntry, 'score' | 'returns' | 'planned'>,
   scoreText: ScoreText,
 ): string {
   const cut = planned === undefined ? '' : ` (stopped after ${returns.length} of ${planned} episodes)`;
-  return `f(params): ${scoreText(score)}${cut}`;
+  return `${scoreText(score)}${cut}`;
 }
-
-const encodedParameters = (
-  parameters: ParameterVector,
-  { encode, spec }: Encoding,
-  separator?: string,
-): string => formatParameters(encode(parameters), spec, separator);
 
 function bestContext(
   held: readonly BufferEntry[],
@@ -278,7 +271,7 @@ export function rankHistory(
   const ranked = (entry: BufferEntry) => ({
     percent: span > 0 ? Math.round((99 * (entry.score - low)) / span) : 50,
     score: scoreText(entry.score),
-    parameters: encodedParameters(entry.parameters, encoding),
+    parameters: encoding.text(entry.parameters),
     feedback: entry.feedback === undefined ? null : saidText(entry.feedback),
   });
   const count = best ?? (recent === undefined ? shown.length : 0);

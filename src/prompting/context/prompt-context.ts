@@ -15,6 +15,7 @@ const spaceSchema = z.strictObject({
   }),
   box: maybe('Set if the space is a vector of real numbers', {
     length: count('Number of components'),
+    single: flag('True if there is exactly one component'),
     components: list('Components of the vector', {
       index: count('Position in the vector'),
       low: maybeText('Smallest value; null if unbounded'),
@@ -126,6 +127,8 @@ const seenSchema = z.strictObject({
   iteration: maybeText('Iteration that evaluated the parameters; null if unknown'),
   warmup: flag('True if this was the warm-up'),
   score: maybeText('Score of the parameters; null if unknown'),
+  sameActions: flag('True if a program differs but chooses the same actions'),
+  sameStructure: flag('True if a program differs only in its constants'),
 });
 
 export const failureSchema = z.strictObject({
@@ -142,6 +145,11 @@ export const failureSchema = z.strictObject({
   decimals: failureText.nullable().describe('Values with too many decimals'),
   duplicate: failureText.nullable().describe('Parameters with two different values'),
   notFinite: failureText.nullable().describe('Values that are not finite numbers'),
+  program: maybe("The program can't be used", {
+    reason: text('What is wrong, in one line'),
+    line: maybeText('Line of the program; null if unknown'),
+    observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
+  }),
   repeated: seenSchema.nullable().describe('The same parameters were proposed before'),
   tooClose: seenSchema
     .extend({
@@ -169,6 +177,14 @@ export const taskContextSchema = z.strictObject({
     linear: linearSchema.nullable().describe('Set if the policy is linear'),
     table: tableSchema.nullable().describe('Set if the policy is a table'),
     network: networkSchema.nullable().describe('Set if the policy is a network'),
+    program: maybe('Set if the policy is a program', {
+      names: list('Names of the components of the observation', {
+        index: count('Position in the observation'),
+        name: text('Property name'),
+      }),
+      stepSeconds: maybeText('Simulated seconds per step; null if the task has no time scale'),
+      tuned: flag('True if a search tunes the constants of the best programs'),
+    }),
     own: maybe('Set if the policy comes from a module', {
       name: text('Name of the policy'),
       description: text('How parameters become actions, as described by the module'),

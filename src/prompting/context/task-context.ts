@@ -1,8 +1,10 @@
 /** The task as prompts describe it: plain data that is constant during a run. */
 import { short } from '../../environments/catalogue/facts.js';
+import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { DiscreteSpace, EnvironmentSpec, Space } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
 import type { BinEdges, ParameterSpec, PolicyDescription, PolicyFamily } from '../../policies/policy.js';
+import type { PolicyConfig } from '../../policies/settings.js';
 import type { EvaluationConfig } from '../../rollout/settings.js';
 import { evaluatedEach } from '../../search/settings.js';
 import { changeName, exampleChanges } from '../notation/changes.js';
@@ -52,6 +54,7 @@ interface Task {
     readonly demonstrations?: DemonstrationsConfig | undefined;
     readonly proposal?: ProposalConfig | undefined;
     readonly evaluation: EvaluationConfig;
+    readonly policy?: PolicyConfig | undefined;
   };
   readonly environment: EnvironmentSpec;
   readonly family: Pick<PolicyFamily, 'parameters' | 'description'>;
@@ -77,6 +80,7 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
       table:
         policy.kind === 'q-table' ? tableContext(policy, parameters, environment.observationSpace) : null,
       network: policy.kind === 'mlp' ? networkContext(policy) : null,
+      program: policy.kind === 'program' ? programContext(environment, config.policy) : null,
       own: policy.kind === 'module' ? { name: policy.name, description: policy.text } : null,
     },
     parameters: parametersContext(parameters),
@@ -102,6 +106,16 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
     optimum: prompts.optimum === undefined ? null : String(prompts.optimum),
     stepSize: prompts.stepSize === undefined ? null : String(prompts.stepSize),
     demonstrations: demonstratedContext(task.demonstrations, config.demonstrations?.digits, memory.digits),
+  };
+}
+
+/** @param config of the policy; undefined if unknown */
+function programContext(environment: EnvironmentSpec, config: PolicyConfig | undefined) {
+  const names = observationNames(environment);
+  return {
+    names: names.flatMap((name, index) => (name === undefined ? [] : [{ index, name }])),
+    stepSeconds: environment.stepSeconds === undefined ? null : short(environment.stepSeconds),
+    tuned: config?.kind === 'program' && config.tune !== undefined,
   };
 }
 
@@ -162,7 +176,7 @@ function spaceContext(space: Space): SpaceContext {
         low: finite(low),
         high: high[index] ?? null,
       }));
-      return { ...none, box: { length: components.length, components } };
+      return { ...none, box: { length: components.length, single: components.length === 1, components } };
     }
   }
 }

@@ -1,17 +1,39 @@
-/** Encodes parameters for prompts and decodes answers: unchanged, or on the scale of the `compact` prompt set. */
-import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
+/** How a policy is written in prompts and read from answers. */
+import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policies/policy.js';
+import { type ProgramLibrary, programsOf } from '../../policies/programs/library.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
+import { readEdits, readProgram } from '../answer/program.js';
+import { parseChanges } from './changes.js';
+import { type AnswerForm, formatParameters, writtenAnswer } from './grammar.js';
 
-/** An encoding of parameters that is one-to-one up to rounding. */
 export interface Encoding {
   readonly spec: ParameterSpec;
+  /** The parameters as prompts show them; one-to-one up to rounding. */
   encode(parameters: ParameterVector): ParameterVector;
-  /** Decodes the parameters of an answer; the result is within range and has the right number of decimals. */
+  /** The inverse of `encode`; the result is within range and has the right number of decimals. */
   decode(encoded: ParameterVector): ParameterVector;
+  /** Writes a policy, with this separator between its parameters. */
+  text(parameters: ParameterVector, separator?: string): string;
+  /** Writes an evaluation: a policy and its score. */
+  line(parameters: ParameterVector, score: string): string;
+  /** Writes an answer that proposes a policy. */
+  answer(parameters: ParameterVector, form: AnswerForm, reason?: string): string;
+  /** Reads an answer; the inverse of `answer`. `seen` is checked for the decoded parameters. */
+  read(reply: string, context?: ParseContext): ParseResult;
+  /** Reads an answer that changes a parent. */
+  readChanges(reply: string, parent: ParameterVector, context?: ParseContext): ParseResult;
 }
 
 /** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
+
+/** How the policies of a family are written. */
+export function encodingFor(family: Pick<PolicyFamily, 'description' | 'parameters'>, set: string): Encoding {
+  const programs = programsOf(family);
+  return programs === undefined
+    ? encodingOf(family.parameters, set)
+    : programEncoding(family.parameters, programs);
+}
 
 /** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
 export function encodingOf(spec: ParameterSpec, set: string): Encoding {
@@ -19,28 +41,55 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
   if (set !== 'compact' || spec.kind === 'integer' || isOwn) {
     const same = (parameters: ParameterVector) => parameters;
-    return { spec, encode: same, decode: same };
+    return numericEncoding(spec, spec, same, same);
   }
   const factor = (high - low) / (spec.high - spec.low);
   const rounded = (value: number, decimals: number) => Number(value.toFixed(decimals)) + 0;
-  return {
-    spec: { ...spec, ...compactRange },
-    encode: (parameters) =>
+  return numericEncoding(
+    spec,
+    { ...spec, ...compactRange },
+    (parameters) =>
       parameters.map((value) => rounded(low + (value - spec.low) * factor, compactRange.decimals)),
-    decode: (encoded) => encoded.map((value) => rounded(spec.low + (value - low) / factor, spec.decimals)),
+    (encoded) => encoded.map((value) => rounded(spec.low + (value - low) / factor, spec.decimals)),
+  );
+}
+
+/** Programs are written as code blocks. */
+export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
+  const text = (parameters: ParameterVector) => fenced(programs.program(parameters).source);
+  const same = (parameters: ParameterVector) => parameters;
+  return {
+    ...{ spec, encode: same, decode: same, text },
+    line: (parameters, score) => `Mean return ${score}:\n${text(parameters)}`,
+    answer: (parameters, _form, reason = '') => `${text(parameters)}${reason === '' ? '' : `\n${reason}`}`,
+    read: (reply, context) => readProgram(reply, programs, context),
+    readChanges: (reply, parent, context) => readEdits(reply, parent, programs, context),
   };
 }
 
-/** Parses an answer like `parseParameters` and decodes it. `seen` is checked for the decoded parameters. */
-export function parseEncoded(
-  reply: string,
-  { decode, spec }: Encoding,
-  context: ParseContext = {},
-): ParseResult {
-  const { seen } = context;
-  const read = parseParameters(reply, spec, {
-    ...context,
-    ...(seen && { seen: (encoded: ParameterVector) => seen(decode(encoded)) }),
-  });
-  return read.ok ? { ...read, value: decode(read.value) } : read;
+/** @param decode gives parameters within the range, with the right number of decimals */
+function numericEncoding(
+  own: ParameterSpec,
+  spec: ParameterSpec,
+  encode: Encoding['encode'],
+  decode: Encoding['encode'],
+): Encoding {
+  const text: Encoding['text'] = (parameters, separator) =>
+    formatParameters(encode(parameters), spec, separator);
+  return {
+    ...{ spec, encode, decode, text },
+    line: (parameters, score) => `${text(parameters, '; ')}; f(params): ${score}`,
+    answer: (parameters, form, reason) => writtenAnswer(encode(parameters), spec, form, reason),
+    read(reply, context = {}) {
+      const { seen } = context;
+      const read = parseParameters(reply, spec, {
+        ...context,
+        ...(seen && { seen: (encoded: ParameterVector) => seen(decode(encoded)) }),
+      });
+      return read.ok ? { ...read, value: decode(read.value) } : read;
+    },
+    readChanges: (reply, parent, context) => parseChanges(reply, parent, own, context),
+  };
 }
+
+const fenced = (source: string) => `\`\`\`js\n${source}\n\`\`\``;

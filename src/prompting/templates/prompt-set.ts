@@ -62,7 +62,7 @@ export interface PromptSetOptions {
   readonly userHelpers?: TemplateHelpers | undefined;
 }
 
-const builtInSets = ['numeric', 'semantic', 'compact'];
+const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /** Loads and checks all templates of a set. @throws UserError with file, line and column for an unusable set */

@@ -42,7 +42,7 @@ export function taskLabels(environmentId: string, policy: PolicyDescription): Ta
   // All mazes share the name before the first hyphen.
   const name = environmentId.replace(/-.*$/, '');
   const task = Object.hasOwn(known, name) ? known[name]! : {};
-  if (policy.kind === 'module') return { observations: [], actions: [] };
+  if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
   const observationCount =
     policy.kind !== 'q-table' ? policy.observations : (policy.bins?.length ?? task.observations?.length ?? 0);
   const observations =
@@ -53,7 +53,7 @@ export function taskLabels(environmentId: string, policy: PolicyDescription): Ta
 }
 
 function actionLabels(
-  policy: Exclude<PolicyDescription, { kind: 'module' }>,
+  policy: Exclude<PolicyDescription, { kind: 'module' | 'program' }>,
   names: readonly string[] | undefined,
 ): readonly string[] {
   if (policy.kind !== 'q-table') {

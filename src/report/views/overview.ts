@@ -40,6 +40,8 @@ function policyName(policy: PolicyDescription): string {
       return `network with ${policy.hidden.join(' and ')} hidden units (${policy.activation})${inSubspace(policy)}`;
     case 'linear':
       return `linear policy${inSubspace(policy)}`;
+    case 'program':
+      return 'program';
     case 'module':
       return policy.name;
   }

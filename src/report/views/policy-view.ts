@@ -23,6 +23,8 @@ export function policyView(
       return weightTables(parameters, policy, labels);
     case 'q-table':
       return actionTable(parameters, policy, spec, labels, grid);
+    case 'program':
+      return html`<pre class="program"><code>${policy.programs.program(parameters).source}</code></pre>`;
     case 'module':
       return parameterTable(parameters, policy.text, spec);
   }

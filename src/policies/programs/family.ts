@@ -1,0 +1,84 @@
+/** Policies that are programs. They run in a sandbox, in a thread that can be killed. */
+import { EnvironmentError } from '../../base/environment-error.js';
+import { UserError } from '../../base/errors.js';
+import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
+import { ModuleThread } from '../../modules/module-thread.js';
+import { hostsModules } from '../../modules/pulse.js';
+import type { Policy, PolicyFamily } from '../policy.js';
+import { randomProgram } from './grammar.js';
+import { createProgramLibrary, programsOf } from './library.js';
+import { ProgramFault } from './program.js';
+import { openSandbox } from './sandbox.js';
+
+/** Wall time after which a program that doesn't return is killed, in seconds. */
+export const programSeconds = 5;
+
+/** Programs to read, write and draw at random; they can't be run. */
+export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
+  const programs = createProgramLibrary(environment.actionSpace);
+  return {
+    parameters: {
+      ...{ count: 1, kind: 'float', decimals: 6 },
+      ...{ low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY },
+    },
+    description: { kind: 'program', programs },
+    build() {
+      throw new UserError({ message: 'programs run only in a sandbox', remedy: 'use openPolicyFamily' });
+    },
+    initial: (random) => programs.add(randomProgram(environment, random)),
+  };
+}
+
+/** Programs that run in a sandbox: in this thread if it can be killed, otherwise in a thread of their own. */
+export async function openProgramPolicies(environment: EnvironmentSpec): Promise<PolicyFamily> {
+  const family = programPolicies(environment);
+  const programs = programsOf(family)!;
+  const open = hostsModules() ? () => openSandbox(environment) : () => openThread(environment);
+  let sandbox = await open();
+  return {
+    ...family,
+    build: (parameters) => sandbox.build(programs.program(parameters).source),
+    async prepare() {
+      if (sandbox.ended) sandbox = await open();
+    },
+  };
+}
+
+type Start = (source: string, seed: number) => (observation: Observation) => Action;
+
+/** A sandbox in a thread of its own. Its policies block this thread until they return. */
+async function openThread({ id, observationSpace, actionSpace, words }: EnvironmentSpec) {
+  const thread = new ModuleThread();
+  const setting = { origin: 'the program', seconds: programSeconds, later: false };
+  const load = { path: { own: 'policies/programs/host' }, as: 'helpers', field: 'policy' } as const;
+  const { create } = await thread.load(load, setting);
+  const { build } = (await create({ id, observationSpace, actionSpace, words }, 'policy')) as { build: Start };
+  const killed = <T>(call: () => T, observation?: Observation): T => {
+    try {
+      return call();
+    } catch (error) {
+      if (!(error instanceof EnvironmentError)) throw error;
+      throw killedFault(observation);
+    }
+  };
+  return {
+    get ended() {
+      return thread.ended;
+    },
+    build(source: string): Policy {
+      const start = (seed: number): Policy => {
+        const act = killed(() => build(source, seed));
+        return (observation) => killed(() => act(observation), observation);
+      };
+      return Object.assign(start(0), { forEpisode: start });
+    },
+    close: () => thread.close(),
+  };
+}
+
+/** The fault of a program that was killed. */
+export const killedFault = (observation?: Observation): ProgramFault =>
+  new ProgramFault({
+    reason: `it did not return within ${programSeconds} s`,
+    ...(observation !== undefined && { observation }),
+  });

@@ -1,0 +1,79 @@
+/** Reads programs from replies. */
+import { answerText } from '../../models/answer-text.js';
+import type { ParameterVector } from '../../policies/policy.js';
+import { applyEdits } from '../../policies/programs/edits.js';
+import type { ProgramLibrary } from '../../policies/programs/library.js';
+import { isProgramFault, programParameters } from '../../policies/programs/program.js';
+import type { ParseContext, ParseFailure, ParseResult } from './parse.js';
+
+/**
+ * Reads the program of a reply and adds it to the library: the last code block that defines `act`, or the text from
+ * the first definition on if there is no code block.
+ */
+export function readProgram(reply: string, programs: ProgramLibrary, context: ParseContext = {}): ParseResult {
+  const { text, unclosedThinking } = answerText(reply);
+  const { isClosed, source } = sourceIn(text);
+  const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
+  if (source === undefined) return failed({ kind: isCut ? 'truncated' : 'missing' });
+  return added(source, programs, context, isCut);
+}
+
+/** Reads search-and-replace blocks and applies them to the parent; a reply with a whole program is read as such. */
+export function readEdits(
+  reply: string,
+  parent: ParameterVector,
+  programs: ProgramLibrary,
+  context: ParseContext = {},
+): ParseResult {
+  const { text } = answerText(reply);
+  if (!/^\s*<{5,}/m.test(text)) return readProgram(reply, programs, context);
+  try {
+    const source = applyEdits(programs.program(parent).source, text);
+    return added(source, programs, context, context.finishReason === 'length');
+  } catch (error) {
+    return failedBy(error);
+  }
+}
+
+function added(
+  source: string,
+  programs: ProgramLibrary,
+  { seen }: ParseContext,
+  isCut: boolean,
+): ParseResult {
+  try {
+    const value = programParameters(programs.parse(source));
+    const known = seen?.(value);
+    if (known !== undefined) return failed({ kind: 'repeated', ...known });
+    return { ok: true, value: programs.add(source) };
+  } catch (error) {
+    return isCut ? failed({ kind: 'truncated' }) : failedBy(error);
+  }
+}
+
+function failedBy(error: unknown): ParseResult {
+  if (!isProgramFault(error)) throw error;
+  return failed({ kind: 'program', ...error.failure });
+}
+
+const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
+
+const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
+const definesAct = /\bact\b\s*(?:\(|=)/;
+
+/** The source in a reply, and whether its code block is closed. */
+function sourceIn(text: string): { readonly source: string | undefined; readonly isClosed: boolean } {
+  const blocks = [...text.matchAll(/^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms)];
+  const chosen = blocks.findLast(([, , code]) => definesAct.test(code!)) ?? blocks.at(-1);
+  if (chosen !== undefined) {
+    const [whole, fence, code] = chosen;
+    return { source: withoutBlankEnds(code!), isClosed: whole.trimEnd().endsWith(fence!) };
+  }
+  const start = definesAct.test(text) ? text.search(definition) : -1;
+  if (start < 0) return { source: undefined, isClosed: false };
+  // Without a code block, an explanation may follow the last brace.
+  const end = text.lastIndexOf('}') + 1;
+  return { source: withoutBlankEnds(text.slice(start, end > start ? end : undefined)), isClosed: end > start };
+}
+
+const withoutBlankEnds = (code: string) => code.replace(/^(?:[ \t]*\n)+/, '').trimEnd();
