@@ -6,7 +6,7 @@ import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policie
 import { findBaseline } from '../search/baselines.js';
 import type { Config } from './config.js';
 import { visionModelOf } from './feedback.js';
-import { languageModelOf } from './model.js';
+import { languageModelOf, membersOf } from './model.js';
 import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
 
 /**
@@ -17,6 +17,7 @@ export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly Found[] = [
     ...environmentProblems(config.environment),
     ...policyProblems(config.policy),
+    ...programProblems(config),
     ...memoryProblems(config),
     ...promptProblems(config),
     ...candidateProblems(config),
@@ -51,6 +52,66 @@ function environmentProblems({ id, ...environment }: EnvironmentConfig): readonl
 function policyProblems(policy: PolicyConfig | undefined): readonly Found[] {
   if (policy === undefined || policy.kind === 'module' || policy.kind === 'program') return [];
   return [rangeProblem(policy), ...(policy.kind === 'q-table' ? tableProblems(policy) : [])];
+}
+
+/** Baselines that propose programs. */
+const programSearches: readonly string[] = ['random', 'genetic'];
+
+/** Settings that need numeric parameters, and baselines that search something else. */
+function programProblems({
+  adapt,
+  model,
+  novelty,
+  policy,
+  prompts,
+  screening,
+  warmup,
+}: Config): readonly Found[] {
+  const isProgram = policy?.kind === 'program';
+  const members = membersOf(model).filter(({ config }) => findBaseline(config.provider) !== undefined);
+  const wrong = members.filter(
+    ({ config: { provider } }) =>
+      (provider === 'genetic') !== isProgram && !(isProgram && provider === 'random'),
+  );
+  const found: Found[] = wrong.map(({ config: { provider }, field }) => ({
+    field: `${field}.provider`,
+    value: provider,
+    message: isProgram
+      ? 'searches numbers, but the policies are programs'
+      : 'searches programs, but the policies are numbers',
+    alternatives: isProgram ? programSearches : ['random', 'hill-climb', 'cma-es', 'gp'],
+    remedy: isProgram
+      ? 'choose another baseline, or a language model'
+      : 'set policy.kind to program, or choose another baseline',
+  }));
+  if (!isProgram) {
+    if (prompts.set === 'programs')
+      found.push({
+        field: 'prompts.set',
+        value: 'programs',
+        message: 'asks for programs, but the policies are numbers',
+        remedy: 'set policy.kind to program, or choose another set',
+      });
+    return found;
+  }
+  const numeric = ['numeric', 'compact'].includes(prompts.set);
+  return [
+    ...found,
+    numeric && {
+      field: 'prompts.set',
+      value: prompts.set,
+      message: 'asks for parameters, but the policies are programs',
+      alternatives: ['programs', 'the path of your own folder'],
+      remedy: 'set prompts.set to programs',
+    },
+    novelty !== undefined &&
+      conflict('novelty', 'policy.kind: program', 'which rejects programs that act like earlier ones'),
+    screening !== undefined &&
+      conflict('screening', 'policy.kind: program', 'because a Gaussian process needs numeric parameters'),
+    adapt !== undefined && conflict('adapt', 'policy.kind: program', 'which is not supported yet'),
+    warmup.from !== undefined &&
+      conflict('warmup.from', 'policy.kind: program', 'which is not supported yet'),
+  ];
 }
 
 function rangeProblem({ low, high, decimals }: BuiltInPolicyConfig): Found {

@@ -263,6 +263,12 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
+/** The default set describes parameters, so programs have one of their own. */
+const withProgramPrompts = (prompts: ParsedConfig['prompts']) => ({
+  ...prompts,
+  set: prompts.set === 'semantic' ? 'programs' : prompts.set,
+});
+
 export function resolveConfig(parsed: ParsedConfig): Config {
   const {
     $schema: _schema,
@@ -283,6 +289,7 @@ export function resolveConfig(parsed: ParsedConfig): Config {
     target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
     warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
     memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
+    prompts: rest.policy?.kind === 'program' ? withProgramPrompts(rest.prompts) : rest.prompts,
   };
 }
 

@@ -17,8 +17,8 @@ import { ask } from './ask.js';
 import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
 import { type Iteration, measureCandidates, searchedPrograms } from './evaluate.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
-import { proposalQuestion, type WrongPlace } from './propose.js';
 import { triedIn } from './programs.js';
+import { proposalQuestion, type WrongPlace } from './propose.js';
 import { answering } from './proposer.js';
 import { evaluationsLeft } from './stopping.js';
 

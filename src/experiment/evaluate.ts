@@ -17,11 +17,11 @@ import {
 import { raceAgainst } from '../rollout/racing.js';
 import { type BufferEntry, bestEntries, vectorKey } from '../rollout/replay-buffer.js';
 import type { Confirmation, FeedbackResult, Revision } from '../runs/events.js';
+import { programFailureText } from '../runs/failure-text.js';
 import type { Task } from '../search/baseline.js';
 import { clipped, type Interval } from '../statistics/bootstrap.js';
 import { mean, meanInterval95 } from '../statistics/descriptive.js';
 import type { Proposal, ProposalGroup } from './ask.js';
-import { programFailureText } from '../runs/failure-text.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
 import { knownEntries, lastKnown } from './prompter.js';
 
@@ -54,14 +54,23 @@ export async function measureCandidates(
     abort.throwIfAborted();
     const revision = revises !== undefined && { revises };
     const tuned = isTuned === true && ({ tuned: true } as const);
-    const place = { iteration, group: iteration, candidate, source: 'proposal', ...revision, ...tuned } as const;
+    const place = {
+      iteration,
+      group: iteration,
+      candidate,
+      source: 'proposal',
+      ...revision,
+      ...tuned,
+    } as const;
     const seen: EvaluationSetting = all ? { ...setting, record: 'all' } : setting;
     try {
       measured.push(await measure(seen, parameters, seeds, place, abort, race));
     } catch (error) {
       if (!isProgramFault(error)) throw error;
       experiment.emit({ kind: 'proposal-rejected', iteration, candidate, failures: ['program'] });
-      experiment.warn(`the program of candidate ${candidate + 1} failed: ${programFailureText(error.failure)}`);
+      experiment.warn(
+        `the program of candidate ${candidate + 1} failed: ${programFailureText(error.failure)}`,
+      );
     }
   }
   return measured;
@@ -160,7 +169,8 @@ export const searched = (
 function withProgram({ buffer, setting }: Experiment, entry: BufferEntry): BufferEntry {
   const programs = programsOf(setting.family);
   const [structure] = entry.parameters;
-  if (programs === undefined || buffer.entries.some(({ parameters }) => parameters[0] === structure)) return entry;
+  if (programs === undefined || buffer.entries.some(({ parameters }) => parameters[0] === structure))
+    return entry;
   return { ...entry, program: programs.program(entry.parameters).source };
 }
 

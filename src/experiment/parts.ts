@@ -14,6 +14,7 @@ import { type CallRecord, type EndedCall, stageOf } from '../runs/calls.js';
 import { firstFaults, type LoggedEvent, type ProposalTally, type RunEvent, tallyOf } from '../runs/events.js';
 import { fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest, RecordedSpec } from '../runs/manifest.js';
+import { addPrograms } from '../runs/open-run.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { findBaseline } from '../search/baselines.js';
 import { createScreening, type Screening } from '../search/gp.js';
@@ -165,7 +166,7 @@ export function experimentIn(
     ...{ environment, family, maxSteps: config.evaluation.maxSteps, record: config.record, workers },
   };
   const programs = programsOf(family);
-  for (const { program } of recorded.entries) if (program !== undefined) programs?.add(program);
+  addPrograms(family, recorded.entries);
   const ledger = ledgerOf(assembly);
   // A shared budget already includes the recorded calls.
   const isHeld = assembly.sharedBudget !== undefined;
@@ -177,8 +178,7 @@ export function experimentIn(
     if (call.iteration > recorded.iteration) {
       unfinishedCalls.push(call);
       if (call.outcome.kind === 'accepted' && call.outcome.program) programs?.add(call.outcome.program);
-    }
-    else replies.count(call);
+    } else replies.count(call);
   }
   for (const call of arrived) ledger.record(call, isHeld);
   return {

@@ -124,6 +124,5 @@ function tunerFor(
   const { constants } = programs.program(own[0]!.parameters);
   const history = own.map(({ parameters, score }) => ({ values: parameters.slice(1), score }));
   const tuner = createTuner(by);
-  return ([random]) =>
-    tuner.propose(constants, history, random!).then((values) => [[structure, ...values]]);
+  return ([random]) => tuner.propose(constants, history, random!).then((values) => [[structure, ...values]]);
 }

@@ -4,11 +4,11 @@ import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
 import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/parse.js';
 import { changesGrammar } from '../prompting/notation/changes.js';
 import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
 import { type AnswerForm, answerFormOf, answerGrammar } from '../prompting/notation/grammar.js';
-import { programsOf } from '../policies/programs/library.js';
 import { createGenerator } from '../random/generator.js';
 import { callSeed } from '../random/seeds.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
@@ -27,8 +27,8 @@ import {
 } from './ask.js';
 import { type Iteration, knownTo, searched } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { lastKnown } from './prompter.js';
 import { triedIn, tunerOf } from './programs.js';
+import { lastKnown } from './prompter.js';
 import { answering, writing } from './proposer.js';
 import { evaluationsLeft, RunStopped } from './stopping.js';
 
@@ -195,7 +195,10 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
   const tuner = tunerOf(experiment, iteration);
   if (tuner !== undefined) {
     const { by: member, propose } = tuner;
-    const model = writing(`control/${member}`, encodingFor(experiment.setting.family, 'numeric'), { givesSeveral: false, propose });
+    const model = writing(`control/${member}`, encodingFor(experiment.setting.family, 'numeric'), {
+      givesSeveral: false,
+      propose,
+    });
     return () => ({ model, member, isFree: true, isBaseline: true });
   }
   const isPortfolio = 'members' in model;

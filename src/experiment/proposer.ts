@@ -52,11 +52,19 @@ export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
   const { proposeGroup } = proposer;
   const { parameters, programs } = task;
-  return writing(proposer.id, programs === undefined ? encodingOf(parameters, 'numeric') : programEncoding(parameters, programs.library), {
-    givesSeveral: proposeGroup !== undefined,
-    propose: async (randoms) =>
-      proposeGroup === undefined ? [await proposer.propose(task, randoms[0]!)] : proposeGroup(task, randoms),
-  });
+  return writing(
+    proposer.id,
+    programs === undefined
+      ? encodingOf(parameters, 'numeric')
+      : programEncoding(parameters, programs.library),
+    {
+      givesSeveral: proposeGroup !== undefined,
+      propose: async (randoms) =>
+        proposeGroup === undefined
+          ? [await proposer.propose(task, randoms[0]!)]
+          : proposeGroup(task, randoms),
+    },
+  );
 }
 
 /** A search as a language model: it writes its proposals in the answer format. */
@@ -216,12 +224,12 @@ function atPath({ file, field, value, message, ...rest }: Problem, directory: st
 /** Defaults for a new run; a replay takes them from the recorded run. */
 export interface RunDefaults {
   readonly limits: Pick<Config['limits'], 'rejections'>;
-  readonly memory: Pick<Config['memory'], 'digits' | 'tokens'>;
+  readonly memory: Pick<Config['memory'], 'best' | 'digits' | 'recent' | 'tokens'>;
 }
 
 /** @param contextOf queries the context length of a model that isn't local */
 export async function defaultsOf(
-  { adapt, memory, model }: Config,
+  { adapt, memory, model, policy }: Config,
   contextOf: () => Promise<ModelContext | undefined>,
 ): Promise<RunDefaults> {
   const reader = languageModelOf(model);
@@ -231,9 +239,16 @@ export async function defaultsOf(
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
   return {
     limits: { rejections: adapt === undefined ? 10 : 0 },
-    memory: { digits: 3, tokens: context === undefined ? historyTokens : historyWithin(context) },
+    memory: {
+      ...(isOpen && policy?.kind === 'program' && shownPrograms),
+      digits: 3,
+      tokens: context === undefined ? historyTokens : historyWithin(context),
+    },
   };
 }
+
+/** The default selection of programs in prompts; a program takes as much room as ten vectors. */
+const shownPrograms = { best: 4, recent: 2 };
 
 /** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
 export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
@@ -260,7 +275,7 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
   return {
     ...wanted,
     limits: { ...stated(was.limits, ['rejections']), ...limits },
-    memory: { ...stated(was.memory, ['digits', 'tokens']), ...memory },
+    memory: { ...stated(was.memory, ['best', 'digits', 'recent', 'tokens']), ...memory },
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'
         ? { ...model, members: membersAs(was.model.members, model.members) }

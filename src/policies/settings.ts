@@ -105,11 +105,15 @@ export const modulePolicySchema = z.strictObject({
 export const programSchema = z.strictObject({
   kind: z
     .literal('program')
-    .describe('JavaScript functions `act(observation, memory, constants)`, which run in a sandbox (docs/programs.md)'),
+    .describe(
+      'JavaScript functions `act(observation, memory, constants)`, which run in a sandbox (docs/programs.md)',
+    ),
   tune: z
     .strictObject({
       by: z.enum(['cma-es', 'gp', 'hill-climb']).default('cma-es').describe('Search over the constants'),
-      evaluations: count(1).default(20).describe('Evaluations spent on tuning before the model proposes again'),
+      evaluations: count(1)
+        .default(20)
+        .describe('Evaluations spent on tuning before the model proposes again'),
       after: count(1).default(10).describe("Evaluations of the model's programs before each tuning"),
       of: z
         .union([z.literal('best'), count(1)])
@@ -117,7 +121,9 @@ export const programSchema = z.strictObject({
         .describe('Tune the constants of the `best` program, or of the K best in turn'),
     })
     .optional()
-    .describe('Let a numeric search tune the constants of the best programs, within the same budget (default: off)'),
+    .describe(
+      'Let a numeric search tune the constants of the best programs, within the same budget (default: off)',
+    ),
 });
 
 export type BuiltInPolicyConfig = LinearConfig | MlpConfig | QTableConfig;

@@ -9,6 +9,8 @@ import type { EnvironmentSpec } from '../environments/environment.js';
 import { createPolicyFamily, openPolicyFamily } from '../policies/families.js';
 import { recordedPolicies } from '../policies/module-policy.js';
 import type { PolicyFamily } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
+import { isProgramFault } from '../policies/programs/program.js';
 import type { PolicyConfig } from '../policies/settings.js';
 import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { clipped } from '../statistics/bootstrap.js';
@@ -51,7 +53,9 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
         : { ...manifest.spec, id: manifest.environment };
     return { environment, family: await openPolicyFamily(policy, environment) };
   });
-  return { ...frame, recorded: openLogs(path) };
+  const recorded = openLogs(path);
+  addPrograms(frame.family, recorded.entries);
+  return { ...frame, recorded };
 }
 
 /**
@@ -62,10 +66,27 @@ export async function readWholeRun(path: string): Promise<OpenedRun> {
 export async function readShownRun(path: string): Promise<OpenedRun> {
   const { unknown, ...frame } = await readShownFrame(path);
   const recorded = openLogs(path, true);
-  return {
-    ...frame,
-    recorded: unknown === undefined ? recorded : { ...recorded, faults: [unknown, ...recorded.faults] },
-  };
+  const broken = addPrograms(frame.family, recorded.entries);
+  const faults = [...(unknown === undefined ? [] : [unknown]), ...broken, ...recorded.faults];
+  return { ...frame, recorded: { ...recorded, faults } };
+}
+
+/** Adds the sources of a run to its family's library. Returns one line for each that can't be read. */
+export function addPrograms(
+  family: Pick<PolicyFamily, 'description'>,
+  entries: readonly BufferEntry[],
+): readonly string[] {
+  const programs = programsOf(family);
+  return entries.flatMap(({ iteration, program }) => {
+    if (program === undefined || programs === undefined) return [];
+    try {
+      programs.add(program);
+      return [];
+    } catch (error) {
+      if (isProgramFault(error)) return [`the program of iteration ${iteration} can't be read: ${error.message}`];
+      throw error;
+    }
+  });
 }
 
 /** Like `readShownRun`, without the logs; `unknown` states what the run doesn't record about its policies. */

@@ -1,5 +1,6 @@
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
 import { smallest } from '../statistics/descriptive.js';
 
 /** The allowed values of a parameter, indexed from 0 in ascending order. */
@@ -90,6 +91,8 @@ interface Tried {
 /** Distance in [0, 1]: RMS difference as a share of the range; for tables, share of differing entries. */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
+  // Programs are either the same or not.
+  if (range === Number.POSITIVE_INFINITY) return vectorKey(a) === vectorKey(b) ? 0 : 1;
   let sum = 0;
   for (const [i, value] of a.entries()) {
     if (isTable(spec)) sum += value === b[i] ? 0 : 1;

@@ -15,7 +15,7 @@ import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
-import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
+import { addPrograms, type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
 import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
@@ -89,6 +89,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const frame = await readShownFrame(path);
   const { config, family, manifest } = frame;
   const { calls, entries } = readIteration(path, iteration);
+  addPrograms(family, entries);
   const own = entries.filter((entry) => entry.iteration === iteration);
   if (own.length + calls.length === 0)
     throw new UserError({

@@ -1,4 +1,5 @@
 /** Limits hold: also for several candidates in flight, and for repeats that share them. */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Ledger } from '../../src/experiment/budget/ledger.js';
@@ -6,6 +7,7 @@ import { createSharedBudget } from '../../src/experiment/budget/limits.js';
 import { propose } from '../../src/experiment/propose.js';
 import { type GenerateOptions, type LanguageModel, ModelError } from '../../src/models/language-model.js';
 import { mostTokens, mostTokensOf } from '../../src/models/reply-faults.js';
+import { encodingOf } from '../../src/prompting/notation/encoding.js';
 import { createGenerator } from '../../src/random/generator.js';
 
 const spec = { count: 2, kind: 'float', low: -6, high: 6, decimals: 1 } as const;
@@ -79,7 +81,8 @@ async function play(ledger: Ledger, model: LanguageModel, candidates: number, se
       candidates,
       corrections: 2,
       messages: [{ role: 'user', content: `Propose. ${'f(params) = 1.5\n'.repeat(iteration)}` }],
-      parameters: spec,
+      family: { parameters: spec, description: { kind: 'module', name: 'own', text: '' } },
+      encoding: encodingOf(spec, 'numeric'),
       seen: () => undefined,
       seed: (candidate, attempt) => seed + iteration * 100 + candidate * 10 + attempt,
       formatCorrection: () => 'Give both.',

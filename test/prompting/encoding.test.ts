@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ParameterSpec } from '../../src/policies/policy.js';
-import { encodingOf, parseEncoded } from '../../src/prompting/notation/encoding.js';
+import { encodingOf } from '../../src/prompting/notation/encoding.js';
 
 const box = (low: number, high: number, decimals: number, count = 2): ParameterSpec => ({
   ...{ count, kind: 'float', low, high, decimals },
@@ -66,16 +66,16 @@ describe('an answer on that scale', () => {
   const encoding = encodingOf(box(-1, 1, 2), 'compact');
 
   it('is read as the parameters that it means', () => {
-    expect(parseEncoded('params[0]: 6.0, params[1]: -0.3', encoding)).toEqual({
+    expect(encoding.read('params[0]: 6.0, params[1]: -0.3')).toEqual({
       ok: true,
       value: [1, -0.05],
     });
   });
 
   it('is refused beyond what was encoded, though it were within the box', () => {
-    const read = parseEncoded('params[0]: 6.1, params[1]: 0.15', encoding);
+    const read = encoding.read('params[0]: 6.1, params[1]: 0.15');
     expect(read).toMatchObject({ ok: false, failure: { kind: 'range', low: -6, high: 6 } });
-    expect(parseEncoded('params[0]: 1.0, params[1]: 0.15', encoding)).toMatchObject({
+    expect(encoding.read('params[0]: 1.0, params[1]: 0.15')).toMatchObject({
       failure: { kind: 'decimals', decimals: 1 },
     });
   });
@@ -83,10 +83,10 @@ describe('an answer on that scale', () => {
   it('repeats where what it means was seen', () => {
     const seen = (parameters: readonly number[]) =>
       parameters.join() === '0.02,0' ? { iteration: 3, score: 5 } : undefined;
-    expect(parseEncoded('params[0]: 0.1, params[1]: 0.0', encoding, { seen })).toEqual({
+    expect(encoding.read('params[0]: 0.1, params[1]: 0.0', { seen })).toEqual({
       ok: false,
       failure: { kind: 'repeated', iteration: 3, score: 5 },
     });
-    expect(parseEncoded('params[0]: 0.2, params[1]: 0.0', encoding, { seen })).toMatchObject({ ok: true });
+    expect(encoding.read('params[0]: 0.2, params[1]: 0.0', { seen })).toMatchObject({ ok: true });
   });
 });

@@ -1,3 +1,5 @@
 import type { EnvironmentSpec } from '../environment.js';
 /** pending */
-export function observationNames(_environment: EnvironmentSpec): readonly (string | undefined)[] { return []; }
+export function observationNames(_environment: EnvironmentSpec): readonly (string | undefined)[] {
+  return [];
+}

@@ -52,7 +52,9 @@ async function openThread({ id, observationSpace, actionSpace, words }: Environm
   const setting = { origin: 'the program', seconds: programSeconds, later: false };
   const load = { path: { own: 'policies/programs/host' }, as: 'helpers', field: 'policy' } as const;
   const { create } = await thread.load(load, setting);
-  const { build } = (await create({ id, observationSpace, actionSpace, words }, 'policy')) as { build: Start };
+  const { build } = (await create({ id, observationSpace, actionSpace, words }, 'policy')) as {
+    build: Start;
+  };
   const killed = <T>(call: () => T, observation?: Observation): T => {
     try {
       return call();

@@ -10,7 +10,11 @@ import type { ParseContext, ParseFailure, ParseResult } from './parse.js';
  * Reads the program of a reply and adds it to the library: the last code block that defines `act`, or the text from
  * the first definition on if there is no code block.
  */
-export function readProgram(reply: string, programs: ProgramLibrary, context: ParseContext = {}): ParseResult {
+export function readProgram(
+  reply: string,
+  programs: ProgramLibrary,
+  context: ParseContext = {},
+): ParseResult {
   const { text, unclosedThinking } = answerText(reply);
   const { isClosed, source } = sourceIn(text);
   const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
@@ -73,7 +77,10 @@ function sourceIn(text: string): { readonly source: string | undefined; readonly
   if (start < 0) return { source: undefined, isClosed: false };
   // Without a code block, an explanation may follow the last brace.
   const end = text.lastIndexOf('}') + 1;
-  return { source: withoutBlankEnds(text.slice(start, end > start ? end : undefined)), isClosed: end > start };
+  return {
+    source: withoutBlankEnds(text.slice(start, end > start ? end : undefined)),
+    isClosed: end > start,
+  };
 }
 
 const withoutBlankEnds = (code: string) => code.replace(/^(?:[ \t]*\n)+/, '').trimEnd();

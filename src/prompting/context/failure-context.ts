@@ -71,7 +71,13 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
       };
     }
     case 'repeated':
-      return { repeated: seenText(failure, scoreText) };
+      return {
+        repeated: {
+          ...seenText(failure, scoreText),
+          sameActions: failure.same === 'actions',
+          sameStructure: failure.same === 'structure',
+        },
+      };
     case 'too-far':
       return { tooFar: { distance: percent(failure.distance), most: percent(failure.most) } };
     case 'too-close': {
@@ -84,11 +90,9 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
 /** A share in percent, with two significant digits. */
 export const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
 
-const seenText = ({ iteration, same, score }: SeenParameters, scoreText: ScoreText) => ({
+const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) => ({
   iteration: iteration === undefined ? null : String(iteration),
   warmup: iteration === 0,
-  sameActions: same === 'actions',
-  sameStructure: same === 'structure',
   score: score === undefined ? null : scoreText(score),
 });
 

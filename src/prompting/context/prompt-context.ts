@@ -127,6 +127,9 @@ const seenSchema = z.strictObject({
   iteration: maybeText('Iteration that evaluated the parameters; null if unknown'),
   warmup: flag('True if this was the warm-up'),
   score: maybeText('Score of the parameters; null if unknown'),
+});
+
+const repeatedSchema = seenSchema.extend({
   sameActions: flag('True if a program differs but chooses the same actions'),
   sameStructure: flag('True if a program differs only in its constants'),
 });
@@ -150,7 +153,7 @@ export const failureSchema = z.strictObject({
     line: maybeText('Line of the program; null if unknown'),
     observation: maybeText('Observation for which it failed, as JSON; null if unknown'),
   }),
-  repeated: seenSchema.nullable().describe('The same parameters were proposed before'),
+  repeated: repeatedSchema.nullable().describe('The same parameters were proposed before'),
   tooClose: seenSchema
     .extend({
       distance: text('Distance, in percent of the range (for a table, of its entries)'),

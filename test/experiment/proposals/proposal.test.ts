@@ -7,6 +7,7 @@ import {
   type LanguageModel,
   ModelError,
 } from '../../../src/models/language-model.js';
+import { encodingOf } from '../../../src/prompting/notation/encoding.js';
 import type { CallRecord } from '../../../src/runs/calls.js';
 import { ask } from '../../support/ask.js';
 import { createScriptedModel, type ScriptedReply } from '../../support/scripted-model.js';
@@ -28,7 +29,8 @@ function request(model: LanguageModel, changes: Partial<Parameters<typeof propos
     candidates: 1,
     corrections: 2,
     messages: prompt,
-    parameters: spec,
+    family: { parameters: spec, description: { kind: 'module', name: 'own', text: '' } },
+    encoding: encodingOf(spec, 'numeric'),
     seen: () => undefined,
     seed: (candidate, attempt) => 100 * candidate + attempt,
     formatCorrection: (failure) => `correct this: ${failure.kind}`,
