@@ -103,7 +103,11 @@ export function tunerOf(experiment: Experiment, iteration: number) {
   const tune = config.policy?.kind === 'program' ? config.policy.tune : undefined;
   if (programs === undefined || tune === undefined) return undefined;
   const known = knownTo(experiment, iteration);
-  const structure = tuningDue(known.map(asTuned), tune, (entry) => programs.program(entry).constants.length);
+  const structure = tuningDue(
+    known.map(asTuned),
+    tune,
+    ({ parameters }) => programs.program(parameters).constants.length,
+  );
   if (structure === undefined) return undefined;
   return { by: tune.by, propose: tunerFor(known, structure, tune, experiment) };
 }

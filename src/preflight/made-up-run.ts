@@ -2,6 +2,7 @@
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
+import { programsOf } from '../policies/programs/library.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
@@ -41,8 +42,9 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
-  const value = parameterOf(spec, width);
-  const parameters = Array.from({ length: spec.count }, () => value);
+  const programs = programsOf(parts.family);
+  const parameters =
+    programs?.add(sampleProgram(width)) ?? Array<number>(spec.count).fill(parameterOf(spec, width));
   const answer = encoding.text(parameters);
   const episode = episodeOf(parts, width);
   const history = createHistory({ encoding, memory, trajectory: () => episode });
@@ -73,6 +75,15 @@ const longestFeedback = (from: Feedback['from']): Feedback => ({
   ...{ from, episode: 0, rating: 5 },
   remark: 'w '.repeat(longestRemark / 2).trim(),
 });
+
+/** A long and a short program, as models write them. */
+function sampleProgram(width: Width): string {
+  const lines = Array.from(
+    { length: width === 'wide' ? 30 : 2 },
+    (_, i) => `  memory.part${i} = 0.123 * ${i};`,
+  );
+  return `function act(observation, memory, constants) {\n${lines.join('\n')}\n  return memory.part0;\n}`;
+}
 
 function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Width): number {
   const length = (value: number) => formatValue(value, decimals).length;

@@ -83,7 +83,8 @@ export function addPrograms(
       programs.add(program);
       return [];
     } catch (error) {
-      if (isProgramFault(error)) return [`the program of iteration ${iteration} can't be read: ${error.message}`];
+      if (isProgramFault(error))
+        return [`the program of iteration ${iteration} can't be read: ${error.message}`];
       throw error;
     }
   });

@@ -33,7 +33,8 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
 export async function openProgramPolicies(environment: EnvironmentSpec): Promise<PolicyFamily> {
   const family = programPolicies(environment);
   const programs = programsOf(family)!;
-  const open = hostsModules() ? () => openSandbox(environment) : () => openThread(environment);
+  const open = async () =>
+    hostsModules() ? { ...(await openSandbox(environment)), ended: false } : openThread(environment);
   let sandbox = await open();
   return {
     ...family,

@@ -48,7 +48,14 @@ function added(
   try {
     const value = programParameters(programs.parse(source));
     const known = seen?.(value);
-    if (known !== undefined) return failed({ kind: 'repeated', ...known });
+    if (known !== undefined) {
+      const { iteration, score } = known;
+      return failed({
+        kind: 'repeated',
+        ...(iteration !== undefined && { iteration }),
+        ...(score !== undefined && { score }),
+      });
+    }
     return { ok: true, value: programs.add(source) };
   } catch (error) {
     return isCut ? failed({ kind: 'truncated' }) : failedBy(error);
