@@ -156,7 +156,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
         for (const [episode, earned] of returns.entries())
           yield { ...own, iteration, candidate, episode, return: earned, length: lengths[episode]! };
       if (run.manifest.play === undefined) break;
-      // The episodes of a play are games.
+      // The episodes of a play are recorded as games.
       for (const game of recorded.episodes as Iterable<unknown> as Iterable<GameRecord>) {
         const { candidate, episode, iteration, length, return: earned } = game;
         yield { ...own, iteration, candidate, episode, return: earned, length };
