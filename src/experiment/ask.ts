@@ -55,10 +55,10 @@ export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
   readonly first?: number;
-  /** The model that is asked for a candidate. */
+  /** Returns the model or person that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
   readonly promptOf: (candidate: number) => Prompt;
-  /** @param the iteration's accepted proposals so far, by parameter key */
+  /** @param accepted the iteration's accepted proposals so far, by parameter key */
   readonly outcomeOf: (
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,

@@ -57,7 +57,7 @@ export interface OwnParts {
   /** If true, the module of `evaluation.reward` isn't imported, because no episode will be played. */
   readonly withoutReward?: boolean;
   /**
-   * Aborts the query of the server's context length, which determines the size of the history; absent if the
+   * Aborts querying the server for its context length, which determines the size of the history; absent if the
    * server must not be queried.
    */
   readonly ask?: AbortSignal | undefined;
@@ -87,7 +87,7 @@ export async function assemble(
     }
   };
   const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
-  // `withSampling` already reported a missing model; don't report it twice.
+  // `withSampling` has already reported a problem with the model; don't report it twice.
   const model =
     problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
@@ -267,7 +267,7 @@ function checkProposal(
   });
 }
 
-/** A key; two policies have equal keys exactly if their parameters have the same meaning. */
+/** A key that is equal for two policies if and only if their parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
   return JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);

@@ -109,7 +109,7 @@ function refusals(
   };
 }
 
-/** The model that answers. A baseline uses the evaluations that a language model would see as critic. */
+/** The model that answers. A baseline uses the evaluations that a language model in the role of critic would see. */
 function answererOf(
   { buffer, config, setting }: Experiment,
   { proposer }: Critic,

@@ -78,7 +78,7 @@ export async function collectFeedback(
   };
 }
 
-/** Announces the question on the first call of the model, so never if the answer is already recorded. */
+/** Announces the question when the model is first called; a recorded answer needs no call. */
 const announced = (model: LanguageModel, announce: () => void): LanguageModel => ({
   id: model.id,
   rate: model.rate,

@@ -1,4 +1,4 @@
-/** Opens the models named in a config: the proposer, the critic and the one that gives feedback. */
+/** Opens the models named in a config: the proposer, the critic and the vision model. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { changingProblems, UserError } from '../base/errors.js';

@@ -40,7 +40,7 @@ import {
 /** Longest completion to request, in tokens, if a limit counts completion tokens and no setting bounds them. */
 const longestUnknown = 8192;
 
-/** What calls may still use: of the run's own budget, of the shared budget, and per call. */
+/** Tracks how much calls may still use: of the run's own budget, of the shared budget, and per call. */
 export class Headroom {
   limits: LimitsConfig;
   readonly #own: Budget;
@@ -52,7 +52,7 @@ export class Headroom {
     this.#shared = shared;
   }
 
-  /** Whether some limit depends on the length of completions. */
+  /** True if any limit depends on the length of completions. */
   get countsCompletions(): boolean {
     return this.#scopes().some(
       ([, given]) =>
@@ -91,7 +91,7 @@ export class Headroom {
     return low;
   }
 
-  /** Whether the run, and the runs that share its budget, can use this much more. */
+  /** True if the run, and all runs that share its budget, can use this much more. */
   holds(amounts: Amounts): boolean {
     const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
@@ -205,7 +205,8 @@ export class Ledger {
   }
 
   /**
-   * Whether this many more calls with this prompt fit within the limits, each about as long as the longest so far.
+   * True if this many more calls with this prompt fit within the limits, assuming that each is about as long
+   * as the longest so far.
    */
   hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
     const model = this.#model;

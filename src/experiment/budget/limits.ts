@@ -90,7 +90,7 @@ export const createBudget = (): Budget => ({ spent: nothing, reserved: nothing }
 
 /** One run's view of the budget it shares with others. */
 export interface SharedBudget {
-  /** The budget of all runs together. */
+  /** The combined budget of all runs. */
   readonly all: Budget;
   /** Wall time of the other runs, in milliseconds. */
   readonly otherMs: number;

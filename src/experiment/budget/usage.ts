@@ -124,7 +124,7 @@ function worstOf(
   };
 }
 
-/** `unless seen otherwise`: the request doesn't set thinking; the first answer shows whether the model thinks. */
+/** `unless seen otherwise`: the request doesn't say whether to think; the first answer shows whether the model does. */
 export type ThoughtsApart = 'never' | 'unless seen otherwise' | 'always';
 
 export interface CountedOptions {
@@ -172,7 +172,7 @@ export class CountedModel {
     this.#thoughtsApart = thoughtsApart;
   }
 
-  /** Maximum completion length, if the model or a limit sets one; if thoughts are separate, per part. */
+  /** Maximum length of a completion, or of each part if thoughts are separate; undefined if nothing limits it. */
   fixedLength({ perCall }: LimitsConfig): number | undefined {
     const { completionTokens, reasoningTokens } = perCall ?? {};
     const half = completionTokens && Math.floor(completionTokens / 2);
@@ -234,7 +234,7 @@ export function countedOthers(
   };
 }
 
-/** Whether Ollama may run its model twice: once for its thoughts, once for an answer in the enforced format. */
+/** Whether Ollama may run its model twice: once for the thoughts, and once for the answer in the enforced format. */
 function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
   if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
   return model.think === true ? 'always' : 'unless seen otherwise';
