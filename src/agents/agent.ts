@@ -11,9 +11,9 @@ export interface Moment {
   readonly reward?: number | undefined;
 }
 
-/** The first three functions are required; the others have defaults. */
+/** The first three functions are required; the others are optional and have defaults. */
 export interface Agent {
-  /** The system prompt; empty for none. `objective`: the text world's, once the first turn is no longer shown. */
+  /** The system prompt; empty for none. `objective`: set for text worlds once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
   /** The action named in a reply, among the listed choices if there are any; undefined if there is none. */

@@ -18,7 +18,7 @@ import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
 export interface Turn<R extends Reply = Reply> extends Exchange<R> {
-  /** Absent if the reply named no action and no step was taken: the model was asked again or gave up. */
+  /** Absent if the reply named no action, so no step was taken: the model was asked again, or the episode ended. */
   readonly action?: Action;
   readonly valid: boolean;
   /** Reward of the step; 0 if there was none. */
@@ -31,7 +31,7 @@ export interface Game<R extends Reply = Reply> {
   readonly return: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** The final observation, as the model would have been shown it. */
+  /** The final observation, in the form in which the model would see it. */
   readonly last: string;
   /** The player's task according to the text world. */
   readonly objective: string | undefined;
@@ -192,7 +192,7 @@ class RunningGame<R extends Reply> {
     return this.#setting.agent.systemPrompt(isWhole ? undefined : this.#objective);
   }
 
-  /** The latest turns that fit `history` and the token budget; unclear replies since the last step are always kept. */
+  /** The latest turns that fit `history` and the token limit; unclear replies since the last step are always kept. */
   #shown(): readonly Turn<R>[] {
     const { history, historyTokens, speaker } = this.#setting;
     const most = Math.max(history, this.#unclear);
@@ -241,7 +241,7 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** Whether an observation states the objective; line breaks differ between compiled games and their `.json`. */
+/** True if the observation states the objective. Ignores line breaks, which a `.json` may place differently. */
 const states = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
@@ -252,7 +252,7 @@ function randomVector({ low, high }: BoxSpace, random: RandomGenerator): readonl
   return vector.every((value) => Number.isFinite(value)) ? vector : undefined;
 }
 
-/** Games that agents play in parallel, in this process or in another program. */
+/** An environment in which agents play games in parallel, in this process or in another program. */
 export interface Arena extends EnvironmentSpec {
   readonly batch: EpisodeBatch;
   close(): void | Promise<void>;
@@ -277,7 +277,7 @@ export function localArena(environments: readonly Environment[]): Arena {
   };
 }
 
-/** Uses the first batch of a remote environment. */
+/** Wraps the first batch of a remote environment. */
 export function remoteArena(environment: RemoteEnvironment): Arena {
   const { id, observationSpace, actionSpace, maxSteps, batches } = environment;
   return {

@@ -8,7 +8,7 @@ import { jsonIn } from '../storage/json-depth.js';
 
 export type Reading = 'text' | 'json';
 
-/** Ways to act: how replies are parsed. `constrained` replies can only be one of the listed actions. */
+/** Answer formats, which determine how replies are parsed. A `constrained` reply can only be a listed action. */
 export const ways = ['text', 'json', 'constrained'] as const;
 
 /** The action named in a reply, ignoring its thinking; `choices`: the currently possible ones, if listed. */
@@ -31,7 +31,7 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   if (space.kind === 'discrete') {
     const named = choices?.some(({ text, action }) => text !== String(action));
     if (!named) return numbers.findLast((value) => isValidAction(value, space));
-    // Among other words, a number may mean anything; on its own it is the number of an action.
+    // A number among other words can mean anything; a number on its own is the number of an action.
     const alone = /^\W*\d+\W*$/.test(reply) ? numbers[0] : undefined;
     return (
       lastChoice(reply, choices!) ?? (alone !== undefined && isValidAction(alone, space) ? alone : undefined)
@@ -98,7 +98,7 @@ function jsonAction(reply: string, space: Space, choices: readonly Choice[] | un
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** Limits the search; a valid reply has only a few braces. */
+/** Limits the search, because a valid reply has only a few braces. */
 const mostBraces = 200;
 
 /** The outermost JSON objects in a text, in order. */
@@ -117,7 +117,7 @@ function objectAt(text: string, from: number) {
   let closing = text.indexOf('}', from);
   for (let tries = 0; closing >= 0 && tries < mostBraces; tries++) {
     const value = jsonIn(text.slice(from, closing + 1));
-    // Otherwise the object ends at a later brace, or this isn't JSON.
+    // Otherwise, the object ends at a later brace, or this isn't JSON.
     if (isMapping(value)) return { value, end: closing + 1 };
     closing = text.indexOf('}', closing + 1);
   }

@@ -1,4 +1,4 @@
-/** Scored actions: picks one by the model's log-probabilities of each as an answer, so every action is valid. */
+/** Scored actions: picks an action by the log-probability of each as the model's answer, so it is always valid. */
 
 import { createGenerator } from '../random/generator.js';
 import { largest } from '../statistics/descriptive.js';

@@ -18,7 +18,7 @@ export const scoringSchema = z
       'Choose the action with the highest score, or sample one from the softmax of the scores',
       z.enum(['greedy', 'sample']).default('sample'),
     ),
-    temperature: z.number().positive().default(1).describe('Divides the scores before sampling'),
+    temperature: z.number().positive().default(1).describe('Divisor of the scores before sampling'),
   })
   .prefault({})
   .describe('Settings for scored actions');

@@ -13,13 +13,13 @@ export interface Exchange<R extends Reply = Reply> {
   readonly reply: R;
 }
 
-/** A conversation in which it is the model's turn. */
+/** A conversation in which the model speaks next. */
 export interface Conversation<R extends Reply = Reply> {
   /** Empty for no system message. */
   readonly system: string;
-  /** The earlier exchanges that are shown. */
+  /** The earlier exchanges that are shown to the model. */
   readonly before: readonly Exchange<R>[];
-  /** True if that is the whole conversation so far. */
+  /** True if `before` is the whole conversation so far. */
   readonly whole: boolean;
   readonly message: string;
   readonly seed: number;

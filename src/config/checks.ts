@@ -10,8 +10,8 @@ import { languageModelOf, membersOf } from './model.js';
 import { conflict, type Found, modelProblems, modelProblemsBeside, unused } from './model-checks.js';
 
 /**
- * Checks across fields: settings that contradict each other or could never have an effect. Assembling the experiment
- * checks what needs the environment.
+ * Checks that involve several fields: settings that contradict each other or could never have an effect.
+ * Checks that need the environment run when the experiment is assembled.
  */
 export function checkConfig(config: Config): readonly Problem[] {
   const found: readonly Found[] = [
@@ -244,7 +244,7 @@ function promptProblems({ demonstrations, feedback, prompts, proposal }: Config)
   ];
 }
 
-/** Settings that make a prompt depend on the immediately preceding iteration. */
+/** Conflicts of `pipeline` with settings that make a prompt depend on the preceding iteration. */
 function pipelineProblems({ model, pipeline = 1, prompts }: Config): readonly Found[] {
   if (pipeline === 1) return [];
   const learns = model.provider === 'portfolio' && (model.switch === 'plateau' || model.switch === 'bandit');
@@ -353,7 +353,7 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
   ];
 }
 
-/** Training compares the answers to one prompt by the returns of the same episodes. */
+/** Conflicts with training, which compares answers to the same prompt by their returns in the same episodes. */
 function adaptConflicts({ adapt, critic, evaluation, feedback, pipeline, proposal, screening }: Config) {
   if (adapt === undefined) return [];
   const { racing } = evaluation;

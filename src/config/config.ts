@@ -40,9 +40,7 @@ const warmupSchema = z.strictObject({
 });
 
 const confirmationSchema = z.strictObject({
-  candidates: count(0)
-    .default(3)
-    .describe('How many of the best candidates to evaluate again at the end; 0 turns this off'),
+  candidates: count(0).default(3).describe('Number of top candidates to evaluate again at the end; 0: none'),
   episodes: count(2).default(100).describe('Episodes per candidate, on fresh seeds'),
 });
 
@@ -50,13 +48,13 @@ const targetSchema = z.strictObject({
   return: z.number().describe('Mean return to reach'),
   hold: count(1)
     .default(1)
-    .describe('Number of consecutive iterations in which the best candidate must reach it'),
+    .describe('Number of consecutive iterations in which the best candidate must reach the target'),
 });
 
 const amounts = {
   tokens: count(1).optional().describe('Prompt and completion tokens'),
   promptTokens: count(1).optional().describe('Prompt tokens, including cached ones'),
-  cachedTokens: count(1).optional().describe('Prompt tokens from the cache'),
+  cachedTokens: count(1).optional().describe('Prompt tokens read from the cache'),
   completionTokens: count(1).optional().describe('Completion tokens, including reasoning'),
   reasoningTokens: count(1).optional().describe('Hidden reasoning tokens'),
   cost: positive.optional().describe('Cost, in the currency of `model.price`'),
@@ -129,14 +127,16 @@ export const configSchema = z.strictObject({
     ),
   pipeline: count(1)
     .optional()
-    .describe('Iterations in flight at once; each prompt lacks the evaluations of the others (default: 1)'),
+    .describe(
+      'Iterations in flight at once; a prompt doesn’t include evaluations still in flight (default: 1)',
+    ),
   proposal: proposalSchema
     .optional()
     .describe("Form of proposals: parameters, or changes to a parent's parameters (default: parameters)"),
   corrections: count(0).default(3).describe('Maximum number of corrections of a reply in the wrong format'),
   novelty: noveltySchema
     .optional()
-    .describe('Minimum difference between proposals and earlier ones (default: not identical)'),
+    .describe('How much proposals must differ from earlier ones (default: no exact repeats)'),
   critic: criticSchema
     .optional()
     .describe('A second call revises the best proposal of an iteration, given its episodes (default: off)'),
@@ -168,12 +168,12 @@ export const configSchema = z.strictObject({
   prompts: promptsSchema.prefault({}).describe('Content of the prompts'),
   demonstrations: demonstrationsSchema
     .optional()
-    .describe('Good episodes to show in prompts, to be imitated (default: none)'),
+    .describe('Good episodes to show in prompts as examples (default: none)'),
   record: z
     .enum(['none', 'first', 'all'])
     .default('first')
     .describe('Which episodes of an evaluation to record with their trajectories'),
-  render: renderSchema.prefault({}).describe('Pictures of episodes, in addition to those in the report'),
+  render: renderSchema.prefault({}).describe('Additional pictures of episodes, besides those in the report'),
   sweep: sweepSchema
     .optional()
     .describe('Variants of this config for `policyloop sweep`; not part of any single run'),

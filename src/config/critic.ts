@@ -22,7 +22,7 @@ export const criticSchema = z.strictObject({
       "Model that revises: a language model, or a baseline for comparison; same keys as `model` (default: the run's model)",
     )
     .meta({ like: 'model' }),
-  every: count(1).default(1).describe('Iterations between revisions'),
+  every: count(1).default(1).describe('Revise every Nth iteration'),
   show: z
     .enum(['statistics', 'median-episode', 'both'])
     .default('both')
@@ -34,7 +34,7 @@ export const criticSchema = z.strictObject({
     .max(1)
     .default(0.25)
     .describe(
-      'Maximum change; larger revisions are rejected. The root mean square of the differences as a share of the range; for a table, the share of changed entries. 1: no limit',
+      'Maximum change; larger revisions are rejected. Measured as the root mean square of the differences relative to the range; for a table, as the share of changed entries. 1: no limit',
     ),
   prompts: z
     .string()

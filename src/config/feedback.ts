@@ -11,7 +11,7 @@ export const feedbackSchema = z.strictObject({
     .describe(
       "Source of the feedback: a `person`, in the run's terminal or in `policyloop view`, or a `vision` model",
     ),
-  every: count(1).default(10).describe('Iterations between questions'),
+  every: count(1).default(10).describe('Ask every Nth iteration'),
   minutes: z
     .number()
     .positive()

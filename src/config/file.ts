@@ -14,7 +14,7 @@ interface ConfigKind {
   readonly command: string;
   /** Folder of the bundled configs, in `configs/`. */
   readonly folder: string;
-  /** Keys that every config of this kind has, and that distinguish it from other kinds. */
+  /** Keys that every config of this kind has and that distinguish it from other kinds. */
   readonly required: readonly string[];
   /** Remedy for a file that is empty or isn't a mapping. */
   readonly sample: string;
@@ -70,7 +70,7 @@ function otherKind(
   content: Readonly<Record<string, unknown>>,
   expected: ConfigKindName,
 ): ConfigKindName | undefined {
-  // A config with an agent is for playing games, whatever else it contains.
+  // A config with an agent is an agent config, whatever else it contains.
   if (isMapping(content.policy) && content.policy.kind === 'agent')
     return expected === 'agents' ? undefined : 'agents';
   const isOf = (kind: ConfigKindName) =>

@@ -36,7 +36,7 @@ export interface LoadedConfig {
   /** Present if the file is another program's config; its `config` is the equivalent in our format. */
   readonly imported?: ImportedConfig;
   /**
-   * Adds the location in the file or override to field problems that are found later, when the experiment is
+   * Adds the location in the file or override to field problems that are found only when the experiment is
    * assembled.
    */
   locate(error: UserError): UserError;

@@ -1,4 +1,4 @@
-/** The sections `sweep` and `slurm`: which values the runs take, and where they run. */
+/** The sections `sweep` and `slurm`: the values to try, and the cluster resources to use. */
 import { z } from 'zod';
 import { jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 
@@ -30,7 +30,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
   z.strictObject({
     method: z
       .literal('random')
-      .describe('Random settings without repetition, each value drawn independently'),
+      .describe('Random settings without duplicates; each value is drawn independently'),
     samples: drawing.samples.describe('Number of settings; can be raised later'),
     seed: drawing.seed,
     keys,
@@ -53,7 +53,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
       .max(1)
       .default(0.95)
       .describe(
-        'Drops a setting early if the probability that it catches up is below 1 − confidence; 1: never',
+        'Drop a setting early if the probability that it catches up is below 1 − confidence; 1: never',
       ),
     keys,
   }),
@@ -84,12 +84,12 @@ export const slurmSchema = z.strictObject({
     .optional()
     .describe('Shell file to source first, e.g. for modules, keys or a proxy')
     .meta({ format: 'path' }),
-  notice: count(10).default(60).describe('How many seconds before the time limit a task stops its runs'),
+  notice: count(10).default(60).describe('Seconds before the time limit at which a task stops its runs'),
 });
 
 export type SlurmConfig = z.output<typeof slurmSchema>;
 
-/** A section on its own, to read it before the configs of the runs exist. */
+/** Settings of one section only, which is read before the configs of the runs exist. */
 function sectionKind<Shape extends z.ZodRawShape>(
   shape: Shape,
   example: string,

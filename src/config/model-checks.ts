@@ -1,4 +1,4 @@
-/** Checks of the `model` section beyond its schema: secrets, prices, limits, members of a portfolio. */
+/** Checks of the `model` section that its schema can't express: secrets, prices, limits, portfolio members. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Problem } from '../base/errors.js';
 import {
@@ -46,7 +46,7 @@ export const conflict = (
   remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
 });
 
-/** Problems with the language model, or else with the first model; for a portfolio, they name the member. */
+/** Problems with the language model or, if there is none, the first baseline; in a portfolio, they name the member. */
 export function modelProblems(config: Config): readonly Found[] {
   const members = membersOf(config.model);
   const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
@@ -65,7 +65,7 @@ export function modelProblems(config: Config): readonly Found[] {
   ];
 }
 
-/** Moves a problem with a model to the model's field in the config. */
+/** Renames the fields of a problem with a model to the model's place in the config. */
 export function placedIn<P extends Problem>(problem: P, field: string): P {
   const placed = (text: string) => text.replaceAll(/(?<![\w.])model\.(?=\w)/g, `${field}.`);
   const { remedy } = problem;
@@ -187,7 +187,7 @@ function contextProblem(model: SingleModelConfig): Found {
   );
 }
 
-/** Models without a known price or deadline. */
+/** Descriptions of models without a known price or deadline. */
 const unpricedModels: { readonly [Provider in SingleModelConfig['provider']]?: string } = {
   local: 'a local model',
   module: 'a model from a module',
@@ -277,7 +277,7 @@ function untrainable({ provider }: SingleModelConfig): Found {
   };
 }
 
-/** Training assumes plain temperature sampling: without filters, and not greedy. */
+/** Training needs plain temperature sampling: no filters, and not greedy. */
 function samplingProblems(model: LocalConfig): readonly Found[] {
   const filters = ['topP', 'topK', 'minP', 'repetitionPenalty'] as const;
   return [

@@ -96,7 +96,7 @@ export const languageMemberOf = (model: ModelConfig): MemberConfig | undefined =
   membersOf(model).find(({ config }) => isLanguageModel(config));
 
 interface MemberConfig {
-  /** The provider; numbered from the second member that uses it: `gp-2`. */
+  /** The provider, with a number if an earlier member has the same one: `gp-2`. */
   readonly name: string;
   readonly config: SingleModelConfig;
   readonly weight: number;
@@ -119,8 +119,8 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
 }
 
 /**
- * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and say nothing about the
- * language model.
+ * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and don't count as calls
+ * of the language model.
  */
 export const isByBaseline = ({ member }: { readonly member?: string | undefined }): boolean =>
   member !== undefined && findBaseline(member.replace(/-\d+$/, '')) !== undefined;

@@ -78,7 +78,7 @@ export interface TextInfo {
   readonly admissible: readonly string[] | null;
 }
 
-/** Default policy settings for a drawn task, as in the `policy` section. */
+/** Default policy settings for a randomly drawn task, as in the `policy` section. */
 export interface LinearHint {
   readonly bias: boolean;
   readonly low: number;
@@ -88,7 +88,7 @@ export interface LinearHint {
   readonly projection?: { readonly rank: number; readonly seed: number };
 }
 
-/** An environment's own description for prompts. */
+/** Descriptions that an environment provides for prompts. */
 export interface EnvironmentWords {
   readonly description?: string;
   /** The meaning of each component of an observation; for a discrete one, of each value. */
@@ -107,7 +107,7 @@ export interface EnvironmentSpec {
   readonly maxSteps?: number;
   /** Simulated seconds per step, if the task has a time scale. Animations play at this speed. */
   readonly stepSeconds?: number;
-  /** Present for drawn tasks. */
+  /** Present for randomly drawn tasks. */
   readonly linear?: LinearHint;
   readonly words?: EnvironmentWords;
 }

@@ -1,4 +1,4 @@
-/** Pictures of a run's episodes: selects the policy and the episode, and manages the files. */
+/** Draws a run's episodes: selects the policy and the episode, and manages the picture files. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
@@ -41,7 +41,7 @@ export interface DrawnEpisode {
   readonly animation: Animation;
 }
 
-/** Whether episodes can be drawn without running any user code named in the config. */
+/** True if drawing episodes runs no user code. */
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContained(environment.id) &&
   policy?.kind !== 'module' &&
@@ -60,7 +60,7 @@ export async function openDrawable(
   throw notDrawn(id, field);
 }
 
-/** Replays an episode with an evaluated policy. With one of the evaluation's seeds the result is identical. */
+/** Replays an episode with an evaluated policy. With a seed of the evaluation, the replay is identical. */
 export function drawEpisode(
   { config, seed: root, environment, family }: ReplaySetting,
   entry: BufferEntry,
@@ -106,7 +106,7 @@ export function drawBounded(
   }
 }
 
-/** Creates the folder for a run's pictures. @throws UserError if it is a link, which could lead out of the run */
+/** Creates the folder for a run's pictures. @throws UserError if it is a symbolic link, which could leave the run */
 export function makeAnimationsFolder(run: string): string {
   const folder = join(run, runFiles.animations);
   mkdirSync(folder, { recursive: true });
@@ -123,7 +123,7 @@ export function iterationName(iteration: number): string {
   return `iteration-${String(iteration).padStart(4, '0')}`;
 }
 
-/** The pictures of iterations that a run has drawn so far, in order. */
+/** The pictures that a run has drawn so far, by iteration. */
 export function drawnIterations(
   run: string,
 ): readonly { readonly iteration: number; readonly file: string }[] {
@@ -147,7 +147,7 @@ export function drawnIterations(
 
 export interface IterationAnimations {
   /**
-   * Draws every picture that is due up to this iteration and doesn't exist yet, so a killed run loses none.
+   * Draws the missing pictures up to this iteration, including those that a killed run didn't draw.
    * @param warn receives drawing failures, which never end a run
    */
   drawUpTo(iteration: number, entries: readonly BufferEntry[], warn: (message: string) => void): void;
@@ -166,7 +166,7 @@ export async function openIterationAnimations(
 ): Promise<IterationAnimations | undefined> {
   const { every } = config.render;
   if (every === undefined) return undefined;
-  // An iteration that was not fully recorded may turn out differently this time.
+  // An iteration that wasn't fully recorded is repeated and may turn out differently.
   for (const { iteration, file } of drawnIterations(path)) {
     if (iteration > recorded.iteration) rmSync(join(path, file));
   }

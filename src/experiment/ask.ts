@@ -27,7 +27,7 @@ import { type AskingRequest, askRound, finalError, type Round } from './budget/a
 import type { Experiment, StopRequests } from './parts.js';
 import { callsUnderway, deadlineOf, RunStopped } from './stopping.js';
 
-/** One candidate's calls, in order; the last one decides. */
+/** One candidate's calls, in order; the last call determines the outcome. */
 export type Proposal =
   | {
       readonly kind: 'accepted';
@@ -37,7 +37,7 @@ export type Proposal =
     }
   | { readonly kind: 'rejected'; readonly candidate: number; readonly calls: readonly CallRecord[] };
 
-/** The proposals of all candidates. `limit`: the limit that refused a call; some proposals may then be missing. */
+/** The proposals of all candidates. `limit`: the limit that prevented a call; some proposals may then be missing. */
 export interface ProposalGroup {
   readonly proposals: readonly Proposal[];
   readonly limit?: LimitName;
@@ -50,15 +50,15 @@ export interface Prompt {
 
 export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isBaseline'>;
 
-/** A question: its prompt, who answers, and how answers are read. */
+/** A question: its prompt, who answers it, and how answers are interpreted. */
 export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
   readonly first?: number;
-  /** The model that answers for a candidate. */
+  /** Returns the model or person that answers for a candidate. */
   readonly by: (candidate: number) => Answerer;
   readonly promptOf: (candidate: number) => Prompt;
-  /** @param accepted proposals of this iteration so far, by their keys */
+  /** @param accepted the iteration's accepted proposals so far, by parameter key */
   readonly outcomeOf: (
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,
@@ -69,7 +69,7 @@ export interface Question
   readonly mostRejected?: number | undefined;
   /** Sampling settings after the model has repeated known parameters; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
-  /** True for a person: costs nothing, counts towards no time limit, and starts over if interrupted. */
+  /** True for a person: costs nothing, is exempt from time limits, and is asked again after an interruption. */
   readonly isPerson?: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
   readonly corrections: number;
   /** Receives every call as soon as its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
-  /** Receives each answer of an interrupted round; it is read when the iteration resumes. */
+  /** Receives the answers of an interrupted round; they are interpreted when the iteration resumes. */
   readonly onLeft?: (call: EndedCall) => void;
 }
 
@@ -232,7 +232,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
           { role: 'user', content: item.prompt.formatCorrection(currentFailure(outcome.failure)) },
         ];
       }
-      // The same prompt would be refused again.
+      // The provider would refuse the same prompt again.
       if (outcome.kind === 'error' && isRefusal(outcome.error)) done.push(reject(item));
       else again.push(item);
     }
@@ -247,7 +247,7 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
   return { proposals, ...(reached !== undefined && { limit: reached }) };
 }
 
-/** One round: asks all members for their candidates concurrently. */
+/** Runs one round: asks all portfolio members for their candidates concurrently. */
 async function askEach(request: AskRequest, pending: readonly Pending[], attempt: number): Promise<Round> {
   const members = new Map<string | undefined, { readonly answerer: Answerer; readonly items: Pending[] }>();
   for (const item of pending) {
@@ -280,7 +280,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
-/** Abandons an incomplete round. Its replies are stored without being read, because a missing one may come first. */
+/** Abandons an incomplete round. Stores its replies uninterpreted, because an earlier one may be missing. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
   if (request.isPerson) throw stopped;

@@ -35,7 +35,7 @@ export interface Assembly extends OpenedModel, TakenOver {
   /** The config with its policy filled in. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
-  /** Threads for episodes, started only when they pay off; undefined if they are disabled. */
+  /** Threads that play episodes, started only if they save time; undefined if disabled. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
   readonly racing: Racing | undefined;
@@ -57,15 +57,15 @@ export interface OwnParts {
   /** If true, the module of `evaluation.reward` isn't imported, because no episode will be played. */
   readonly withoutReward?: boolean;
   /**
-   * Aborts the query for the server's context length, which sizes the history; absent if the server must not
-   * be queried.
+   * Aborts querying the server for its context length, which determines the size of the history; absent if the
+   * server must not be queried.
    */
   readonly ask?: AbortSignal | undefined;
 }
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param taken what a resumed run recorded when it began; a new run reads `warmup.from` and `demonstrations.from`
+ * @param taken what a resumed run recorded at its start; a new run reads `warmup.from` and `demonstrations.from`
  * @throws UserError that lists all problems: an unknown environment, an impossible policy, a missing key, a broken
  * template, …
  */
@@ -87,7 +87,7 @@ export async function assemble(
     }
   };
   const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
-  // Opening the model would report a missing one a second time.
+  // `withSampling` has already reported a problem with the model; don't report it twice.
   const model =
     problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));
@@ -173,8 +173,8 @@ async function openEnvironmentOf(
 }
 
 /**
- * Creates the evaluation threads. Remote environments have processes of their own, and an object can't be
- * sent to a thread, so both get none.
+ * Creates the evaluation threads. Remote environments have processes of their own, and an environment object
+ * can't be sent to a thread, so both get none.
  */
 export function workersFor(
   config: Config & { readonly policy: PolicyConfig },
@@ -267,7 +267,7 @@ function checkProposal(
   });
 }
 
-/** A key that is equal for two policies exactly when their parameters have the same meaning. */
+/** A key that is equal for two policies if and only if their parameters have the same meaning. */
 function meaningOf(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
   return JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);

@@ -1,4 +1,4 @@
-/** The critic's parts of a run: the model that revises, and its prompts. */
+/** The critic of a run: the model that revises proposals, and its prompts. */
 import type { Config } from '../config/config.js';
 import type { CriticConfig } from '../config/critic.js';
 import { languageModelOf } from '../config/model.js';
@@ -36,7 +36,7 @@ export interface CriticAssembly {
   readonly model: SingleProposer | undefined;
 }
 
-/** @returns undefined if nothing is revised */
+/** @returns undefined if there is no critic */
 export function openCritic(assembly: {
   readonly config: Config;
   /** In a replay, the model of the recorded run. */
@@ -61,7 +61,7 @@ export function openCritic(assembly: {
   };
 }
 
-/** The critic's prompter alone, which needs no model. */
+/** Creates only the critic's prompter, which needs no model. */
 export function criticPrompter(
   assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
 ): CriticPrompter {
@@ -77,11 +77,11 @@ export function criticPrompter(
   });
 }
 
-/** Config of the language model that revises; undefined if a baseline does. */
+/** Config of the critic's language model; undefined if the critic is a baseline. */
 export const criticModelOf = ({ critic, model }: Pick<Config, 'critic' | 'model'>) =>
   languageModelOf(critic?.model ?? model);
 
-/** The largest allowed distance of a revision, in [0, 1]. One entry of a table may always change. */
+/** The largest allowed distance of a revision, in [0, 1]. For a table, at least one entry may change. */
 export const mostChange = (share: number, spec: ParameterSpec): number =>
   isTable(spec) ? Math.max(share, 1 / spec.count) : share;
 

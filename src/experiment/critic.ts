@@ -23,8 +23,8 @@ import { answering } from './proposer.js';
 import { evaluationsLeft } from './stopping.js';
 
 /**
- * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if there is
- * nothing to revise, or a limit leaves no room.
+ * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing
+ * if there is nothing to revise or the limits don't allow it.
  * @param evaluated with the trajectories of all episodes
  * @throws ModelError if retrying can't help, or if aborted
  */
@@ -113,7 +113,7 @@ function refusals(
   };
 }
 
-/** The answering model. A baseline searches over the evaluations that the critic's model would see. */
+/** The model that answers. A baseline uses the evaluations that a language model in the role of critic would see. */
 function answererOf(
   { buffer, config, setting }: Experiment,
   { proposer }: Critic,

@@ -25,7 +25,7 @@ import { isMapping } from '../settings/schema.js';
 import { parseJson } from '../storage/json-depth.js';
 import { readRegularFile } from '../storage/regular-file.js';
 
-/** In bytes; a thousand steps of a humanoid need about a third of this. */
+/** In bytes; a thousand steps of Humanoid need about a third of this. */
 const largestFile = 2 ** 24;
 
 const form = 'a JSON list of {"state": …, "action": …}, one per step';
@@ -104,7 +104,7 @@ function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof
   if (unknown !== undefined) throw wrong({ message: `${name} has an unknown key`, value: unknown });
   const { action, observation, state } = step;
   if (observation !== undefined && state !== undefined)
-    throw wrong({ message: `${name} has both state and observation, which mean the same` });
+    throw wrong({ message: `${name} has both state and observation, which mean the same thing` });
   return { observation: observation ?? state, action };
 }
 
@@ -132,7 +132,7 @@ function fittingStep(
   };
 }
 
-/** A vector may exceed its bounds, as in an environment. A single integer may be wrapped in a list. */
+/** The value as a member of the space. Vectors may exceed the bounds; a single integer may be in a list. */
 function memberOf(space: NumericSpace, value: unknown): Action | undefined {
   if (space.kind === 'discrete') {
     const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -164,7 +164,7 @@ function membersOf(space: NumericSpace): string {
 const expected =
   'use a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or a run directory';
 
-/** @throws UserError if there are too few episodes, or one doesn't belong to this environment */
+/** @throws UserError if there are too few episodes, or one doesn't fit this environment */
 export function openDemonstrations(
   config: DemonstrationsConfig,
   environment: EnvironmentSpec,

@@ -33,7 +33,7 @@ type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters
 };
 
 /**
- * Plays the candidates of an iteration without recording anything yet. A program that fails is rejected.
+ * Plays the candidates of an iteration without recording the results. A program that fails is rejected.
  * @param all if true, keeps the trajectories of all episodes, whatever the run records
  */
 export async function measureCandidates(
@@ -46,7 +46,7 @@ export async function measureCandidates(
   const { buffer, config, racing, setting } = experiment;
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(experiment.seed, config.evaluation.episodes, fresh);
-  // The same threshold for all candidates, so their order doesn't matter.
+  // All candidates race against the same threshold, so their order doesn't matter.
   const race = raceAgainst(buffer.best, racing, seeds.length);
   const measured: Measured[] = [];
   for (const { candidate, isTuned, parameters, revises } of candidates) {
@@ -84,7 +84,7 @@ export interface Iteration extends ProposalGroup {
   readonly feedback?: FeedbackResult;
 }
 
-/** Plays the accepted proposals, or those that screening selects. Rejected ones are logged and cost no evaluation. */
+/** Plays the accepted proposals, or those that screening selects. Rejected proposals are logged but not played. */
 export async function evaluateProposals(
   experiment: Experiment,
   iteration: Iteration,
@@ -153,7 +153,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** What a search knows: the part of these evaluations that the memory holds. */
+/** The evaluations that a search may use: those of `entries` that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],
@@ -180,7 +180,7 @@ export function searchedPrograms({ environment, family }: EvaluationSetting): Ta
 }
 
 /**
- * Evaluates an earlier run's policies, then random ones. They are drawn again on resume and come out the same. Imported
+ * Evaluates an earlier run's policies, then random ones. A resumed run draws the same random policies again. Imported
  * policies are replayed on this run's episodes, because scores on other episodes aren't comparable.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {

@@ -115,7 +115,7 @@ function lastModelError(proposals: readonly Proposal[]): StopReason {
 
 /**
  * Completes an iteration, which counts once it is written to disk.
- * @throws RunStopped if it reached a limit
+ * @throws RunStopped if a limit was reached
  */
 async function commit(
   experiment: Experiment,

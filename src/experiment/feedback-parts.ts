@@ -1,4 +1,4 @@
-/** The feedback parts of a run: whom to ask, the questions, and what to show. */
+/** The feedback of a run: whom to ask, which questions, and what to show. */
 import { join } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { type FeedbackConfig, framesOf, visionModelOf } from '../config/feedback.js';
@@ -33,7 +33,7 @@ import { languageModelIn } from './proposer.js';
 export interface FeedbackParts {
   readonly config: FeedbackConfig;
   readonly questions: Questions;
-  /** Whom to ask about an episode; `finish` ends the wait for a person. */
+  /** The model or person to ask about an episode; aborting `finish` ends the wait for a person. */
   readonly asked: (seen: SeenEpisode, finish: AbortSignal) => LanguageModel;
   /** True for a person, whose time doesn't count towards any limit. */
   readonly isPerson: boolean;
@@ -113,7 +113,7 @@ function sees(
   return {
     id: model.id,
     rate: model.rate,
-    // Drawn once, for all attempts.
+    // One `generate` call covers all attempts, so the frames are drawn only once.
     generate: async (messages, options) =>
       model.generate(messages, { ...options, images: pngFrames(draw(seen), moments, frameWidth) }),
   };
@@ -141,7 +141,7 @@ const stepSecondsOf = (environment: Assembly['environment']) =>
 
 const placeOf = ({ config, environment }: Asking) => ({
   maxSteps: config.evaluation.maxSteps,
-  // For a module, its own name instead of its path.
+  // A module is shown by its own name, not its path.
   title: isModulePath(config.environment.id) ? environment.id : config.environment.id,
 });
 

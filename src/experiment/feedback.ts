@@ -16,7 +16,7 @@ import { type Experiment, isDue, type StopRequests } from './parts.js';
 /**
  * Asks about the iteration's best evaluation among those the memory holds; the earliest wins ties.
  * @param evaluated with the trajectories of all episodes
- * @returns the iteration, one of whose evaluations now includes the feedback if any was given
+ * @returns the iteration, with the feedback, if any, added to one of its evaluations
  * @throws ModelError if retrying can't help, or if aborted
  */
 export async function collectFeedback(
@@ -78,7 +78,7 @@ export async function collectFeedback(
   };
 }
 
-/** Announces the question when the model is first called, so not for answers that are already recorded. */
+/** Announces the question when the model is first called; a recorded answer needs no call. */
 const announced = (model: LanguageModel, announce: () => void): LanguageModel => ({
   id: model.id,
   rate: model.rate,

@@ -1,6 +1,6 @@
 /**
- * Interface of the component that trains a run's model during the search. It must be registered: this half of
- * the package trains nothing.
+ * Interface of the component that trains a run's model during the search. It must be registered, because this
+ * half of the package can't train.
  */
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -21,10 +21,7 @@ export interface AdaptingConfig extends Config {
   readonly model: LocalConfig;
 }
 
-/**
- * The config as the learner sees it, whose `model` is the trained one (possibly a portfolio member);
- * undefined if nothing is trained.
- */
+/** The config with `model` set to the model to train, possibly a portfolio member; undefined if no model is trained. */
 export function adaptingConfig(config: Config): AdaptingConfig | undefined {
   const { adapt } = config;
   const model = languageModelOf(config.model);
@@ -33,7 +30,7 @@ export function adaptingConfig(config: Config): AdaptingConfig | undefined {
 
 /** Trains on the candidates of a run. Its state is a function of the run's seed and log alone. */
 export interface Learner {
-  /** The last iteration that it has observed. A resumed run passes it the later ones. */
+  /** The last iteration that the learner has observed; a resumed run passes later ones to `observe`. */
   readonly iteration: number;
   /** Directory of the current adapter; undefined before the first update. */
   readonly adapter: string | undefined;
@@ -66,7 +63,7 @@ export function registerLearner(load: () => Promise<Learning>): void {
   loadLearning = load;
 }
 
-/** @throws UserError if the training half isn't part of the program */
+/** @throws UserError if the training half of the package isn't loaded */
 export function learningAtHand(): Promise<Learning> {
   if (loadLearning !== undefined) return loadLearning();
   throw new UserError({
@@ -76,7 +73,7 @@ export function learningAtHand(): Promise<Learning> {
   });
 }
 
-/** The parts of an experiment used here. */
+/** The parts of an experiment that training uses. */
 interface Adapting {
   readonly learner: Learner | undefined;
   readonly languageModel: { readonly adopt?: ((directory: string) => void) | undefined } | undefined;
@@ -104,7 +101,7 @@ export async function learn(
   return adapted;
 }
 
-/** Brings the learner and the model up to the run's last complete iteration. */
+/** Brings the learner and the model up to date with the run's last complete iteration. */
 export async function learnAgain(adapting: Adapting, recorded: Iterable<CallRecord>): Promise<void> {
   const { buffer, completed, learner } = adapting;
   if (learner === undefined) return;
@@ -133,7 +130,7 @@ export type ObservedAnswer = { readonly text: string; readonly sampled: SampledT
 
 /**
  * The answers to one prompt. All candidates share the first prompt; a correction quotes one candidate's
- * answer and so has a prompt of its own.
+ * answer, so it has its own prompt.
  */
 interface ObservedPrompt {
   readonly messages: readonly ChatMessage[];
@@ -148,8 +145,8 @@ export interface ObservedIteration {
 }
 
 /**
- * @param calls of the iteration
- * @param entries of the iteration, one for each evaluated candidate
+ * @param calls the calls of the iteration
+ * @param entries the iteration's evaluations, one for each evaluated candidate
  */
 export function observedIteration(
   iteration: number,

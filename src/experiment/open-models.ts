@@ -1,4 +1,4 @@
-/** Opens the models named in a config: the proposer, the critic and the one that gives feedback. */
+/** Opens the models named in a config: the proposer, the critic and the vision model. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { changingProblems, UserError } from '../base/errors.js';
@@ -35,7 +35,7 @@ import {
 /** The proposer, and the model configs used for counting its calls. */
 export interface OpenedModel {
   readonly model: Proposer;
-  /** Config used for counting: the run's own model or, in a replay, the one that answered the recorded run. */
+  /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
   readonly counted: ModelConfig;
   /** The same for the critic and feedback sections. */
   readonly countedBeside: Pick<Config, 'critic' | 'feedback'>;
@@ -57,7 +57,7 @@ export async function openCriticOf(
   const ownPolicy = policy.kind === 'module';
   return {
     prompts: loadCriticPrompts({ set: critic.prompts, ownPolicy, userHelpers }),
-    // A recording also answers for the critic.
+    // In a replay, the recording answers the critic's calls too.
     model:
       model === undefined || config.model.provider === 'replayed'
         ? undefined
@@ -83,7 +83,7 @@ export async function openFeedbackOf(
   const ownPolicy = policy.kind === 'module';
   return {
     prompts: from === 'person' ? undefined : loadFeedbackPrompts({ set, ownPolicy, userHelpers }),
-    // A recording also answers for the vision model.
+    // In a replay, the recording answers the vision model's calls too.
     model:
       config.model.provider === 'replayed'
         ? undefined
@@ -107,7 +107,7 @@ export async function openModel(
   const { critic, feedback } = config;
   const countedBeside = recording?.beside ?? { critic, feedback };
   const counted = recording?.model ?? config.model;
-  // Only after the model is open: opening it reports problems with its files.
+  // Query the context only after opening the model, which reports problems with its files.
   const opened = async (model: Proposer): Promise<OpenedModel> => {
     const context = () => contextOf(config.model, model, ask !== undefined, ask);
     const defaults = recording?.defaults ?? (await defaultsOf(config, context));
@@ -129,7 +129,7 @@ export async function openModel(
     return opened(createPortfolio(config.model, proposers));
   }
   const model = await open(config.model);
-  // The members of a recorded portfolio took turns, so the recording answers as each of them.
+  // The recording answers for every member of a recorded portfolio.
   if (counted.provider !== 'portfolio') return opened(model);
   const replayed = createPortfolio(
     counted,
@@ -173,7 +173,7 @@ export function withDeadline<Model extends object>(model: Model, { limits }: Pic
 
 export interface Recording {
   readonly cassette: Cassette;
-  /** The model that answered; the recorded calls are counted with its prices and limits. */
+  /** The model that answered; its prices and limits apply to the recorded calls. */
   readonly model: ModelConfig;
   /** The recorded sections that name other models, or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;

@@ -42,7 +42,7 @@ export interface Experiment {
   readonly model: Proposer;
   /** The model that reads prompts, including a portfolio's; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
-  /** True if a baseline is the only proposer, here or in the replayed run. It always answers with plain parameters. */
+  /** True if a baseline is the only proposer, here or in the replayed run. A baseline answers with plain parameters. */
   readonly isBaseline: boolean;
   readonly prompter: Prompter;
   /** Finds programs that behave like earlier ones; undefined for other policies. */
@@ -52,12 +52,12 @@ export interface Experiment {
   /** Asks for feedback on episodes; undefined if disabled. */
   readonly feedback: FeedbackParts | undefined;
   readonly buffer: ReplayBuffer;
-  /** Selects which proposals to evaluate; undefined if all are. */
+  /** Selects the proposals to evaluate; undefined if all are evaluated. */
   readonly screening: Screening | undefined;
   /** Parameters from an earlier run, evaluated first. */
   readonly imported: readonly ParameterVector[];
   readonly ledger: Ledger;
-  /** Trains the model on the scores of its answers; undefined if the model stays fixed. */
+  /** Trains the model on the scores of its answers; undefined if the model isn't trained. */
   readonly learner: Learner | undefined;
   /** Proposal outcomes of earlier processes. */
   readonly tally: ProposalTally;
@@ -67,7 +67,7 @@ export interface Experiment {
   readonly unfinishedCalls: readonly CallRecord[];
   /** Answers of that iteration that were counted but not yet judged. */
   readonly arrived: readonly EndedCall[];
-  /** Replies of complete iterations, in all processes. */
+  /** Tally of the replies of complete iterations, across all processes. */
   readonly replies: Replies;
   /** Outcomes of the calls that this process made. */
   readonly asked: AskedSoFar;
@@ -151,7 +151,7 @@ function policyOf({ family: { description, parameters } }: Assembly): Pick<Manif
   return { policy: { name, text, parameters } };
 }
 
-/** Continues from the contents of the run directory, which is empty for a new run. */
+/** Restores an experiment from its run directory, which is empty for a new run. */
 export function experimentIn(
   assembly: Assembly,
   directory: RunDirectory,
@@ -235,7 +235,7 @@ export function ledgerOf({
   return new Ledger({ ...countedBy(model), limits: config.limits, sharedBudget, beside });
 }
 
-/** @param earlier the run's log so far, whose warnings are not repeated */
+/** @param earlier the run's log so far; its warnings aren't repeated */
 function warnOnce(emit: Experiment['emit'], earlier: Iterable<LoggedEvent>): Experiment['warn'] {
   const keyOf = (message: string) => message.replaceAll(/\d+/g, '#');
   const given = new Set<string>();

@@ -81,7 +81,7 @@ class RunDisplay {
   #tally = tallyOf([]);
   #saved = 0;
   #best: Best | undefined;
-  /** The best score already written to the scroll-back. */
+  /** The best score that was already printed permanently. */
   #kept: Best | undefined;
   #confirmations = 0;
 
@@ -174,7 +174,7 @@ class RunDisplay {
     this.#iterate();
   }
 
-  /** On a terminal, lines that overwrite themselves would erase the improvement, so it is printed permanently. */
+  /** On a terminal, the progress line is overwritten, so improvements are also printed permanently. */
   #keepBest(): void {
     const [best, before] = [this.#best, this.#kept];
     if (best === undefined || best === before) return;
@@ -243,7 +243,7 @@ const resultText = {
 export const alertText = (event: Of<'warning' | 'fault'>): string =>
   warningText(event.kind === 'warning' ? event.message : `first fault “${event.fault}”: ${event.message}`);
 
-/** What the run waits for after the first Ctrl-C. */
+/** Describes what the run waits for after the first Ctrl-C. */
 export function waitingText({ seconds }: Extract<RunEvent, { kind: 'waiting' }>): string {
   const most =
     seconds === undefined ? 'without a time limit' : `for at most ${formatDuration(1000 * seconds)}`;

@@ -30,7 +30,7 @@ import type { RecordedRun } from '../runs/logs.js';
 /** The user's opening message in the `conversation` layout. */
 const firstTurn = 'Propose parameters.';
 
-/** An exchange that the next iteration continues. */
+/** A conversation that the next iteration continues. */
 interface Conversation {
   readonly messages: readonly ChatMessage[];
   readonly shown: number;
@@ -56,7 +56,7 @@ export class Prompter {
   #conversation: Conversation | undefined;
   #context: PromptContext | undefined;
 
-  /** @param recorded what the run directory already holds; restores the trajectories and the conversation */
+  /** @param recorded recorded data of the run, from which trajectories and the conversation are restored */
   constructor(parts: {
     readonly config: Config;
     /** In a replay, the model of the recorded run (default: the config's model). */

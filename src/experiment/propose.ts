@@ -1,4 +1,4 @@
-/** Requests the candidates of an iteration: what the model reads, who answers, and what its reply means. */
+/** Requests the candidates of an iteration: the prompts, who answers them, and what the replies mean. */
 import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
@@ -57,7 +57,7 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
         call: EndedCall,
       ) => Promise<ParseFailure | undefined>)
     | undefined;
-  /** A candidate's parent, with a prompt of its own; if omitted, all candidates answer the same prompt. */
+  /** Returns the prompt and the parent of a candidate; if omitted, all candidates answer the same prompt. */
   readonly branch?: ((candidate: number) => Branch) | undefined;
 }
 
@@ -162,8 +162,8 @@ export function proposalQuestion(
 }
 
 /**
- * Raises a local model's temperature after a repeat; at its own temperature it might repeat itself until the
- * iteration is lost.
+ * Raises a local model's temperature after a repeat; at its usual temperature, it might repeat itself until no
+ * corrections are left.
  */
 function afterRepeat({ adapt, model }: Config): Question['afterRepeat'] {
   const reader = languageModelOf(model);
@@ -262,11 +262,11 @@ export function noveltyOf(
 }
 
 /**
- * Keeps requests for `pipeline` iterations in flight. Each prompt knows the evaluations up to `pipeline`
- * iterations before it, and results are recorded in iteration order, whichever answer arrives first.
+ * Keeps requests for `pipeline` iterations in flight. Each prompt includes the evaluations up to `pipeline`
+ * iterations earlier, and results are recorded in iteration order, whichever answer arrives first.
  */
 export function openPipeline(experiment: Experiment, stop: StopRequests) {
-  // A recording answers instantly, and it may lack answers that its run never used.
+  // A recording answers instantly, and it may lack answers that the recorded run never used.
   const isReplayed = experiment.config.model.provider === 'replayed';
   const { pipeline = 1 } = isReplayed ? {} : experiment.config;
   const leave = new AbortController();
@@ -288,7 +288,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
   return {
     /**
      * Returns the proposals of the next iteration, and requests those of later ones in the meantime.
-     * @throws RunStopped if a limit is reached before the first call: there is no iteration to record
+     * @throws RunStopped if a limit is reached before the first call, so there is no iteration to record
      */
     async propose(iteration: number): Promise<Iteration> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
@@ -307,7 +307,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
         throw new RunStopped({ kind: 'limit', limit });
       return { ...ended.proposed, number: iteration, measured: [] };
     },
-    /** Sends no more requests; answers that still arrive are kept for a resumed run. */
+    /** Stops sending requests; answers that still arrive are kept for a resumed run. */
     async close(): Promise<void> {
       leave.abort();
       await Promise.all([...underway.values()].map(({ group }) => group));

@@ -183,7 +183,7 @@ function switchRule(config: PortfolioConfig): SwitchRule {
   }
 }
 
-/** Error for a run whose model was an object passed in by the program that started it. */
+/** Error for a run whose model was an object passed in by the calling program. */
 function notAtHand(id: string): UserError {
   return new UserError({
     field: 'model',
@@ -233,7 +233,7 @@ export async function defaultsOf(
   contextOf: () => Promise<ModelContext | undefined>,
 ): Promise<RunDefaults> {
   const reader = languageModelOf(model);
-  // A selection by `best` and `recent` is shown in full, so it needs no token limit.
+  // A selection by `best` or `recent` is shown in full, so it needs no token limit.
   const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
   const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
@@ -269,7 +269,7 @@ export function withSampling(config: Config): Config {
   };
 }
 
-/** The config of a resumed run: settings it leaves open keep the values filled in when the run began. */
+/** The config of a resumed run: settings left open keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { critic, limits, memory, model } = wanted;
   return {

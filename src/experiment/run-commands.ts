@@ -59,7 +59,7 @@ function differencesOf(was: object, now: object, prefix = ''): readonly SettingC
   });
 }
 
-/** The part of an experiment or of play that requests act on. */
+/** The part of an experiment, or of games being played, that commands act on. */
 interface Steerable {
   readonly completed: number;
   readonly emit: (event: RunEvent) => void;
@@ -111,7 +111,7 @@ export class RunCommands {
     return this.#pausedMs;
   }
 
-  /** @param experiment target of later requests; those left over from an earlier process are dropped with a warning */
+  /** @param experiment receives later requests; those left over from an earlier process are dropped with a warning */
   begin(experiment: Steerable): void {
     for (const { request } of this.#requests.next()) {
       if (request !== undefined)
@@ -142,8 +142,8 @@ export class RunCommands {
   }
 
   /**
-   * Acts on stops and answers at once, because calls may be in flight. Requests that change the run wait for
-   * the end of the iteration.
+   * Handles stop requests and answers immediately, because calls may be in flight. Requests that change the
+   * run wait for the end of the iteration.
    */
   #look(): void {
     if (this.#experiment === undefined) return;
@@ -190,8 +190,7 @@ export class RunCommands {
       experiment.adopt(config);
       this.#log(number, { action: 'set', changes });
     } catch (error) {
-      // `policyloop` commands validate requests before sending; a bad one from another source must not end
-      // the run.
+      // `policyloop` commands validate requests before sending; an invalid one from another source must not end the run.
       if (!(error instanceof UserError)) throw error;
       experiment.emit({ kind: 'warning', message: `settings not changed: ${error.message}` });
       this.#log(number, { action: 'set', changes: [] });

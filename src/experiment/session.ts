@@ -115,7 +115,7 @@ async function openLearner({ config }: Assembly, { path, recorded }: RunDirector
   return adapting && (await learningAtHand()).open(adapting, path, recorded.iteration);
 }
 
-/** After a crash the logs are ahead of the manifest; this updates the manifest from them. */
+/** Updates the manifest from the logs, which may be ahead of it after a crash. */
 function catchUp(directory: RunDirectory, experiment: Experiment): void {
   const { buffer, completed, config, ledger } = experiment;
   const caps = capsIn(experiment);

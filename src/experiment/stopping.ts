@@ -133,11 +133,11 @@ export function callsUnderway(
   };
 }
 
-/** Replaces the reason of a run that would otherwise count as completed although its model contributed nothing. */
+/** The stop reason of a run whose model contributed nothing, which must not count as completed. */
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
-/** The model never answered any process, or it never answered this one and the run has reached its last iteration. */
+/** A stop reason if no process ever got an answer, or this one got none by the last iteration. */
 function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopReason | undefined {
   const { calls, errors } = ledger.totals;
   const isUnanswered = asked.lastError !== undefined && !asked.isAnswered;
@@ -149,7 +149,7 @@ function neverAnswered({ asked, ledger }: Experiment, reason: StopReason): StopR
   return { kind: 'model-error', message };
 }
 
-/** The model answered, but none of its proposals could be used, and no baseline's proposal was accepted. */
+/** A stop reason if the model answered, but no proposal was accepted, not even a baseline's. */
 function neverAccepted({ replies }: Experiment, reason: StopReason): StopReason | undefined {
   if (replies.isAnyAccepted || replies.first === undefined) return undefined;
   return {

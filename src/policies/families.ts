@@ -56,7 +56,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
-/** The default policy: linear for vectors, a table for discrete states. */
+/** The default policy: linear for vector observations, a table for discrete states. */
 export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };

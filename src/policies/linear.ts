@@ -21,7 +21,7 @@ interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** Parameter index of each weight (row by row, biases last); undefined if the orders are the same. */
+/** Index of the parameter that holds each weight (row by row, biases last); undefined if the orders are the same. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,
@@ -111,7 +111,6 @@ function ordered<T>(items: readonly T[], places: readonly number[] | undefined):
 const orderInSubspace = () =>
   new UserError({
     field: 'policy.order',
-    message:
-      'orders the weights among the parameters, but with policy.projection the parameters are not weights',
+    message: 'sets the order of the weights, but with policy.projection the parameters are not weights',
     remedy: 'omit one of the two',
   });

@@ -18,9 +18,9 @@ import {
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
-/** Maximum that can be proposed: prompt lines list all parameters, and CMA-ES stores their covariances. */
+/** Maximum number of parameters: prompt lines list all of them, and CMA-ES stores their covariances. */
 const maxParameters = 5000;
-/** Maximum with a projection, whose basis has one row per weight. */
+/** Maximum number of weights with a projection, whose basis has one row per weight. */
 const maxWeights = 20_000;
 
 /** A layer of a network: `units = f(inputs · W + b)`. f is the activation, or the identity in the last layer. */
@@ -122,7 +122,7 @@ function buildNetwork(
   const weights = Float64Array.from(values);
   const activate = activations[activation];
   const last = layers.length - 1;
-  // Reused at every step, as in linear policies.
+  // Arrays are reused at every step, as in linear policies.
   const units = layers.map((layer) => new Array<number>(layer.units).fill(0));
   const forward = (observation: readonly number[]): readonly number[] => {
     let inputs = observation;

@@ -26,7 +26,7 @@ export interface UserPolicyFamily {
   initial?(random: RandomGenerator): ParameterVector;
 }
 
-/** A run's record of policies from a module or program, so the run can be displayed without them. */
+/** Recorded description of policies from a module or program, used to display the run without them. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),
@@ -48,7 +48,7 @@ export interface RecordedPolicy {
   readonly parameters: ParameterSpec;
 }
 
-/** A policy family for display only; its policies can't be built. */
+/** A policy family for display only: it can't build policies. */
 export function recordedPolicies(recorded: RecordedPolicy | { readonly count: number }): PolicyFamily {
   const refuse = () => {
     throw new UserError({ message: "recorded policies of a module are for display only and can't be run" });

@@ -26,7 +26,7 @@ export interface ParameterSpec {
   readonly high: number;
   /** Digits after the decimal point (0 for integers). */
   readonly decimals: number;
-  /** The allowed values, if not every number of the range is allowed. */
+  /** The allowed values, if not all numbers in the range are allowed. */
   readonly choices?: readonly number[];
   /** The meaning of each parameter, e.g. `weight of cart position for action 0`. */
   readonly names?: readonly string[];
@@ -76,7 +76,7 @@ export type PolicyDescription =
     } & VectorShape)
   | {
       readonly kind: 'q-table';
-      /** `actions`: one action per state. `values`: one value per state and action; the best action is chosen. */
+      /** `actions`: one action per state. `values`: one value per state and action; the best action is taken. */
       readonly form: 'actions' | 'values';
       readonly states: number;
       /** The action of each index, as text: `0`, `1`, … or a vector such as `[-1]`. */
@@ -106,7 +106,7 @@ export interface PolicyFamily {
   initial(random: RandomGenerator): ParameterVector;
 }
 
-/** Maps a few parameters to many weights: weights = scale · B · parameters. */
+/** A linear map from a few parameters to many weights: weights = scale · B · parameters. */
 export interface Projection {
   readonly seed: number;
   /** Number of parameters. */
@@ -207,7 +207,7 @@ export function vectorShape(
   }
 }
 
-/** The meaning of each output: `action 1` (a score) or `action[1]` (a dimension). */
+/** The name of each output: `action 1` (its score) or `action[1]` (a dimension of the action). */
 export const outputNames = ({
   outputs,
   discrete,
@@ -215,7 +215,7 @@ export const outputNames = ({
 }: Omit<VectorShape, 'observations'>): readonly string[] =>
   Array.from({ length: outputs }, (_, a) => (discrete ? `action ${a + firstAction}` : `action[${a}]`));
 
-/** One parameter per named weight or, if `rank` is given, per coordinate of a random subspace of that rank. */
+/** One parameter per named weight or, if `rank` is given, per coordinate of a random subspace. */
 export const weightParameters = (
   { decimals, high, low }: Pick<ParameterSpec, 'decimals' | 'high' | 'low'>,
   names: readonly string[],

@@ -21,7 +21,7 @@ import type { QTableConfig } from './settings.js';
 interface Discretizer {
   readonly states: number;
   readonly index: (observation: Observation) => number;
-  /** Present if the observation is binned. */
+  /** Present if the observation is divided into bins. */
   readonly bins?: readonly BinEdges[];
 }
 
@@ -90,7 +90,7 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** A larger table wouldn't fit into a prompt. */
+/** Larger tables don't fit into a prompt. */
 const maxParameters = 20_000;
 
 /**

@@ -38,10 +38,10 @@ export const linearSchema = z.strictObject({
     .describe(
       'Outputs = observation · W + b: argmax for discrete actions, the outputs themselves for continuous ones',
     ),
-  bias: z.boolean().default(true).describe('Whether each output has a bias (after the weights)'),
+  bias: z.boolean().default(true).describe('Give each output a bias; biases follow the weights'),
   projection: projectionSchema
     .optional()
-    .describe('Propose coordinates in a random subspace instead of all weights, if there are too many'),
+    .describe('Propose coordinates in a random subspace instead of all weights, e.g. if there are too many'),
   order: orderSchema
     .optional()
     .describe(

@@ -152,7 +152,7 @@ function figuresOf(
 
 type Named = readonly (readonly [name: string, value: number])[];
 
-/** Figures on actions: their shares or sizes, how often they change, and the longest streak of one action. */
+/** Figures on actions: their shares or sizes, how often they change, and the longest streak of the same action. */
 function actionFigures(
   actions: readonly Action[],
   space: Space,

@@ -46,11 +46,11 @@ interface Player {
     actions(policy: WorkerPolicy, episodes: Observations): Promise<readonly (readonly Action[])[]>;
     close(): Promise<void>;
   }>;
-  /** True after its first job, whose time includes starting the thread. */
+  /** True after the first job, whose time includes starting the thread. */
   isWarm: boolean;
 }
 
-/** Time for users' environments to close their resources. */
+/** Time allowed for users' environments to close their resources. */
 const closingMs = 1000;
 /** Time to start a worker with the slowest environment (bench/workers.ts). Workers start after this much play time. */
 const startMs = 600;
@@ -59,7 +59,7 @@ const shortestEpisodeMs = 0.5;
 
 /**
  * @param count number of threads; `auto`: one per core, once playing in this thread has taken as long as starting them
- * @returns undefined for a single thread, unless user modules are involved, because only a thread can be stopped
+ * @returns undefined for a single thread, unless user modules are involved: they need a thread, which can be stopped
  */
 export function createWorkers(setting: WorkerSetting, count: number | 'auto'): EvaluationWorkers | undefined {
   const threads = count === 'auto' ? availableParallelism() : count;

@@ -22,7 +22,7 @@ import type { EvaluationWorkers, Observations } from './evaluation-workers.js';
 import { isLost, type Race } from './racing.js';
 import type { BufferEntry } from './replay-buffer.js';
 
-/** Maximum time that steps block the event loop and thus signals, except that a single step can't be interrupted. */
+/** Maximum time that steps block the event loop, and thus signals; a single step can't be interrupted. */
 const longestTurnMs = 50;
 
 /** Maximum number of steps between clock reads; a read costs about as much as a step of the fastest environments. */
@@ -88,7 +88,7 @@ export interface Evaluation {
   readonly planned?: number;
 }
 
-/** What an evaluation needs besides the parameters. */
+/** Everything that an evaluation needs besides the parameters. */
 export interface EvaluationSetting {
   readonly environment: Environment | RemoteEnvironment;
   readonly family: PolicyFamily;
@@ -188,7 +188,7 @@ async function play(
   await family.prepare?.();
   if (isRemote(environment))
     return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
-  // In the main thread, a module's policies are only proxies for calls to another thread.
+  // In the main thread, a module's policies are only proxies that call another thread.
   if (workers?.isNeeded) return workers.play({ parameters, program }, tasks, signal);
   const policy = family.build(parameters);
   const played: PlayedEpisode[] = [];

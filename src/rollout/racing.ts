@@ -1,4 +1,4 @@
-/** Cuts evaluations short that are unlikely to reach the incumbent's mean (Maron & Moore 1994, "Hoeffding races"). */
+/** Cuts short evaluations that are unlikely to reach the incumbent's mean (Maron & Moore 1994, "Hoeffding races"). */
 
 import { UserError } from '../base/errors.js';
 import { highestReturn } from '../environments/catalogue/known-bounds.js';
@@ -9,7 +9,7 @@ import type { BufferEntry } from './replay-buffer.js';
 import type { EvaluationConfig } from './settings.js';
 
 export interface Racing {
-  /** In [0.5, 1]. At most a share 1 − confidence of the evaluations that would reach the incumbent are cut short. */
+  /** In [0.5, 1]. Of the evaluations that would reach the incumbent, at most a share of 1 − confidence is cut short. */
   readonly confidence: number;
   readonly block: number;
   readonly highest: number;
@@ -38,7 +38,7 @@ export function racingOf(
   if (highest !== undefined) return { ...racing, highest };
   throw new UserError({
     field: 'evaluation.racing.highest',
-    message: `is required, because no upper bound on the return of an episode of ${id} is known`,
+    message: `is required, because ${id} has no known upper bound on an episode's return`,
     remedy:
       'set an upper bound, such as the maximum reward per step times the steps per episode, or remove evaluation.racing',
   });

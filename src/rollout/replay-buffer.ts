@@ -1,7 +1,7 @@
 import type { ParameterVector } from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 
-/** What a baseline sees of a candidate. */
+/** The data of a candidate that baselines use. */
 export interface Evaluated {
   readonly parameters: ParameterVector;
   /** Mean return. */
@@ -50,7 +50,7 @@ export interface BufferEntry {
   readonly feedback?: Feedback;
 }
 
-/** What racing has saved. */
+/** Episodes and steps saved by racing. */
 export interface RacingTotals {
   readonly evaluations: number;
   /** Number of evaluations that were cut short. */
@@ -88,7 +88,7 @@ export interface ReplayBuffer {
 
 export function createReplayBuffer(initial: readonly BufferEntry[] = []): ReplayBuffer {
   const entries: BufferEntry[] = [];
-  // Filled lazily by `find`: most buffers are only displayed and never need the keys.
+  // Filled lazily by `find`, because most buffers are only displayed and never need the keys.
   const byParameters = new Map<string, BufferEntry>();
   let indexed = 0;
   let best: BufferEntry | undefined;

@@ -10,7 +10,7 @@ const racingSchema = z.strictObject({
     .max(1)
     .default(0.95)
     .describe(
-      'Maximum share of promising evaluations cut short is 1 − confidence; 1 stops an evaluation only when it can no longer reach the best',
+      'At most a share of 1 − confidence of the promising evaluations is cut short; 1: only those that can no longer reach the best',
     ),
   block: count(1).default(5).describe('Episodes between checks, and thus the minimum number of episodes'),
   highest: z

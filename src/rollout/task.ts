@@ -1,4 +1,4 @@
-/** Creates a config's environment, with the reward function it sets. */
+/** Creates a config's environment, with its reward function if one is set. */
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { type EnvironmentSource, makeEnvironment, openEnvironment } from '../environments/catalogue/open.js';

@@ -1,4 +1,4 @@
-/** Statistics of a run that trained its model, and their description. */
+/** Statistics of the training during a run, and a text that describes them. */
 import { formatDuration, formatNumber, plural } from '../format/numbers.js';
 import { mean } from '../statistics/descriptive.js';
 import type { Adaptation, LoggedEvent } from './events.js';

@@ -1,4 +1,4 @@
-/** Model calls of a run and what they use. */
+/** Model calls of a run and their usage. */
 import type { ScoredChoice } from '../agents/scored.js';
 import type { Action } from '../environments/environment.js';
 import type { ChatMessage, Completion, FailedCall } from '../models/language-model.js';
@@ -42,7 +42,7 @@ export type Stage = Exclude<CallPurpose, 'correction'>;
 /** Candidate numbers of the revision and the feedback question, which follow those of the proposals. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
-/** Why a reply was rejected; `ambiguous` occurs only in older runs. */
+/** The reason why a reply was rejected; `ambiguous` occurs only in older runs. */
 export type LoggedFailure =
   | ParseFailure
   | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
@@ -59,7 +59,7 @@ export interface CallRecord extends CallPosition {
   readonly purpose?: CallPurpose;
   /** Name of the model in a portfolio. */
   readonly member?: string;
-  /** With `pipeline`: the number of earlier iterations whose results the prompt could not show yet. */
+  /** With `pipeline`: number of earlier iterations whose results the prompt could not show yet. */
   readonly behind?: number;
   readonly outcome:
     | {
@@ -78,7 +78,7 @@ export interface CallRecord extends CallPosition {
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
-  /** Number of completions requested at once, if several; the other calls follow. */
+  /** Number of completions requested together, if several; the calls of the other completions follow this one. */
   readonly choices?: number;
   /** Absent if the call failed. */
   readonly completion?: Completion;
@@ -88,7 +88,7 @@ export interface CallRecord extends CallPosition {
   readonly time: string;
 }
 
-/** A finished call whose answer may not have been read yet. */
+/** A finished call whose answer may not have been processed yet. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
 /** Faults of a call's attempts and of its reply. */

@@ -26,7 +26,7 @@ export function createRunDirectory(
       [runFiles.config]: content.configYaml,
       ...(imported.length > 0 && { [runFiles.imported]: JSON.stringify(imported) }),
       ...(demonstrations.length > 0 && { [runFiles.demonstrations]: JSON.stringify(demonstrations) }),
-      // The manifest comes last: it makes the directory a run.
+      // Write the manifest last, because it makes the directory a run.
       [runFiles.manifest]: JSON.stringify(content.manifest, null, 2),
     });
     const { manifest, now, durability } = content;

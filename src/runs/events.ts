@@ -7,7 +7,7 @@ import type { BufferEntry, Feedback, RacingTotals } from '../rollout/replay-buff
 import type { CallRecord, Cap, LimitName, LoggedFailure, UsageTotals } from './calls.js';
 
 export interface GameTurn {
-  /** What the player was shown. */
+  /** The message shown to the player. */
   readonly message: string;
   /** The model's reply. */
   readonly reply?: string;
@@ -32,7 +32,7 @@ export interface GameRecord {
   /** The final observation. */
   readonly last: string;
   readonly return: number;
-  /** In steps. */
+  /** Number of steps. */
   readonly length: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
@@ -45,8 +45,8 @@ export interface GameRecord {
 }
 
 /**
- * A candidate evaluated on seeds that played no part in selecting it. `selection`: to choose among the best
- * few. `final`: the chosen one.
+ * A candidate evaluated on seeds that played no part in selecting it. `selection`: one of the best few
+ * candidates, to choose among them. `final`: the chosen candidate.
  */
 export interface Confirmation {
   readonly stage: 'selection' | 'final';
@@ -61,7 +61,7 @@ export interface Confirmation {
   readonly episodes: number;
 }
 
-/** The figure by which a run is judged. */
+/** The confirmation that counts as the result of a run. */
 export function finalConfirmation(confirmations: readonly Confirmation[]): Confirmation | undefined {
   return confirmations.find(({ stage }) => stage === 'final');
 }
@@ -211,7 +211,7 @@ export type RunEvent =
       readonly improved: boolean;
     }
   | Revision
-  /** A person is asked about an episode. */
+  /** A person was asked about an episode. */
   | ({ readonly kind: 'feedback-asked' } & FeedbackQuestion)
   | FeedbackResult
   | { readonly kind: 'game-finished'; readonly game: GameRecord }
@@ -221,10 +221,10 @@ export type RunEvent =
       readonly iteration: number;
       readonly score?: number;
       readonly best?: number;
-      /** What the model learnt; absent if it is not trained. */
+      /** The update of the model; absent if it isn't trained. */
       readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
-      /** Use of each limit. */
+      /** How much of each limit is used. */
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
@@ -260,7 +260,7 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
-      /** Use of each limit. */
+      /** How much of each limit is used. */
       readonly caps?: readonly Cap[];
     };
 

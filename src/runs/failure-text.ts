@@ -69,7 +69,7 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   ambiguous: 'a reply that earlier versions found ambiguous',
 };
 
-/** Why a reply was rejected, and how it begins. */
+/** Explains why a reply was rejected, and quotes its beginning. */
 export function rejectionText({ completion, outcome }: CallRecord, characters = 80): string {
   const explained = outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
   const line = completion?.text.replaceAll(/\s+/g, ' ').trim() ?? '';

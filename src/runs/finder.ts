@@ -1,4 +1,4 @@
-/** Runs and plans in folders. */
+/** Finds runs and plans in folders. */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readOwnJson } from '../storage/files.js';
@@ -40,7 +40,7 @@ export const planKinds = {
 
 export interface PlanDirectory {
   readonly directory: string;
-  /** Path of the lock held by the process that runs it. */
+  /** Path of the lock held by the process that executes the plan. */
   readonly lock: string;
   /** Log of the commands sent to that process. */
   readonly changes: string;
@@ -61,7 +61,7 @@ export function planAt(directory: string): PlanDirectory | undefined {
 /** The plan that contains the run at `path`, if any. */
 export function planAround(path: string): PlanDirectory | undefined {
   const around = dirname(resolve(path));
-  // Runs of a study have one folder per experiment.
+  // The runs of a study are in one folder per experiment.
   return planAt(around) ?? planAt(dirname(around));
 }
 

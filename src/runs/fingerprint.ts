@@ -88,7 +88,7 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Models other than the run's own. */
+/** Models in addition to the run's own. */
 const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
 
 /**
@@ -157,7 +157,7 @@ export function requireSame(
 }
 
 /**
- * How a finished run can continue; undefined if the run isn't finished.
+ * Explains how to continue a finished run; undefined if it isn't finished.
  * @param was the config that it ran with
  */
 export function whatCompletes(

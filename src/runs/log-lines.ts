@@ -10,7 +10,7 @@ export type LogName = (typeof logNames)[number];
 
 export type LogFiles = Readonly<Record<LogName, string>>;
 
-/** Number of complete lines, and the byte after them. */
+/** Number of complete lines, and the offset of the first byte after them. */
 export interface Extent {
   readonly lines: number;
   readonly end: number;
@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** How a complete line of the large logs begins, and what else it contains. */
+/** How a complete line of the large logs begins, and a text that it must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -63,7 +63,7 @@ export function* linesOf<T>(
   }
 }
 
-/** Lines up to the end or the first unreadable place. */
+/** Yields lines up to the end of the file or the first place that can't be read. */
 function* linesIn(file: string, onBroken: OnBroken): Generator<Line, void> {
   try {
     yield* eachLine(file);
@@ -95,7 +95,7 @@ const problemIn = (log: LogName) => (item: unknown) =>
     ? undefined
     : lacking(item, completionFields));
 
-/** The first missing field. A damaged line must not pass as an empty one. */
+/** A message about the first missing field; undefined if all fields are present. */
 function lacking(item: unknown, fields: readonly Field[]): string | undefined {
   for (const [path, type] of fields) {
     let value = item;
@@ -133,7 +133,7 @@ export function extentOf<T>(
 
 const closingBrace = 0x7d;
 
-/** The place of a line that looks complete; undefined if it must be parsed. */
+/** Iteration and candidate of a line that looks complete; undefined if the line must be parsed. */
 function placeIn(bytes: Buffer, text: string): Place | undefined {
   const [, iteration, candidate] = placePattern.exec(bytes.toString('latin1', 0, 60)) ?? [];
   if (iteration === undefined || bytes.at(-1) !== closingBrace || !bytes.includes(text)) return undefined;
@@ -159,7 +159,7 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Gen
   }
 }
 
-/** A message's text, or its parts relative to the last message at the same place. */
+/** A message's text, or its parts relative to the last message at the same position. */
 interface WrittenMessage {
   readonly role: ChatMessage['role'];
   readonly content: string | readonly TextPart[];
@@ -176,7 +176,7 @@ const linesBetweenWhole = 256;
 /** Shorter messages are written as they are. */
 const shortestShared = 200;
 
-/** The last message at each place of the prompts so far. */
+/** The last message at each position of the prompts so far. */
 class LastMessages {
   #texts: (string | undefined)[] = [];
 

@@ -26,14 +26,14 @@ export interface RecordedRun {
   readonly episodes: Iterable<EpisodeRecord>;
   /** All calls, including those of an unfinished iteration. */
   readonly calls: Iterable<CallRecord>;
-  /** Answers of an unfinished iteration that were not read yet; only if the run resumes. */
+  /** Unprocessed answers of an unfinished iteration; present only if the run resumes. */
   readonly arrived?: readonly EndedCall[];
   readonly events: Iterable<LoggedEvent>;
   /** The last complete iteration; 0 before the first. */
   readonly iteration: number;
-  /** Number of lines of each log that belong to it. */
+  /** Number of lines of each log up to the end of that iteration. */
   readonly lines: Readonly<Record<LogName, number>>;
-  /** One line for each unusable part. */
+  /** Descriptions of unusable parts, one line each. */
   readonly faults: readonly string[];
 }
 
@@ -137,11 +137,11 @@ export function evaluationsUntil(files: LogFiles, iteration: number): readonly B
 function noteFault(faults: string[], error: UserError): void {
   const [first = ''] = error.message.split('\n');
   const fault = `${first}; skipped`;
-  // A log is read more than once.
+  // A log may be read more than once, but each fault is listed only once.
   if (!faults.includes(fault)) faults.push(fault);
 }
 
-/** Without line counts, an iteration doesn't count as complete. */
+/** Iterations without line counts don't count as complete. */
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
 /** Which records belong to complete iterations or to evaluated warm-up policies. */
@@ -166,8 +166,8 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash loses at most two iterations: the one after the last commit and the interrupted one. More
- * evaluations beyond the last complete iteration mean that other logs have lost lines; cutting would lose
+ * A crash loses at most two iterations: the one after the last commit and the interrupted one. If there are
+ * more evaluations beyond the last complete iteration, other logs have lost lines, and cutting would lose even
  * more.
  */
 function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
@@ -184,7 +184,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
   });
 }
 
-/** Concatenates iterables; each is read again each time. */
+/** Concatenates iterables; every iteration reads them again. */
 export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
   return {
     *[Symbol.iterator]() {

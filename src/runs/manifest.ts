@@ -20,7 +20,7 @@ export interface Manifest {
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
   /** True if the run is paused, until `policyloop resume`. */
   readonly paused?: true;
-  /** Why it ended; absent while running. */
+  /** Why the run ended; absent while it is running. */
   readonly reason?: StopReason;
   /** ISO 8601. */
   readonly created: string;
@@ -57,7 +57,7 @@ export interface Manifest {
   /** Final savings of racing. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** Use of each limit. */
+  /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
   /** Only for games of an agent (`policyloop play`): `iterations` then counts games. */
   readonly play?: PlaySummary;

@@ -90,7 +90,7 @@ export function addPrograms(
   });
 }
 
-/** Like `readShownRun`, without the logs; `unknown` states what the run doesn't record about its policies. */
+/** Like `readShownRun`, without the logs; `unknown` lists what the run doesn't record about its policies. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -142,7 +142,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Uses only what is built in or recorded. */
+/** Reads the parts of a run from built-in and recorded data only. */
 async function shownParts({
   config,
   manifest,

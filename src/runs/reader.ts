@@ -19,7 +19,7 @@ import { isTraining } from './training-files.js';
 export const runFiles = {
   config: 'config.yaml',
   imported: 'imported.json',
-  /** Absent if prompts show none. */
+  /** Absent if prompts show no demonstrations. */
   demonstrations: 'demonstrations.json',
   manifest: 'manifest.json',
   evaluations: 'evaluations.jsonl',
@@ -80,7 +80,7 @@ export const logBytes = (path: string): number =>
     0,
   );
 
-/** What a run imported when it began. It keeps this copy when it resumes. */
+/** Data that a run imported at its start. A resumed run uses this copy. */
 export interface TakenOver {
   /** Parameters from an earlier run. */
   readonly imported: readonly ParameterVector[];
@@ -131,7 +131,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    // Manifests may come from elsewhere, and their text is shown on terminals.
+    // Manifests may come from untrusted sources, and their text is shown in terminals.
     content = parseJson(readOwnText(file), (value) =>
       typeof value === 'string' ? harmlessLines(value) : value,
     );
@@ -146,7 +146,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
   throw damaged(`this file is damaged: ${issue.path.join('.') || 'content'}: ${issue.message}`);
 }
 
-/** The error for a path without a run, which says what it contains instead. */
+/** The error for a path that isn't a run; says what the path contains instead. */
 export function noRun(path: string): UserError {
   if (existsSync(join(path, groupFile))) {
     return new UserError({

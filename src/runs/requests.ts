@@ -1,6 +1,6 @@
 /**
- * Commands to the process of a run (`control.jsonl`, which exists only while it runs), and the question that
- * it asks a person.
+ * Commands sent to the process of a run (`control.jsonl`, which exists only while the run is running), and the
+ * question that the run asks a person.
  */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -54,7 +54,7 @@ export class Requests {
   #size = 0;
   #read = 0;
 
-  /** @param path of the run or the plan */
+  /** @param path path of the run or the plan */
   constructor(path: string) {
     this.#file = fileOf(path);
   }
@@ -77,7 +77,7 @@ export class Requests {
   }
 }
 
-/** Polls for requests until the returned function is called. Errors are ignored: the run reports problems with its directory. */
+/** Polls for requests until the returned function is called. Ignores errors, which the run itself reports. */
 export function watchRequests(look: () => void): () => void {
   const timer = setInterval(() => {
     try {
@@ -135,7 +135,7 @@ const questionShape = z.object({
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
-  /** The asking process, as named in the run's lock: a killed one may have left its question. */
+  /** The process that asks, as in the run's lock; a killed process may have left its question behind. */
   by: z.string(),
 });
 
@@ -157,7 +157,7 @@ export function readQuestion(run: string): OpenQuestion | undefined {
     const { data } = questionShape.safeParse(readOwnJson(questionFile(run)));
     return data?.by === ownerOf(run) ? data : undefined;
   } catch (error) {
-    // It may be gone or incomplete.
+    // The file may be gone or incomplete.
     if (error instanceof UserError || (error instanceof Error && 'code' in error)) return undefined;
     throw error;
   }

@@ -23,17 +23,17 @@ import { type Confirmation, finalConfirmation, type StopReason } from './events.
 import type { Manifest } from './manifest.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
-/** The result of a run, read from its manifest alone. */
+/** The result of a run, read only from its manifest. */
 export interface RunSummary {
   readonly path: string;
   readonly manifest: Manifest;
   /** Current status: a run that no process holds has crashed. */
   readonly status: RunStatus;
-  /** Why it ended, in words. */
+  /** Why the run ended, in words. */
   readonly ended: string;
   /** True if it ended before its last iteration, at a target or a limit. */
   readonly stoppedEarly: boolean;
-  /** The figure by which a run is judged. */
+  /** The confirmation that counts as the result. */
   readonly confirmed: Confirmation | null;
   /** Highest observed mean return, biased upwards because it was selected on noise. */
   readonly observed: number | null;
@@ -60,12 +60,12 @@ export function summaryOf(path: string, manifest = readManifest(path)): RunSumma
   };
 }
 
-/** The last line of `--json`. */
+/** The last line of `--json` output. */
 export interface RunResult {
   /** Path of the run directory. */
   readonly run: string;
   readonly status: RunStatus;
-  /** Why it ended. */
+  /** Why the run ended. */
   readonly reason?: StopReason;
   /** Complete iterations. */
   readonly iterations: number;
@@ -76,7 +76,7 @@ export interface RunResult {
   /** Savings of racing, at the end of the run. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** Use of each limit. */
+  /** How much of each limit is used. */
   readonly caps?: readonly Cap[];
   readonly report: string;
 }
@@ -160,7 +160,7 @@ export interface RepeatsSummary {
   readonly iqm: number;
 }
 
-/** Undefined if none was confirmed. Intervals are clipped to `range`. */
+/** Undefined if no run was confirmed. Intervals are clipped to `range`. */
 export function summarizeRepeats(
   results: readonly Pick<RunResult, 'confirmed'>[],
   range: Interval = unbounded,

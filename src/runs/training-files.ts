@@ -5,7 +5,7 @@ import { isAbsolute, join, relative } from 'node:path';
 import { replaceFile } from '../storage/files.js';
 
 export const trainingFiles = {
-  /** Lineage, settings, state; the result has a copy. */
+  /** Lineage, settings and state; the result contains a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
   checkpoint: 'checkpoint.safetensors',
@@ -17,7 +17,7 @@ export const trainingFiles = {
 /** Default folder of training runs. */
 export const trainingsFolder = 'tuned';
 
-/** Notes on training runs with output elsewhere, one file each so that concurrent ones don't lose any. */
+/** Notes on training runs whose output is elsewhere; one file each, so that concurrent runs don't lose notes. */
 const notesIn = (cwd: string) => join(cwd, trainingsFolder, '.elsewhere');
 
 /** Makes a training run visible to `list` and the view of `cwd`, wherever its output is. */
@@ -29,7 +29,7 @@ export function noteTraining(cwd: string, output: string): void {
     mkdirSync(notesIn(cwd), { recursive: true });
     replaceFile(join(notesIn(cwd), name), `${output}\n`);
   } catch {
-    // Without write access, the training run itself still works.
+    // The training run itself works without write access to this folder.
   }
 }
 

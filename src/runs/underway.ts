@@ -19,7 +19,7 @@ export interface AskedRequest {
 }
 
 export interface SentRequest {
-  /** An attempt failed and is retried; its answer may have been billed. */
+  /** Records that an attempt failed and is retried; its answer may have been billed. */
   lost(error: ModelErrorKind): void;
   answered(calls: readonly EndedCall[]): void;
 }
@@ -40,11 +40,11 @@ type Line =
       readonly calls: readonly Omit<EndedCall, 'messages'>[];
     };
 
-/** What remains of a process that ended before its calls were logged. */
+/** The calls of a process that ended before logging them. */
 interface CallsLeft {
   /** Failed calls, and requests without an answer as aborted calls: they may have been billed. */
   readonly failed: readonly CallRecord[];
-  /** Answers not read yet. */
+  /** Answers that weren't processed yet. */
   readonly arrived: readonly EndedCall[];
 }
 
@@ -157,7 +157,7 @@ export class CallsUnderway {
     this.#open.delete(callKey(call));
   }
 
-  /** Keeps the file if it holds calls that the log does not. */
+  /** Keeps the file if it contains calls that aren't in the log. */
   async close(): Promise<void> {
     await this.#ready.catch(() => undefined);
     await this.#file.flush();

@@ -36,7 +36,7 @@ export interface RunDirectory {
   ask(request: AskedRequest): Promise<SentRequest>;
   /**
    * Makes everything recorded so far durable in the background; waits only for the previous commit. With
-   * durability `run`, `close` does it.
+   * durability `run`, only `close` does this.
    */
   commit(): Promise<void>;
   /** Commits, waits, and releases the lock. */
@@ -65,9 +65,9 @@ export function resumeRunDirectory(path: string, now: () => Date, durability?: D
   }
 }
 
-/** Removes files that a killed process was replacing. */
+/** Removes temporary files that a killed process left behind. */
 export function removeDrafts(path: string): void {
-  // The second name is from earlier versions.
+  // Earlier versions used the second name.
   for (const file of Object.values(runFiles))
     for (const draft of [`${file}.new`, `.${file}.tmp`]) rmSync(join(path, draft), { force: true });
 }
@@ -93,7 +93,7 @@ export class RunWriter implements RunDirectory {
     readonly path: string;
     readonly manifest: Manifest;
     readonly recorded: RecordedRun;
-    /** Recorded calls that are not in the log yet; they come last. */
+    /** Recorded calls that aren't in the log yet; they follow the logged ones. */
     readonly unlogged?: readonly CallRecord[];
     readonly release: () => void;
     readonly now: () => Date;
@@ -198,7 +198,7 @@ export class RunWriter implements RunDirectory {
       calls.flush(),
       this.#manifest.write(),
     ]).then(() => events.flush());
-    // The next commit throws a failure; this prevents an unhandled rejection.
+    // The next commit throws the error; this only prevents an unhandled rejection.
     this.#committing.catch(() => undefined);
   }
 }

@@ -122,7 +122,7 @@ describe('a prompt set', () => {
   });
 
   it.each([
-    ['blackjack', 'this set does not describe CartPole-v1'],
+    ['blackjack', "this prompt set doesn't describe CartPole-v1"],
     ['cartpol', 'did you mean cartpole?'],
     ['./nowhere', 'there is no such folder'],
   ])('named %s is refused for CartPole', async (prompts, message) => {

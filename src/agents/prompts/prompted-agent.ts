@@ -18,7 +18,7 @@ import { type Choice, listedChoices, type Reading, readAction } from '../reading
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends Required<Agent> {
-  /** SHA-256 of the templates that can be used; empty for `plain`. */
+  /** SHA-256 of the templates of the set; empty for `plain`. */
   readonly hash: string;
 }
 
@@ -80,7 +80,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   };
 }
 
-/** Worlds of one or two steps, used for testing trainers, show their observations without a template. */
+/** Text worlds of one or two steps, which serve to test trainers, show their observations without a template. */
 function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
   view: EnvironmentView | undefined,
@@ -140,7 +140,7 @@ function findSet(
   if (environmentSets.includes(set) && !view?.sets.includes(set))
     throw new UserError({
       field,
-      message: `this set does not describe ${environment.id}`,
+      message: `this prompt set doesn't describe ${environment.id}`,
       value: set,
       alternatives,
     });

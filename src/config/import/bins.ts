@@ -1,4 +1,4 @@
-/** How LLM-RL-finetune discretises the observations and actions of a continuous environment for its tables. */
+/** Discretises the observations and actions of continuous environments for tables, as LLM-RL-finetune does. */
 import { UserError } from '../../base/errors.js';
 import { given, type TheirConfig } from './draft.js';
 
@@ -79,7 +79,7 @@ export const hasContinuousActions = (id: string): boolean => actionBounds[nameOf
 export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): readonly Bins[] {
   const states = given(theirs, 'states');
   const lists: readonly unknown[] = Array.isArray(states) && states.every(Array.isArray) ? states : [];
-  // `states` has a list for every dimension, or only for those whose key is set.
+  // `states` contains a list for every dimension, or only for dimensions whose key is set.
   const divided = dimensions.filter(({ key }) => key !== undefined && given(theirs, key) !== undefined);
   const listed = lists.length === dimensions.length ? dimensions : divided;
   const bins = dimensions.map((dimension) => {
@@ -98,7 +98,8 @@ export function binsOf(theirs: TheirConfig, dimensions: readonly Dimension[]): r
   if (bins.every(({ bins: count }) => count === 1)) {
     throw new UserError({
       field: 'states',
-      message: 'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation',
+      message:
+        'a Q-table needs discrete states, but neither states nor num_…_bins divides an observation into bins',
       value: states,
       remedy: `list values for ${dimensions.length} dimensions, or set continuous: true for a linear policy`,
     });

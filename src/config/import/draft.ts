@@ -2,11 +2,11 @@ import { isMapping } from '../../settings/schema.js';
 
 export type TheirConfig = Readonly<Record<string, unknown>>;
 
-/** The outcome for one key. `key` and `to` are dotted paths in the foreign config and in ours. */
+/** The outcome for one key. `key` and `to` are dotted paths in the imported config and in ours. */
 export type ImportNote =
   /** Same meaning here; `to` is empty if the key has no effect or matches our behaviour anyway. */
   | { readonly kind: 'carried'; readonly key: string; readonly to: readonly string[] }
-  /** Not quite what was written: corrected, or with a slightly different meaning here. */
+  /** Imported with a change: corrected, or with a slightly different meaning here. */
   | {
       readonly kind: 'changed';
       readonly key: string;
@@ -17,7 +17,7 @@ export type ImportNote =
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Our config under construction, with notes on its origin. */
+/** Our config under construction, with notes on the origin of its fields. */
 export interface Draft {
   readonly theirs: TheirConfig;
   readonly config: Record<string, unknown>;
@@ -47,7 +47,7 @@ export function given(theirs: TheirConfig, key: string): unknown {
   return value === null || value === 'None' || value === '' ? undefined : value;
 }
 
-/** Whether a key is on: `true`, or its spelling as a string. */
+/** True for `true` and for its spellings as a string. */
 export const isOn = (value: unknown): boolean => value === true || value === 'True' || value === 'true';
 
 /** Sets fields without a note; returns their paths. */

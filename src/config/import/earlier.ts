@@ -82,7 +82,7 @@ function refuse(draft: Draft): void {
   throw new UserError({
     ...reason,
     value: given(draft.theirs, reason.field),
-    remedy: 'write the closest policyloop config yourself; policyloop init creates a first one',
+    remedy: 'write a similar policyloop config yourself, starting from policyloop init',
   });
 }
 
@@ -104,7 +104,7 @@ function policyFields(
     return { 'policy.kind': 'q-table', 'policy.form': holdsActions ? 'actions' : 'values' };
   }
   if (isNetwork(draft)) {
-    // A network has the same keys as a linear policy.
+    // Networks are imported with the fields of a linear policy.
     return { 'policy.kind': 'linear' };
   }
   const bias = given(theirs, 'bias');
@@ -158,7 +158,7 @@ const history: KeyImport = (draft, key, value) => {
   });
 };
 
-/** The step size of a random search; for a model, the step stated in its prompt if above 0. */
+/** The step size of a random search or, for a model, the step size that its prompt states, if above 0. */
 const searchStep: KeyImport = (draft, key, value) => {
   const stated = stepInTemplate(draft, value);
   if (isRandomSearch(draft)) {
@@ -256,7 +256,7 @@ export const earlier: Dialect = {
       }),
       ...(isRandomSearch(draft) && { 'model.provider': 'hill-climb' }),
     });
-    // The original starts with the untrained policy.
+    // The original evaluates the untrained policy first.
     if (!isGiven(draft, 'warmup_episodes')) assign(draft, { 'warmup.policies': 1 });
     return { environment, model: modelOf(draft), policy: fields['policy.kind'], prompts };
   },

@@ -37,7 +37,7 @@ function namedEnvironment(id: unknown): EnvironmentChoice {
   });
 }
 
-/** Our equivalent of their id; undefined if there is no built-in one. */
+/** Our equivalent of their id; undefined if there is no built-in equivalent. */
 function resolved(id: string): EnvironmentChoice | undefined {
   if (isRemoteId(id)) return { id };
   const replacement = replacementFor(id);

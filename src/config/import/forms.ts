@@ -69,7 +69,7 @@ export const isImitation = (draft: Draft): boolean => /_imitation/.test(taskOf(d
 
 const isSecondAgent = (draft: Draft): boolean => taskOf(draft).endsWith('_imitation_v5');
 
-/** What a template shows in addition to the steps. */
+/** The parts of a template other than the steps. */
 interface Template {
   readonly returns: boolean;
   readonly range: boolean;
@@ -129,7 +129,7 @@ export const demonstrationsDirectory: KeyImport = (draft, key, value) => {
   });
 };
 
-/** The range that some templates state; it is used for all of them. */
+/** Some templates state this range; it is used for all of them. */
 const range = { 'policy.low': -7, 'policy.high': 7 };
 
 export const template: KeyImport = (draft, key, value, reading) => {

@@ -18,7 +18,7 @@ export interface ImportedConfig {
   readonly notes: readonly ImportNote[];
 }
 
-/** Recognises a config of the two programs by its `gym_env_name`. */
+/** Recognises a config of either program by its `gym_env_name`. */
 export function isForeignConfig(content: unknown): content is TheirConfig {
   return isMapping(content) && Object.hasOwn(content, 'gym_env_name');
 }
@@ -86,7 +86,7 @@ export function applyTheirOverrides(
   return { theirs: changed, others };
 }
 
-/** The program with more keys of its own in the config; LLM-RL-finetune is also recognised by its tasks. */
+/** The program that a config is for, recognised by its tasks or by which keys only this program has. */
 function dialectOf(theirs: TheirConfig): Dialect {
   const task = given(theirs, 'task');
   if (isEarlier(theirs)) return earlier;
@@ -102,7 +102,7 @@ function unknownKey(key: string, { name, keys }: Dialect): string {
   return `unknown key of ${name}${suggestion === undefined ? '' : `; did you mean ${suggestion}?`}`;
 }
 
-/** The foreign key that a field of ours comes from: the one whose target shares most of the path. */
+/** The imported key that a field comes from: the one whose target path has the most leading keys in common. */
 export function originOf(notes: readonly ImportNote[], path: readonly PropertyKey[]): string | undefined {
   let origin: string | undefined;
   let most = 0;
@@ -118,7 +118,7 @@ export function originOf(notes: readonly ImportNote[], path: readonly PropertyKe
   return origin;
 }
 
-/** Notes for the user, one per line, without keys that mean the same here. */
+/** Notes for the user, one per line; omits keys with the same meaning here. */
 export function describeImport({ program, notes }: ImportedConfig, file: string): readonly string[] {
   const listed = notes.filter((note) => note.kind !== 'carried');
   const lines = listed.map((note) =>
@@ -152,11 +152,11 @@ export function importedYaml({ program, config, notes }: ImportedConfig, file: s
   return document.toString({ lineWidth: 0 });
 }
 
-/** Lines of a YAML comment. Replaces control characters, because a line break in a foreign key would end it. */
+/** Lines of a YAML comment. Replaces control characters, because a line break in an imported key would end it. */
 const comment = (lines: readonly string[]): string =>
   lines.map((line) => ` ${line.replaceAll(/\p{C}/gu, '?')}`).join('\n');
 
-/** A reason is shown only once, at the first field that it applies to. */
+/** Shows each reason only once, at the first field that it applies to. */
 function originsByPath(
   notes: readonly ImportNote[],
 ): ReadonlyMap<string, readonly Exclude<ImportNote, { kind: 'dropped' }>[]> {

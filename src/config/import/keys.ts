@@ -12,7 +12,7 @@ export interface Reading {
   readonly model: ModelChoice | undefined;
 }
 
-/** Imports one key that has a value; adds a note for everything it does. */
+/** Imports one key that has a value; adds a note for each change to the config. */
 export type KeyImport = (draft: Draft, key: string, value: unknown, reading: Reading) => void;
 
 export interface Dialect {
@@ -20,7 +20,7 @@ export interface Dialect {
   /** Every documented key. */
   readonly keys: Readonly<Record<string, KeyImport>>;
   /**
-   * @param draft receives everything that is known before reading individual keys
+   * @param draft receives the fields that don't depend on individual keys
    * @throws UserError for a config without an equivalent here
    */
   readonly read: (draft: Draft) => Reading;
@@ -42,7 +42,7 @@ export const droppedIfOn =
   (draft, key, value) =>
     isOn(value) ? drop(draft, key, reason) : carry(draft, key);
 
-/** Wrong template names found in configs, with the correct ones. */
+/** Misspelt template names that occur in configs, with the correct names. */
 const missingTemplates: Readonly<Record<string, string>> = {
   'num_optim_semantics.j2': 'num_optim_semantic.j2',
 };

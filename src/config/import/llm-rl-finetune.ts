@@ -220,7 +220,7 @@ export const llmRlFinetune: Dialect = {
   },
 };
 
-/** The runners of LLM-RL-finetune: what its code hard-wires for a `task`, regardless of other keys. */
+/** The runners of LLM-RL-finetune: settings that its code hard-wires for a `task`, regardless of other keys. */
 
 interface Runner {
   readonly environment: string;

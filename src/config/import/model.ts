@@ -92,7 +92,7 @@ function downloaded(name: string): ModelChoice {
   return { fields: { provider: 'local', path }, ...(reason !== undefined && { reason }) };
 }
 
-/** Models are directories here, so models that their programs download by name must be downloaded first. */
+/** Our models are directories, so models that the original programs download by name must be downloaded first. */
 function directoryOf(name: string): { readonly path: string; readonly reason?: string } {
   if (!/^[\w.-]+\/[\w.-]+$/.test(name) || /^(\.{1,2}|models|checkpoints|logs)\//.test(name))
     return { path: name };

@@ -228,7 +228,7 @@ const warmUpFolder: KeyImport = (draft, key) =>
     "its files differ from those of a policyloop run, so new random policies are drawn; warmup.from loads a run's replay buffer",
   );
 
-/** An imported run must not wait for a person or call a second, paid model. */
+/** Imported configs must not make a run wait for a person or call a second, paid model. */
 const noFeedback =
   'to request remarks, set feedback: {from: person, every: 10} or {from: vision, …} (docs/feedback.md)';
 

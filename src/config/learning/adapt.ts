@@ -9,7 +9,7 @@ const count = (minimum: number) => z.int().min(minimum);
 const imitationSchema = z.strictObject({
   kind: z
     .literal('imitation')
-    .describe('Increases the probability of the best answer of each group, and ignores the others'),
+    .describe('Raises the probability of the best answer in each group and ignores the others'),
 });
 
 interface LoraDefaults {
@@ -56,7 +56,7 @@ export const adaptSchema = z.strictObject({
     .describe(
       'Divisor of the differences from the group mean, for grpo and reinforce: the standard deviation of the group, of all groups, or none',
     ),
-  epochs: count(1).default(1).describe('Optimizer steps on the same candidates'),
+  epochs: count(1).default(1).describe('Optimizer steps per update, all on the same candidates'),
   learningRate: z.number().positive().default(1e-4).describe('Learning rate'),
   weightDecay: z.number().min(0).default(0).describe('Decoupled weight decay of AdamW'),
   maxGradientNorm: z.number().positive().default(1).describe('Maximum gradient norm'),

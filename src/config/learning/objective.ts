@@ -18,7 +18,7 @@ const klSchema = z
     biasCorrection: z
       .boolean()
       .default(true)
-      .describe('Multiply the KL term by the probability ratio, which makes its gradient unbiased'),
+      .describe('Multiply the KL term by the probability ratio, so that its gradient is unbiased'),
   })
   .prefault({})
   .describe('Keeps the policy close to the initial model');
@@ -100,7 +100,7 @@ const ppoSchema = z.strictObject({
     .number()
     .positive()
     .default(1)
-    .describe('Factor for rewards; values are learnt best if returns are near 1'),
+    .describe('Factor for rewards; values are learnt best if returns are close to 1'),
   valueClip: z.number().positive().default(0.2).describe('Maximum change of a value per update'),
   valueCoefficient: share(0.1).describe('Weight of the value loss'),
   discount: z.number().min(0).max(1).default(1).describe('γ: discount per token'),
@@ -116,7 +116,7 @@ const ppoSchema = z.strictObject({
 });
 
 const reinforceSchema = z.strictObject({
-  kind: z.literal('reinforce').describe('The plain policy gradient, one update per batch'),
+  kind: z.literal('reinforce').describe('Plain policy gradient with one update per batch'),
   entropy,
   importance: importanceSchema,
 });

@@ -52,7 +52,7 @@ const shared = {
   shuffle: z
     .boolean()
     .default(false)
-    .describe('Permute the rewards within each group: a control experiment that must not learn'),
+    .describe('Permute the rewards within each group: a control experiment in which nothing can be learnt'),
 };
 
 export const rewardSchema = z.discriminatedUnion('kind', [
@@ -77,7 +77,7 @@ export function termsOf(reward: CandidateReward): readonly RewardTerm[] {
   return [{ ...term, weight: 1 }];
 }
 
-/** Whether the reward of a candidate depends on that candidate alone; ranks and improvements depend on others. */
+/** True if a candidate's reward depends on that candidate alone; ranks and improvements depend on others. */
 export const isAbsolute = (reward: CandidateReward): boolean =>
   termsOf(reward).every(({ kind }) => kind === 'return' || kind === 'format' || kind === 'module');
 

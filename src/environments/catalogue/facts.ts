@@ -1,4 +1,4 @@
-/** Data about an environment's options for its description template. All facts are always present. */
+/** Facts for an environment's description template, computed from its options. All facts are always present. */
 import { snakeCase } from '../options.js';
 import { randomMaze, sampleMaze } from '../props/maze.js';
 import { frozenLakeMaps } from '../toy-text/grid-walks.js';
@@ -109,7 +109,7 @@ function health(options: Options, heights: Range, angles: Range): Facts {
   };
 }
 
-/** Index of each joint's position in the observation. All velocities follow, in the same order. */
+/** Index of each joint's position and velocity in the observation; the velocities follow the positions. */
 function placed(options: Options, joints: readonly string[], hidden = 1): Facts {
   const placesShown = !option(options, 'exclude_current_positions_from_observation', true);
   const left = placesShown ? 0 : hidden;
@@ -123,7 +123,7 @@ function legOf(side: string, lower: string): readonly string[] {
 
 type Range = readonly [number, number];
 
-/** Null means no bound. */
+/** A range option, in which null means no bound. */
 function range(options: Options, name: string, fallback: Range): Range {
   const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
   return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
@@ -137,7 +137,7 @@ function within(name: string, [low, high]: Range): string {
   return `${short(low)} < ${name} < ${short(high)}`;
 }
 
-/** A factor followed by a multiplication sign; empty for 1. */
+/** The factor, followed by a multiplication sign; empty for 1. */
 function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
@@ -227,7 +227,7 @@ export function snakeCased(options: Options): Options {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
 }
 
-/** Thirds as fractions, because they have no exact decimal form. */
+/** Formats a probability; thirds become fractions, because they have no exact decimal form. */
 function probability(value: number): string {
   const thirds = Math.round(3 * value);
   return thirds % 3 !== 0 && Math.abs(3 * value - thirds) < 1e-9 ? `${thirds}/3` : short(value);

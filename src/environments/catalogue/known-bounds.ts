@@ -33,14 +33,14 @@ export function highestReturn(
   return lucky === undefined ? bestReturn(environment, steps)?.value : lucky(snakeCased(options), steps);
 }
 
-/** Episode bounds for environments where luck can exceed the best mean return or options invalidate that bound. */
+/** Bounds on an episode's return where luck can exceed the best mean return, or options invalidate that bound. */
 const luckiest: Readonly<Record<string, (options: Options, steps: number) => number | undefined>> = {
   FrozenLake: (options) => {
     const rewards = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
     return rewards.join() === '1,0,0' ? 1 : undefined;
   },
   NavigationTrack: (_options, steps) => 5 * steps,
-  // Slipping may move to any neighbouring cell.
+  // Slipping may move the agent to any neighbouring cell.
   CliffWalking: (_options, steps) => Math.max(-13, -steps),
   // The delivery ends the episode; all other steps have a cost.
   Taxi: () => 20,
@@ -68,7 +68,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     if (!option(options, 'is_slippery', false)) {
       return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps of -1' };
     }
-    // Lower with a longer horizon: -64.7 for 1,000 steps.
+    // With a longer horizon, the bound is lower: -64.7 for 1,000 steps.
     return steps < 100
       ? { value: -steps, because: 'each step costs 1 or 100' }
       : { value: -63.01, because: 'dynamic programming over 100 steps on slippery ground' };
@@ -104,7 +104,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
   maze: () => ({ value: 1, because: 'the goal earns 1, and all other steps have a cost' }),
 };
 
-/** From dynamic programming over Gymnasium's transition tables; policies may depend on time. */
+/** Computed by dynamic programming over Gymnasium's transition tables, for policies that may depend on time. */
 function frozenLake(options: Options, steps: number): ReturnBound | undefined {
   const [goal, hole, frozen] = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   if (goal !== 1 || hole !== 0 || frozen !== 0) return undefined;

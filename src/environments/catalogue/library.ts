@@ -1,4 +1,4 @@
-/** Environments of the library's API. */
+/** Creates environments for the library's API. */
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Environment, EnvironmentSpec, Step, TextInfo } from '../environment.js';
 import { invalidAction, isValidAction, notRunning } from '../limited-environment.js';
@@ -41,7 +41,7 @@ export type LibraryEnvironment<Id extends string> = Id extends RemoteTextWorldId
     ? TextEnvironment
     : Environment;
 
-/** Like the library's `makeEnvironment`. @param env environment variables */
+/** Implements the library's `makeEnvironment`. @param env environment variables */
 export async function makeLibraryEnvironment<Id extends string>(
   id: Id,
   options: Readonly<Record<string, unknown>>,

@@ -38,7 +38,7 @@ export interface UserEnvironment
   readonly name?: string;
   /** Alternative to `name`. */
   readonly id?: string;
-  /** Starts an episode, which must be the same for the same seed. `random` is seeded with it. */
+  /** Starts an episode; the same seed must give the same episode. `random` is seeded with it. */
   reset(seed: number, random: RandomGenerator): Observation;
   step(action: Action): TaskStep;
 }
@@ -224,7 +224,7 @@ class UserTask implements Task {
     return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
   }
 
-  /** Calls a member and reads its result; getters may throw, too. */
+  /** Calls a member and reads its result; its getters may throw, too. */
   #read<T>(member: UserCall, read: () => T): T {
     try {
       return read();

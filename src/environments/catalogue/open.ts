@@ -39,7 +39,7 @@ export async function makeEnvironment(
   return find(id).make(options);
 }
 
-/** Which environment to open, and how to reach it if another program runs it. */
+/** The environment to open, and how to reach it if another program runs it. */
 export interface EnvironmentSource {
   readonly id: string;
   readonly options?: Readonly<Record<string, unknown>> | undefined;

@@ -22,7 +22,7 @@ import { drawHop } from '../synthetic/mechanics/hop.js';
 import { drawDecisionProcess, drawGrid } from '../synthetic/walks.js';
 
 const prefix = 'synthetic:';
-/** Number of rejected draws before giving up on a seed. */
+/** Number of rejected draws after which a seed is given up. */
 const mostAttempts = 60;
 
 const seed = z.int().min(0).default(0);
@@ -133,7 +133,7 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
         field: 'environment.options',
         message: `all ${mostAttempts} draws of ${prefix}${name} were trivial or hopeless`,
         value: given,
-        remedy: 'choose another seed, or omit some of the sizes',
+        remedy: 'choose another seed, or omit some of the size options',
       });
     },
   };

@@ -1,4 +1,4 @@
-/** Other versions of the built-in environments: which version replaces them, and how they differ. */
+/** Other versions of the built-in environments: the versions that replace them, and the differences. */
 
 /** A built-in environment that replaces another id. */
 interface Replacement {
@@ -7,7 +7,7 @@ interface Replacement {
 }
 
 interface Versions {
-  /** The built-in version. */
+  /** The version that is built in. */
   readonly played: number;
   /** Differences of older versions, keyed by the last version with that difference. */
   readonly differences: Readonly<Record<number, string>>;

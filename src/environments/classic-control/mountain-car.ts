@@ -65,7 +65,7 @@ export class MountainCar implements Task<number> {
 const [left, right] = [-1.3, 0.7];
 const floor = -0.15;
 
-/** Draws the car on the hill y = 0.45 sin(3x) + 0.55, with a flag at the goal. */
+/** Draws the car in the valley y = 0.45 sin(3x) + 0.55, with a flag at the goal. */
 function drawMountainCar(x: number, goal: number): Frame {
   return { view: { min: [left, floor], max: [right, 1.3] }, shapes: [hill, ...flag(goal), ...car(x)] };
 }

@@ -27,7 +27,7 @@ export function drawScene(scene: Scene, { model, state }: Simulation): Frame {
   return { view, shapes: [...surroundings(scene, view), ...solids, ...hingesOf(scene, model, state)] };
 }
 
-/** Draws hinges, to separate aligned limbs; not for background limbs, because they would show through. */
+/** Draws hinges as dots that separate aligned limbs; omits those of background limbs, which would show through. */
 function hingesOf(scene: Scene, { geoms, hinges }: Model, { xanchor }: State): readonly Shape[] {
   const up = upOf(scene);
   return hinges.flatMap(({ joint, body }): readonly Shape[] => {
@@ -69,7 +69,7 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
-/** Marks at every metre, to show motion if the view follows. They extend beyond the view, so that none pops up. */
+/** Marks at every metre, which show motion if the view follows; they extend beyond the view, so none pops up. */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);

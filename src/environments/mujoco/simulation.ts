@@ -45,7 +45,7 @@ interface Hinge {
   readonly body: number;
 }
 
-/** Bytes per state for contacts and constraints. At most 42 kB are needed; MuJoCo would take up to 13 MB of its 2 GB. */
+/** Bytes per state for contacts and constraints. At most 42 kB are needed; the default is up to 13 MB of MuJoCo's 2 GB. */
 const arenaBytes = 2 ** 18;
 
 /** Values of `mjtGeom`. */

@@ -108,7 +108,7 @@ export function parseMaze(lines: readonly string[]): Maze {
   }
 }
 
-/** Carves a maze from the top left corner in a random depth-first walk, then removes a share of the inner walls. */
+/** Carves a maze from the top left corner by a random depth-first walk, then removes a share of the inner walls. */
 export function carveMaze(width: number, height: number, seed: number, loopShare: number): Maze {
   const random = createGenerator(seed);
   const lines = closedLines(width, height);

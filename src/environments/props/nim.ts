@@ -20,7 +20,7 @@ export class Nim extends HeapGame {
     return super.step(action - 1);
   }
 
-  /** Draws a row: the remaining sticks, then the opponent's last take, then the agent's. */
+  /** Draws a row of sticks: those left, then those that the opponent last took, then those that the agent took. */
   frame(): Frame {
     const left = this.position;
     const [taken, answered] = [this.own?.take ?? 0, this.answer?.take ?? 0];

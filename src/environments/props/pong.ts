@@ -12,10 +12,10 @@ const lowestBall = height - ballSide;
 const ballAtRight = width - ballSide;
 
 /**
- * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), with y pointing down. The agent has the
- * left paddle; the right one is scripted to follow the ball. Each hit with the agent's paddle earns 1;
- * missing the ball ends the episode at no cost. Observation: centre of the agent's paddle, x and y
- * of the ball's top left corner, its velocity in x and y. Action: 0 up, 1 down, 2 stay.
+ * Pong on a field of 800 × 600 pixels (the ProPS paper's variant), with y pointing down. The agent controls
+ * the left paddle; a script makes the right one follow the ball. Each hit with the agent's paddle earns 1;
+ * missing the ball ends the episode at no cost. Observation: centre of the agent's paddle, x and y of the
+ * ball's top left corner, its velocity in x and y. Action: 0 up, 1 down, 2 stay.
  */
 export class Pong implements Task<number> {
   readonly observationSpace: BoxSpace = {
@@ -104,7 +104,7 @@ function moved(paddle: number, by: number): number {
 const border = 8;
 const dash = 20;
 const side = 30;
-/** The ball is drawn at twice its size and the paddles extend beyond the field, so that both are visible when small. */
+/** The ball is drawn at twice its size, and the paddles extend beyond the field, so that small pictures show both. */
 const ballRadius = ballSide;
 const paddleBehind = 12;
 

@@ -10,10 +10,10 @@ import { childEnvironment } from '../../base/child-environment.js';
 import { parseJson } from '../../storage/json-depth.js';
 import { type EnvironmentError, Exchange } from './remote-environment.js';
 
-/** Time for the process to print a traceback, and to exit by itself before it is killed. */
+/** Time allowed for the process to print a traceback, and to exit by itself before it is killed. */
 const graceMs = 1000;
 
-/** Maximum length in characters: three times a step of a thousand episodes with a thousand numbers each. */
+/** Maximum length of a reply in characters: three times a step of a thousand episodes with a thousand numbers each. */
 const longestAnswer = 64 * 2 ** 20;
 
 export class BridgeProcess {
@@ -144,7 +144,7 @@ export class BridgeProcess {
   #receiveLine(line: string): void {
     const start = line.indexOf(this.#mark);
     if (start < 0 || !this.#exchange.busy) {
-      // It may explain a failure.
+      // Keep other output, which may explain a failure.
       if (line !== '') this.#note(`${line.slice(0, 200)}\n`);
       return;
     }
@@ -172,7 +172,7 @@ async function requestTraceback(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Kills the process and its group, which it may have left. */
+/** Kills the process and its process group, which the process may have left. */
 function kill(child: ChildProcess): void {
   if (child.pid === undefined) return;
   child.kill('SIGKILL');
@@ -180,11 +180,11 @@ function kill(child: ChildProcess): void {
   try {
     process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // The group has already ended.
+    // The process group has already ended.
   }
 }
 
-/** Makes the child keep this process alive, or not: only a busy child should. */
+/** Sets whether the child keeps this process alive; only a busy child should. */
 function holdOpen(child: ChildProcess, open: boolean): void {
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) {
     if (handle !== child && !(handle instanceof Socket)) continue;

@@ -67,7 +67,7 @@ function spaceOf(given: Options['observation']): Space {
   return symmetricBox(given.length, Number.POSITIVE_INFINITY, 'float64');
 }
 
-/** Fields that don't count as observation, even if a server includes them. */
+/** Fields that aren't part of the observation, even if a server includes them. */
 const notObserved = new Set(['reward', 'done', 'metadata', 'terminated', 'truncated']);
 
 /** Extracts an observation: its text, or the numbers of its fields (booleans as 0 and 1). @throws EnvironmentError */

@@ -11,7 +11,7 @@ export interface PythonSettings {
   readonly python: string;
   /** Folder of Python modules for ids, in addition to the working directory. */
   readonly modules?: string | undefined;
-  /** Time limit for a reset or step; starting may always take a minute. */
+  /** Time limit for a reset or step; starting may take a minute in any case. */
   readonly timeoutMs: number;
   /** Episodes per process. */
   readonly parallel: number;
@@ -45,7 +45,7 @@ interface Played<Description> {
   readonly needs: string;
 }
 
-/** Python processes that play one environment in parallel. Each starts with its first episodes. */
+/** Python processes that play one environment in parallel. Each process starts when it gets its first episodes. */
 export class PythonPlayers<Description> {
   readonly #played: Played<Description>;
   readonly #settings: PythonSettings;

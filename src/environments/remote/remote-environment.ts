@@ -9,7 +9,7 @@ export interface Move {
   readonly action: Action;
 }
 
-/** Episodes that advance in lockstep, so that one message holds a step of each. */
+/** Episodes that advance in lockstep, so that one message contains a step of each episode. */
 export interface EpisodeBatch {
   readonly slots: number;
   /** Starts one episode per seed, in slots 0, 1, …; earlier episodes are abandoned. @throws EnvironmentError */

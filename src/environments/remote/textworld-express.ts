@@ -47,7 +47,7 @@ const games = Object.keys(parameters) as readonly Game[];
 
 interface ExpressGame {
   readonly game: Game;
-  /** In TextWorldExpress's format: `numLocations=3,includeDoors=1`. */
+  /** Parameters in TextWorldExpress's format: `numLocations=3,includeDoors=1`. */
   readonly params: string;
   readonly fold: (typeof folds)[number];
   /** Undefined for no limit. */
@@ -116,7 +116,7 @@ interface Play {
   steps: number;
 }
 
-/** Start of the response to a command that isn't understood; all other commands count as moves. */
+/** How responses to commands that aren't understood begin; all other commands count as moves. */
 const unknown = 'Unknown action:';
 
 /** Games that need one Java process per slot, because games with the same seed in one process share their objects. */

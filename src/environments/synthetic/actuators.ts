@@ -9,9 +9,9 @@ export interface Actuators {
   readonly count: number;
   /** Continuous actions are clipped to ±`bound`. */
   readonly bound: number;
-  /** Push of each discrete action, or of each action component at its bound, on the state: count × dimension. */
+  /** Effect on the state of each discrete action, or of each action component at its bound: count × dimension. */
   readonly pushes: Float64Array;
-  /** Whether the effort of a continuous action includes the part that is clipped, as in MountainCarContinuous. */
+  /** True if the effort of a continuous action includes the part that is clipped, as in MountainCarContinuous. */
   readonly countsExcess: boolean;
 }
 
@@ -49,7 +49,7 @@ export function drawActuators(
       for (let i = 0; i < n; i++) pushes[action * n + i] = -pushes[(action - 1) * n + i]!;
     }
   }
-  // If the count is odd, the last action does nothing. Without opposed pairs, not all pushes may point the same way.
+  // If the count is odd, the last action does nothing. Without opposed pairs, at least two pushes must oppose each other.
   if (opposed && count % 2 === 1) pushes.fill(0, (count - 1) * n);
   if (kind === 'discrete' && !opposed) turnOne(pushes, n, plant.driven[0]!, random);
   const bound = random.choice([0.4, 1, 1, 2, 3]);
@@ -96,7 +96,7 @@ interface Sizes {
   readonly kind: Pick<Actuators, 'kind' | 'count'>;
 }
 
-/** Sizes of a controlled system. Sizes not set in the options are drawn so that policies have at most 24 parameters. */
+/** Sizes of a controlled system; those not set in the options are drawn so that policies have at most 24 parameters. */
 export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
   const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);

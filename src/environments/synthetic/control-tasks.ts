@@ -63,7 +63,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     observations,
     spread,
     noisy: [0.3, 0.3],
-    // The wall limits the cost of a diverging system to that of a bad controller.
+    // The wall limits the cost of a diverging system to about that of a bad controller.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
@@ -168,7 +168,7 @@ function drawGoal(
   };
 }
 
-/** Oscillators with a force too weak to reach the goal directly: it must follow the velocity to pump in energy. */
+/** Oscillators whose force is too weak to reach the goal directly; it must follow the velocity to pump in energy. */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
@@ -213,7 +213,7 @@ export const drawPump: Draw<ControlOptions> = (random, options) => {
 
 type PumpTrial = Parameters<typeof peakOf>[2];
 
-/** Highest peak of constant actions, over a few episodes each with twice the usual spread of starts. */
+/** Highest peak that a constant action reaches in a few episodes with twice the usual spread of initial states. */
 function constantPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const wilder = new ControlledSystem({ ...system.parts, spread: 2 * system.parts.spread });
   const peaks = constantActions(system.parts.actuators).flatMap((action) =>
@@ -229,7 +229,7 @@ function constantActions({ kind, count, bound }: Actuators): readonly (number | 
   );
 }
 
-/** Peak of the policy that always pushes in the direction of the driven velocity. */
+/** Peak that is reached by always pushing in the direction of the driven velocity. */
 function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const { kind, count, bound, pushes } = system.parts.actuators;
   const n = system.state.length;

@@ -109,7 +109,7 @@ export function projection(state: ArrayLike<number>, direction: Float64Array): n
   return sum;
 }
 
-/** The target share of random policies that succeed at a task, log-uniform between 0.3% and 30%. */
+/** Draws the share of random policies that should succeed at a task, log-uniform between 0.3% and 30%. */
 export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
 
 /** Number of random policies to try for a share, so that about four succeed. */

@@ -1,4 +1,4 @@
-/** Distributions of random tasks and of hints for searching them. */
+/** Distributions of random tasks and of the policy settings drawn with them. */
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { LinearHint, Task } from '../environment.js';
 

@@ -15,7 +15,7 @@ interface Rules {
   readonly moves: readonly Move[];
   /** True if taking the last stick loses. */
   readonly misere: boolean;
-  /** Probability of a random move by an opponent who could win; undefined: never, without drawing a random number. */
+  /** Probability that an opponent who could win moves randomly; if undefined, 0 without drawing a random number. */
   readonly errors: number | undefined;
 }
 
@@ -30,11 +30,11 @@ export const drawGame: Draw<{
   const misere = chance(random, 0.5);
   const fewest = chance(random, 0.5) ? heap : Math.ceil(heap / 2);
   const errors = chance(random, 0.3) ? 0 : random.uniform(0, 0.6);
-  // This is the built-in Nim.
+  // Reject the built-in Nim.
   if (heap === 10 && misere && takes.join() === '1,2,3') return undefined;
   const moves = takes.map((take) => ({ heap: 0, take }));
   const task = new HeapGame({ sizes: [heap], fewest: [fewest], moves, misere, errors });
-  // The starting position is lost unless the opponent errs.
+  // Reject lost starting positions, unless the opponent errs often enough.
   return task.winning[heap] === undefined && errors < 0.1 ? undefined : { task, maxSteps: heap + 1 };
 };
 

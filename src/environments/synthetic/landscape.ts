@@ -19,7 +19,7 @@ const reach = 6;
 
 export type Height = (point: readonly number[] | Float64Array) => number;
 
-/** Single-step tasks: the reward is the value of the action, a point. A linear policy without bias is that point. */
+/** Single-step tasks: the action is a point, and the reward its value. A linear policy without bias is that point. */
 export class SingleStepTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [1], high: [1] };
   readonly actionSpace: BoxSpace;
@@ -100,7 +100,7 @@ function randomPoint(random: RandomGenerator, n: number): Float64Array {
   return Float64Array.from({ length: n }, () => random.uniform(-reach / 2, reach / 2));
 }
 
-/** Random scale and offset of scores, as diverse as in real tasks. */
+/** Draws a scale and an offset for scores, as diverse as in real tasks. */
 export function drawUnits(random: RandomGenerator): { readonly scale: number; readonly offset: number } {
   const scale = logUniform(random, 0.1, 1000);
   return { scale, offset: chance(random, 0.6) ? scale * 3 * random.normal() : 0 };
@@ -259,7 +259,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
     nearness(randomPoint(random, n)),
   ).sort();
   const level = quantile(heights, 1 - share);
-  // The bumps are almost flat, or no plateau is left.
+  // Reject draws whose bumps are almost flat, or that leave no plateau.
   if (top - level < 1e-6) return undefined;
   const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
   const steepness = logUniform(random, 0.002, 0.05) / reach;

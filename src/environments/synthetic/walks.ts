@@ -67,7 +67,7 @@ function chooseGoal(
 ): number | undefined {
   const tables = policiesFor(wanted);
   const shares = visitShares(walk, random, { tables, steps });
-  // A single visit may be due to luck.
+  // A goal that is visited only once may have been reached by luck.
   const hopeless = 1.5 / tables;
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;
@@ -236,7 +236,7 @@ function drawMap(random: RandomGenerator, grid: Grid, danger: Tile): GridMap {
   return { grid, start, tiles };
 }
 
-/** The two perpendicular directions share the slip probability. All actions on a cliff lead to the start. */
+/** A walk over a map. The perpendicular directions share the slip probability; cliffs lead back to the start. */
 function walkOver(map: GridMap, slip: number, order: readonly number[]): Walk {
   const { grid, start, tiles } = map;
   const next = (state: number, direction: number): number => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { RandomGenerator } from '../../random/generator.js';
 import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 
-/** Games are split by their description, so what is learnt on one fold never occurs in another. */
+/** Games are assigned to folds by their descriptions, so no description occurs in two folds. */
 export const folds = ['train', 'dev', 'test'] as const;
 type Fold = (typeof folds)[number];
 
@@ -14,7 +14,7 @@ export function foldOf(description: string): Fold {
   return share === 9 ? 'test' : 'train';
 }
 
-/** With a one in ten chance per draw, all draws miss less than once in 10^40 games. */
+/** With a chance of 1 in 10 per draw, the probability that all draws miss is below 10^-40. */
 const mostDraws = 1000;
 
 /** Draws until the description belongs to the fold. @throws Error if the descriptions vary too little */

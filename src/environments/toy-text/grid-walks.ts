@@ -74,7 +74,7 @@ export function frozenLake(options: FrozenLakeOptions): TabularTask {
   const starts = tiles.filter((tile) => tile === 'S').length;
   const failRate = (1 - options.success_rate) / 2;
   const move = (state: number, action: number, probability: number): Outcome => {
-    // Actions go anticlockwise, starting with left.
+    // Actions are numbered anticlockwise, starting with left.
     const next = grid.move(state, 3 + 3 * action);
     const tile = tiles[next];
     const reward = tile === 'G' ? goalReward : tile === 'H' ? holeReward : frozenReward;

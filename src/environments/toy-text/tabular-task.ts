@@ -15,7 +15,7 @@ interface TabularModel {
   readonly actions: number;
   /** Initial distribution over the `states` states. */
   readonly initial: readonly number[];
-  /** The outcomes of an action in a state, in the order used to select one by a random number. */
+  /** The outcomes of an action in a state; their order matters when a random number selects one. */
   outcomes(state: number, action: number): readonly Outcome[];
   draw(state: number): Frame;
 }

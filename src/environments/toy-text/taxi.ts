@@ -89,7 +89,7 @@ export class Taxi implements Task<number> {
   #drive(action: number): TaskStep {
     const before = this.#situation;
     const drift = this.#random.categorical(this.#drift);
-    // A taxi that can't move in the chosen direction doesn't drift either.
+    // A taxi that is blocked in the chosen direction doesn't drift either.
     const blocked = isBlocked(before.place, action);
     const direction = drift === 0 ? action : sides[action]![drift - 1]!;
     const moved = !blocked && !isBlocked(before.place, direction);

@@ -25,7 +25,7 @@ interface EvaluationRequest {
   readonly run: string;
   readonly runsDir: string;
   readonly episodes: number;
-  /** Root seed of the episodes. Defaults to episodes of the run's seed that the run itself never used. */
+  /** Root seed of the episodes; by default, the run's seed, but with episodes that the run never played. */
   readonly seed?: number | undefined;
   /** Defaults to the best policy of the run. */
   readonly iteration?: number | undefined;
@@ -35,7 +35,7 @@ interface EvaluationRequest {
 /** Output of `evaluate --json`. */
 export interface EvaluationFigures {
   readonly run: string;
-  /** Iteration that the policy comes from. */
+  /** Iteration of the evaluated policy. */
   readonly iteration: number;
   readonly episodes: number;
   readonly mean: number;
@@ -46,13 +46,13 @@ export interface EvaluationFigures {
   readonly iqm: number;
   readonly min: number;
   readonly max: number;
-  /** In steps. */
+  /** Mean number of steps. */
   readonly meanLength: number;
   readonly parameters: ParameterVector;
   readonly returns: readonly number[];
 }
 
-/** Evaluates one of a run's policies and warns if its modules have changed since. */
+/** Evaluates one of a run's policies; warns if the run's modules have changed since. */
 export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,

@@ -1,4 +1,4 @@
-/** Draws an episode of one of a run's policies as an animated picture. */
+/** Draws an episode, played by one of a run's policies, as an animation. */
 import { join } from 'node:path';
 import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -30,7 +30,7 @@ interface PictureRequest {
   readonly episode?: number | undefined;
   readonly seed?: number | undefined;
   readonly format: PictureFormat;
-  /** Output path; defaults to a file in the run's folder. */
+  /** Output path; defaults to a file in the run directory. */
   readonly file: string | undefined;
   /** Width in pixels. */
   readonly size: number;
@@ -52,7 +52,7 @@ export interface PictureFigures {
   readonly episode: number | null;
   readonly seed: number;
   readonly return: number;
-  /** In steps. */
+  /** Number of steps. */
   readonly length: number;
   /** The return recorded by the evaluation; null if there is none. */
   readonly recorded: number | null;
@@ -66,7 +66,7 @@ export interface PictureFigures {
   readonly speed: number | null;
 }
 
-/** Replays an episode with one of the run's policies and writes the picture. */
+/** Replays an episode with one of the run's policies and writes the picture to a file. */
 export async function drawPicture(
   request: PictureRequest,
   context: CommandContext,
@@ -143,7 +143,7 @@ function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: Pictur
   });
 }
 
-/** Default path of the picture, inside the run's folder. */
+/** Default path of the picture, inside the run directory. */
 function fileInRun(
   { path, config }: OpenedRun,
   entry: BufferEntry,

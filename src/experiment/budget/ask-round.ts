@@ -36,9 +36,9 @@ export interface AskingRequest {
   readonly iteration: number;
   readonly grammar?: AnswerGrammar;
   readonly seed: (candidate: number, attempt: number) => number;
-  /** Finds a call of an interrupted iteration that is already paid for and has the same messages. */
+  /** Finds an already paid call of an interrupted iteration with the same messages. */
   readonly recorded: Lookup<CallRecord>;
-  /** Finds an answer of such an iteration that was never processed. */
+  /** Finds an unprocessed answer of an interrupted iteration. */
   readonly arrived?: Lookup<EndedCall>;
   readonly model: LanguageModel;
   /** Absent for proposals. */
@@ -48,7 +48,7 @@ export interface AskingRequest {
   readonly isFree?: boolean;
   /** True for a baseline, which reads no prompt. */
   readonly isBaseline?: boolean;
-  /** See CallRecord. */
+  /** See `CallRecord.behind`. */
   readonly behind?: number | undefined;
   readonly concurrency: number;
   readonly ledger: Ledger;
@@ -58,7 +58,7 @@ export interface AskingRequest {
   readonly now: () => Date;
   /** Whether the model's server has ever been reached; true if omitted. */
   readonly isReached?: () => boolean;
-  /** Called with the approximate wait when a request must wait for its turn. */
+  /** Called with the approximate waiting time if the rate limit delays a request. */
   readonly onWait?: (milliseconds: number) => void;
   /** Called for each fault of an attempt, call or reply. */
   readonly onFault?: GenerateOptions['onFault'];
@@ -76,7 +76,7 @@ export interface Asked {
   readonly score?: readonly string[] | undefined;
 }
 
-/** `recorded`: a call that an earlier process already judged; `ended`: one still to be judged. */
+/** `recorded`: a call whose outcome an earlier process determined; `ended`: a call without an outcome yet. */
 type Reply =
   | { readonly kind: 'recorded'; readonly call: CallRecord }
   | { readonly kind: 'ended'; readonly call: EndedCall };
@@ -95,7 +95,7 @@ export function finalError(
 }
 
 export interface Round {
-  /** undefined: not requested. */
+  /** Undefined where nothing was requested. */
   readonly replies: readonly (Reply | undefined)[];
   /** True if a stop request or a time limit prevented some requests. */
   readonly isCut: boolean;
@@ -156,7 +156,7 @@ export async function askRound(
       );
       const calls = (await Promise.all(asked)).flat();
       if (calls.some((call) => finalError(call, request))) return { replies, isCut: isCut(), release };
-      // Candidates without an answer are requested again, with a reservation of their own.
+      // Candidates without an answer are requested again, with a new reservation.
       room.settle(calls);
     }
     const rest = open();
@@ -191,8 +191,8 @@ type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
 /**
  * Waits for its turn, then sends one request for the candidates. The request is recorded before it is sent,
  * and each answer when it arrives.
- * @returns the calls of the first candidates, possibly not of all; an error belongs to the first. Empty if a
- * stop request ends the wait
+ * @returns the calls of the first candidates, possibly not of all; an error is assigned to the first one.
+ * Empty if a stop request ends the wait
  */
 async function ask(
   request: AskingRequest,
@@ -276,7 +276,7 @@ async function settle(call: () => Promise<readonly Completion[]>): Promise<Settl
   }
 }
 
-/** @param base the k-th call without its outcome */
+/** @param base returns the k-th call without its outcome */
 function endedCalls(
   settled: Settled,
   costOf: (usage: Usage) => number | undefined,

@@ -37,10 +37,10 @@ import {
   usageOfCall,
 } from './usage.js';
 
-/** Longest completion, in tokens, to ask for if a limit counts completions and no setting bounds their length. */
+/** Longest completion to request, in tokens, if a limit counts completion tokens and no setting bounds them. */
 const longestUnknown = 8192;
 
-/** The room left for calls: in the run's own budget, in the shared budget, and within each call. */
+/** Tracks how much calls may still use: of the run's own budget, of the shared budget, and per call. */
 export class Headroom {
   limits: LimitsConfig;
   readonly #own: Budget;
@@ -52,7 +52,7 @@ export class Headroom {
     this.#shared = shared;
   }
 
-  /** Whether some limit depends on the length of completions. */
+  /** True if any limit depends on the length of completions. */
   get countsCompletions(): boolean {
     return this.#scopes().some(
       ([, given]) =>
@@ -91,7 +91,7 @@ export class Headroom {
     return low;
   }
 
-  /** Whether the run, and the runs that share its budget, can use this much more. */
+  /** True if the run, and all runs that share its budget, can use this much more. */
   holds(amounts: Amounts): boolean {
     const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
@@ -121,20 +121,20 @@ const withMore = ({ spent, reserved }: Budget, amounts: Amounts) => plus(plus(sp
 type Reservation =
   | {
       readonly kind: 'granted';
-      /** Longest completion that was reserved for one call; undefined if there are no limits or no known length. */
+      /** Longest completion reserved for one call; undefined if there is no limit or no known length. */
       readonly maxTokens: number | undefined;
       /**
        * Reserves the same amount again to retry `calls` calls, if the failed request may have been billed.
        * Returns false if there is no room.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
-      /** Shrinks the reservation to what these calls used until they are recorded, so that others have room. */
+      /** Reserves only what these calls used, until they are recorded, so that other calls have room. */
       settle(calls: readonly EndedCall[]): void;
       release(): void;
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
-/** What counts towards a run's limits. */
+/** The usage that counts towards a run's limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
   { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
@@ -161,7 +161,7 @@ export class Ledger {
       readonly limits: LimitsConfig;
       /** Separate models for calls other than proposals. */
       readonly beside?: Readonly<Partial<Record<CallPurpose, CountedOptions>>>;
-      /** Omit if the run shares its limits with no other. */
+      /** Omit if no other run shares the limits. */
       readonly sharedBudget?: SharedBudget | undefined;
     },
   ) {
@@ -192,8 +192,8 @@ export class Ledger {
   }
 
   /**
-   * Reserves the worst-case use of one call per prompt, until `release`. Refuses, naming the limit, if that
-   * could exceed one. If processes share limits, call this within `exclusively`.
+   * Reserves the worst-case use of one call per prompt, until `release`. If that could exceed a limit, refuses
+   * and names the limit. If processes share limits, call this within `exclusively`.
    * @param isFree true if the answer comes from a baseline that runs alongside a language model
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
@@ -205,7 +205,8 @@ export class Ledger {
   }
 
   /**
-   * Whether this many more calls with this prompt fit within the limits, each about as long as the longest so far.
+   * True if this many more calls with this prompt fit within the limits, assuming that each is about as long
+   * as the longest so far.
    */
   hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
     const model = this.#model;
@@ -214,7 +215,7 @@ export class Ledger {
     return this.#headroom.refusal(model, prompts, length) === undefined;
   }
 
-  /** Runs `work`, which grants part of the limits, while no other process does. */
+  /** Runs `work`, which reserves part of the budget, while no other process can. */
   async exclusively<T>(work: () => T): Promise<T> {
     return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
   }
@@ -236,7 +237,7 @@ export class Ledger {
     };
   }
 
-  /** Replaces the limits; calls in flight keep what they were granted. */
+  /** Replaces the limits; calls in flight keep their reservations. */
   limit(limits: LimitsConfig): void {
     this.#limits = limits;
     this.#headroom.limits = limits;
@@ -260,7 +261,7 @@ export class Ledger {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
   }
 
-  /** What a call used, without and with attempts whose answers were lost. */
+  /** A call's usage, without and with attempts whose answers were lost. */
   #usedBy(call: EndedCall): readonly [used: Amounts, all: Amounts] {
     const { price } = this.#for(call.purpose);
     const used = { ...amountsOf(call.completion?.usage ?? {}, price), calls: 1 };

@@ -2,7 +2,7 @@
 import type { LimitsConfig } from '../../config/config.js';
 import type { Cap, LimitName } from '../../runs/calls.js';
 
-/** What calls use, either counted or in the worst case. */
+/** Usage of calls, either counted or in the worst case. */
 export interface Amounts {
   readonly calls: number;
   readonly promptTokens: number;
@@ -80,7 +80,7 @@ export function capsOf(
   ];
 }
 
-/** What calls have used, and what is reserved for calls in flight. */
+/** The usage of past calls, and the reservations of calls in flight. */
 export interface Budget {
   spent: Amounts;
   reserved: Amounts;
@@ -90,12 +90,13 @@ export const createBudget = (): Budget => ({ spent: nothing, reserved: nothing }
 
 /** One run's view of the budget it shares with others. */
 export interface SharedBudget {
-  /** The budget of all runs together. */
+  /** The combined budget of all runs. */
   readonly all: Budget;
   /** Wall time of the other runs, in milliseconds. */
   readonly otherMs: number;
   /**
-   * Runs `work`, which grants part of the budget, while no other process can; omitted if there are no other processes.
+   * Runs `work`, which reserves part of the budget, while no other process can; omitted if there are no other
+   * processes.
    */
   exclusively?<T>(work: () => T): Promise<T>;
   /** Publishes the current use to other processes. */

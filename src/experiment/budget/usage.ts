@@ -102,7 +102,7 @@ export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | 
 }
 
 /**
- * The most that a call of this size can use: the whole prompt cached, the whole answer reasoning.
+ * The most that a call of this size can use, if the whole prompt is cached and the whole answer is reasoning.
  * @param thoughtsApart if true, the thoughts may be as long as the answer, and a second request's prompt
  * contains them
  */
@@ -143,7 +143,7 @@ export interface CountedOptions {
 /** Assumed completion length, in tokens, until one has been seen. */
 const assumedCompletion = 1024;
 
-/** What is known about the calls of one model: their lengths and their worst-case cost. */
+/** Estimates the lengths and the worst-case cost of one model's calls. */
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
@@ -172,7 +172,7 @@ export class CountedModel {
     this.#thoughtsApart = thoughtsApart;
   }
 
-  /** Completion length that no call can exceed, if the model or a limit sets one; with separate thoughts, per part. */
+  /** Maximum length of a completion, or of each part if thoughts are separate; undefined if nothing limits it. */
   fixedLength({ perCall }: LimitsConfig): number | undefined {
     const { completionTokens, reasoningTokens } = perCall ?? {};
     const half = completionTokens && Math.floor(completionTokens / 2);
@@ -207,7 +207,7 @@ export class CountedModel {
   }
 }
 
-/** The settings of a model that a ledger needs; for a portfolio, those of its language model. */
+/** The model settings that a ledger needs; for a portfolio, those of its language model. */
 export function countedBy(config: ModelConfig) {
   const model = languageModelOf(config);
   return {
@@ -218,7 +218,7 @@ export function countedBy(config: ModelConfig) {
   };
 }
 
-/** The same for separate models that answer calls other than proposals. */
+/** Like `countedBy`, for separate models that answer calls other than proposals. */
 export function countedOthers(
   config: Pick<Config, 'critic' | 'feedback' | 'model'>,
 ): Partial<Record<CallPurpose, CountedOptions>> {
@@ -234,7 +234,7 @@ export function countedOthers(
   };
 }
 
-/** Whether Ollama may run its model twice: once for its thoughts, once for an answer in the enforced format. */
+/** Whether Ollama may run its model twice: once for the thoughts, and once for the answer in the enforced format. */
 function thoughtsApart(model: SingleModelConfig): ThoughtsApart {
   if (model.provider !== 'ollama' || model.format !== 'json' || model.think === false) return 'never';
   return model.think === true ? 'always' : 'unless seen otherwise';

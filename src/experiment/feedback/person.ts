@@ -22,7 +22,7 @@ export interface PersonAccess {
   /** Answers given in the live view. */
   readonly answers: Answers;
   readonly path: string;
-  /** Where to write an iteration's picture: the path, its name, and the path as shown to the user. */
+  /** Where to write an iteration's picture: its path, its file name, and the path as shown to the user. */
   readonly picture: (iteration: number) => {
     readonly file: string;
     readonly name: string;

@@ -1,4 +1,4 @@
-/** Questions about an episode: from templates for a model, in a few lines for a person. */
+/** Questions about an episode: rendered from templates for a model, a few lines for a person. */
 
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -123,8 +123,8 @@ export interface FeedbackAssembly {
 }
 
 /**
- * @param place directory of the run, or of the future run's parent
- * @param ask asks in the terminal; undefined if there is none
+ * @param place directory of the run, or the parent directory of a future run
+ * @param ask asks the person in the terminal; undefined if there is none
  * @throws UserError if feedback must come from a person and nobody can be reached
  */
 export function requirePerson(

@@ -175,7 +175,7 @@ export interface Selection {
   readonly filters: readonly string[];
   /** A key; undefined: oldest first. */
   readonly sort: string | undefined;
-  /** Maximum number of runs and of training runs: the first with `sort`, the newest without. */
+  /** Maximum number of runs, and of training runs: the first ones if sorted, otherwise the newest ones. */
   readonly limit: number | undefined;
 }
 

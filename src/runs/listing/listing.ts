@@ -14,12 +14,12 @@ import { listTrainings, trainingsBelow } from '../training/trainings.js';
 import { trainingsElsewhere, trainingsFolder } from '../training-files.js';
 
 export interface ListedRun extends RunSummary {
-  /** Path below the runs directory. */
+  /** Path relative to the runs directory. */
   readonly name: string;
   readonly labels: Labels;
 }
 
-/** A run, or the runs of a study or collection, with its path below the runs directory. */
+/** A run, or the runs of a study or collection, with its path relative to the runs directory. */
 export type Line = readonly [name: string, runs: readonly ListedRun[]];
 
 /** Where names are looked up: in the working directory, then below the runs directory. */
@@ -60,7 +60,7 @@ export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] 
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the training runs in these folders and, by default, of those started here with output elsewhere. */
+/** Paths of the training runs in these folders and, by default, of those started here whose output is elsewhere. */
 export function trainingPaths(places: RunPlaces): readonly string[] {
   const isHere = places.runsDir === common.runsDir.default;
   return [
@@ -85,10 +85,10 @@ export function linesOf(runs: readonly ListedRun[], root: string): readonly Line
   return [...lines];
 }
 
-/** Whether a line is a single run. */
+/** True if the line is a single run. */
 export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 
-/** The figure by which a run is judged: its confirmed return, or the mean of its games. */
+/** The result of a run: its confirmed return, or the mean return of its games. */
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 

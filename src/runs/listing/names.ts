@@ -70,7 +70,7 @@ export const findRuns = (names: readonly string[], places: RunPlaces): readonly 
   findEach(names, places, ['run', 'repeats', 'folder']);
 
 /**
- * The same, including training runs.
+ * Like `findRuns`, including training runs.
  * @param isWhole whether a directory of runs is returned itself instead of its runs
  */
 export const findPlayed = (
@@ -123,7 +123,7 @@ export function findAll(name: string, places: RunPlaces): readonly string[] {
   return outermost(found).map(({ path }) => path);
 }
 
-/** Everything that a name can mean: several items for a pattern or an ambiguous beginning. */
+/** Everything that a name can refer to: several items for a pattern or an ambiguous beginning. */
 function matches(name: string, places: RunPlaces, wanted: (found: Named) => boolean): readonly Named[] {
   const isWanted = (found: Named | undefined): found is Named => {
     if (found === undefined || !wanted(found)) return false;
@@ -148,7 +148,7 @@ function matches(name: string, places: RunPlaces, wanted: (found: Named) => bool
   return beginningWith(name, allNamed(places).filter(isWanted), places);
 }
 
-/** @throws UserError for a link to a path outside a folder of runs */
+/** @throws UserError if the path is a link that leads out of the folders of runs */
 function requireInside(path: string, places: RunPlaces): void {
   const folder = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)].find((one) =>
     isBelow(path, one),
@@ -159,7 +159,7 @@ function requireInside(path: string, places: RunPlaces): void {
 
 /**
  * For names given by a client, which must be inside the working directory or a folder of runs.
- * @throws UserError for a link out of these
+ * @throws UserError for a link that leads out of them
  */
 export function requireWithin(name: string, places: RunPlaces): void {
   const roots = [places.cwd, resolve(places.cwd, places.runsDir), ...trainingFolders(places)]
@@ -218,7 +218,7 @@ function numbered(line: number, places: RunPlaces): readonly Named[] {
   return training === undefined ? [] : [{ kind: 'training', path: training.path }];
 }
 
-/** Everything with a name: runs, their directories, and training runs. */
+/** Everything that can be named: runs, their directories, and training runs. */
 function allNamed(places: RunPlaces): readonly Named[] {
   const root = resolve(places.cwd, places.runsDir);
   const runs = runsBelow(root);
@@ -238,7 +238,7 @@ export const runNames = (places: RunPlaces): readonly string[] => [
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
 
-/** Items whose name, or its last part, has this prefix; a directory stands for its contents. */
+/** Items whose name, or its last part, has this prefix; a directory is listed instead of its contents. */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];
   const begun = all.filter(
@@ -264,7 +264,7 @@ function nameOf(path: string, places: RunPlaces): string {
   return around === undefined ? path : relative(around, path);
 }
 
-/** Maximum number of candidates to name. */
+/** Maximum number of candidates listed in an error message. */
 const mostCandidates = 12;
 
 function ambiguous(name: string, found: readonly Named[], places: RunPlaces): UserError {

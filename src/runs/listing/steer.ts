@@ -26,9 +26,9 @@ export interface Steered {
   /** Path of the run. */
   readonly run: string;
   readonly action: Controlled['action'];
-  /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended first. */
+  /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended before executing it. */
   readonly outcome: 'done' | 'asked' | 'ended';
-  /** What the run logged. */
+  /** The event that the run logged. */
   readonly event?: LoggedControl;
   /** Status of the run afterwards. */
   readonly status: RunStatus;
@@ -36,7 +36,7 @@ export interface Steered {
 
 const isLive = (status: RunStatus) => status === 'running' || status === 'paused';
 
-/** Something that a process may run: an experiment, a play, a training run, or a plan. */
+/** Something that a process executes: an experiment, a play, a training run, or a plan. */
 interface Played {
   readonly kind: 'run' | 'play' | 'training' | 'plan';
   readonly status: RunStatus;
@@ -64,10 +64,10 @@ function playedAt(path: string): Played {
 /** A paused process polls several times a second, so it answers within this time. */
 export const secondsToAnswer = 10;
 
-/** Whether it is an experiment, which `set` can change. */
+/** True for an experiment, whose settings `set` can change. */
 const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
 
-/** Whether a process is running the plan in a directory. */
+/** True if a process is executing the plan in a directory. */
 function isPlayedPlan(path: string): boolean {
   const plan = planAt(path);
   return plan !== undefined && isLocked(plan.lock);
@@ -97,7 +97,7 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
   if (request.action === 'set' && kind !== 'run' && kind !== 'plan')
     throw new UserError({
       ...{ field: 'run', value: path, message: `the settings of a ${kind} can't change while it is running` },
-      remedy: 'stop it with policyloop stop, change the settings that may change, and resume it',
+      remedy: 'stop it with policyloop stop, change the settings that can be changed, then resume it',
     });
   const from = lstatSync(events, { throwIfNoEntry: false })?.size ?? 0;
   const number = askOf(path, request);
@@ -113,7 +113,7 @@ export async function steer(path: string, request: SteeringRequest, seconds: num
   return { ...told, outcome: 'asked', status: playedAt(path).status };
 }
 
-/** Whether the status already reflects the command; the log is written first. */
+/** True if the status already reflects the command; the log is written before the status. */
 const isSettled = ({ action }: SteeringRequest, status: RunStatus) =>
   action === 'pause' ? status !== 'running' : action !== 'resume' || status !== 'paused';
 
@@ -195,7 +195,7 @@ export async function steerRuns(
   return 0;
 }
 
-/** Whether the command is for processes that run plans. */
+/** True if the command is for a process that executes a plan. */
 const isOfPlans = (request: SteeringRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
@@ -256,12 +256,12 @@ export async function goOnTraining(
   return goOn(path, json, context);
 }
 
-/** @throws UserError for settings, which only runs accept while running */
+/** @throws UserError for any override, because only experiments accept settings while running */
 export function refuseChanges(overrides: readonly string[]): void {
   if (overrides.length === 0) return;
   throw new UserError({
     ...{ field: 'overrides', value: overrides.join(' ') },
     message: "settings can't change while it is running",
-    remedy: 'omit them, or stop it first',
+    remedy: 'omit the settings, or stop the run first',
   });
 }

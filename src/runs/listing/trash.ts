@@ -23,7 +23,7 @@ function trashOf(path: string, places: RunPlaces): string {
 export function moveToTrash(path: string, places: RunPlaces): string {
   requireIdle(path);
   const place = claimDirectory(trashOf(path, places), basename(path));
-  // Renaming replaces an empty directory in one step.
+  // Renaming replaces the empty directory atomically.
   renameSync(path, place);
   return place;
 }

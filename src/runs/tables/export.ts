@@ -24,7 +24,7 @@ export interface ExportedTable {
   readonly rows: number;
 }
 
-/** Writes one file per table into `directory`, replacing existing ones once complete. */
+/** Writes one file per table into `directory`; replaces existing files once the new ones are complete. */
 export async function exportRuns(
   runs: readonly ListedRun[],
   format: ExportFormat,
@@ -146,7 +146,7 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
       }
       events.close();
       const [made] = readdirSync(draft.path);
-      // TensorBoard would read the files of an earlier export as the start of the curves.
+      // Remove the files of an earlier export, which TensorBoard would read as the start of the curves.
       const earlier = readdirSync(file).filter(
         (old) => old.startsWith('events.out.tfevents.') && old !== made,
       );
@@ -161,7 +161,7 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
 
 const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
 
-/** Evaluations by iteration, at the time when it ended; the confirmed return is at the last iteration. */
+/** One point per iteration, at the time when it ended, and the confirmed return at the last iteration. */
 function* pointsOf(run: ListedRun): Generator<Point> {
   const row = runRow(run);
   const times = timesOf(run.path);

@@ -1,4 +1,4 @@
-/** The process that answers SQL queries, one at a time, and exits if one uses too much memory. */
+/** The process that answers SQL queries, one at a time, and exits if a query uses too much memory. */
 
 import { closeSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import { type TableName, tables } from './rows.js';
  * Answers one SELECT.
  * @param mostRows maximum number of rows; larger results are refused
  * @param mostBytes DuckDB's memory limit, which doesn't cover values made by functions
- * @throws UserError without DuckDB, for anything but a SELECT on these tables, and for errors of DuckDB
+ * @throws UserError without DuckDB, for anything other than a SELECT on these tables, and for errors from DuckDB
  */
 export async function answerOf(
   sql: string,
@@ -99,7 +99,7 @@ const refused = (sql: string, message: string) =>
     remedy: 'docs/runs.md lists the tables and their columns, with example queries',
   });
 
-/** Table functions that read nothing. */
+/** Table functions that read no files. */
 const harmlessFunctions = new Set(['range', 'generate_series', 'unnest']);
 
 type Node = Readonly<Record<string, unknown>>;
@@ -119,7 +119,7 @@ async function tablesIn(sql: string, connection: DuckDBConnection): Promise<Read
   if (tree.statements?.length !== 1) throw refused(sql, 'must be exactly one SELECT');
   const nodes = [...nodesIn(tree.statements)];
   const known = Object.keys(tables) as TableName[];
-  // Names defined by WITH belong to the query.
+  // Names defined by WITH are local to the query.
   const own = new Set(nodes.flatMap(({ cte_map }) => cteNames(cte_map)));
   const found = new Set<TableName>();
   for (const { function: call, schema_name, table_name, type } of nodes) {
@@ -225,7 +225,7 @@ async function makeTables(
   return read;
 }
 
-/** Inserts the rows of `runs`, which come from the manifests. */
+/** Fills the table `runs`, whose rows come from the manifests. */
 async function makeRuns(runs: readonly QueriedRun[], connection: DuckDBConnection): Promise<void> {
   const columns = tables.runs.map(({ name, type }) => `"${name}" ${type}`).join(', ');
   await connection.run(`CREATE TABLE runs (${columns})`);

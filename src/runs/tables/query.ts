@@ -48,9 +48,9 @@ export type QueryReply = { readonly isReady: boolean } & (
 
 const queryLimits = {
   rows: 1_000_000,
-  /** Of the answer as JSON. */
+  /** Maximum size of the answer as JSON. */
   bytes: 64 * 2 ** 20,
-  /** Of the whole process. */
+  /** Memory limit of the whole process. */
   memory: 512 * 2 ** 20,
   seconds: 60,
 } as const;
@@ -60,8 +60,8 @@ let spare: ChildProcess | undefined;
 
 /**
  * @param sql one SELECT
- * @throws UserError without DuckDB, for anything but a SELECT on these tables, for errors of DuckDB, and if
- * a limit is exceeded
+ * @throws UserError without DuckDB, for anything other than a SELECT on these tables, for errors from DuckDB,
+ * and if a limit is exceeded
  */
 export async function query(sql: string, runs: readonly ListedRun[]): Promise<Answer> {
   const child =

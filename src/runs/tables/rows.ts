@@ -40,10 +40,10 @@ export const tables = {
     column('model', 'VARCHAR', 'id of the model, or `control/…`'),
     column('seed', 'BIGINT', 'root seed of the run'),
     column('status', 'VARCHAR', 'completed, running, paused, interrupted, failed or crashed'),
-    column('iterations', 'INTEGER', 'complete iterations (games of a play)'),
+    column('iterations', 'INTEGER', 'complete iterations or, for `policyloop play`, games'),
     column('planned', 'INTEGER', 'planned iterations'),
     column('best', 'DOUBLE', 'highest observed mean return (selected on noise)'),
-    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on untouched seeds'),
+    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on fresh seeds'),
     column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
     column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
     column('calls', 'INTEGER', 'model calls'),
@@ -94,7 +94,7 @@ export const tables = {
     ),
     column('outcome', 'VARCHAR', 'accepted, rejected or error'),
     column('fault', 'VARCHAR', 'what was wrong with the reply, or the kind of error'),
-    column('moved', 'DOUBLE', 'original distance to earlier parameters, if `novelty` moved the proposal'),
+    column('moved', 'DOUBLE', 'distance to earlier parameters before `novelty` moved the proposal'),
     column('predicted', 'DOUBLE', 'return predicted by an accepted reply'),
     column('prompt_tokens', 'BIGINT', 'tokens of the prompt, as counted by the provider'),
     column('cached_tokens', 'BIGINT', "prompt tokens read from the provider's cache"),
@@ -156,7 +156,7 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
         for (const [episode, earned] of returns.entries())
           yield { ...own, iteration, candidate, episode, return: earned, length: lengths[episode]! };
       if (run.manifest.play === undefined) break;
-      // The episodes of a play are games.
+      // The episodes of a play are recorded as games.
       for (const game of recorded.episodes as Iterable<unknown> as Iterable<GameRecord>) {
         const { candidate, episode, iteration, length, return: earned } = game;
         yield { ...own, iteration, candidate, episode, return: earned, length };

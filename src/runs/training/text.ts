@@ -85,7 +85,7 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }
 
-/** A numeric policy has no path. */
+/** Numeric policies have no path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
 const valueText = ({ kind, value }: Measured) =>
@@ -101,7 +101,7 @@ function bestText({ best, first, unit }: RecordedTraining): string {
   return `${what} ${valueText(best)}${margin}${over} after ${unit} ${formatCount(best.step)}${before}`;
 }
 
-/** How to use the result or to resume. */
+/** How to use the result, or how to resume. */
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, method, model, path, quantization, result, status } = training;
   if (status === 'running') return [];

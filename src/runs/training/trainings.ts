@@ -14,9 +14,9 @@ import { isTraining, trainingFiles } from '../training-files.js';
 export interface RecordedTraining {
   readonly kind: 'training';
   readonly path: string;
-  /** `crashed`: it did not end, and no process holds it. */
+  /** `crashed`: the training run didn't end, but no process holds it. */
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
-  /** Why it failed, or that it ended before its last step. */
+  /** Says why the run failed, or that it ended before its last step. */
   readonly note: string | null;
   /** Path of the trained model, or the kind of a numeric policy; null if it was never written. */
   readonly model: string | null;
@@ -46,7 +46,7 @@ export interface RecordedTraining {
     readonly message: string;
     readonly remedy: string | null;
   }[];
-  /** ISO 8601; null if nothing was started. */
+  /** ISO 8601; null if the training run never started. */
   readonly started: string | null;
   /** Directory of the adapter, model or policy. */
   readonly result: string | null;
@@ -73,7 +73,7 @@ const aboutShape = z.looseObject({
   config: z.looseObject({
     method: z.looseObject({ quantization: z.string().optional() }).optional(),
     objective: z.looseObject({ kind: z.string() }).optional(),
-    /** Set for all reinforcement learning. */
+    /** Present for all reinforcement learning. */
     updates: z.number().optional(),
     algorithm: z.looseObject({ kind: z.string() }).optional(),
   }),

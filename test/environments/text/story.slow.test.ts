@@ -102,7 +102,7 @@ test('what is no story is refused', async () => {
   const file = join(temporaryDirectory(), 'game.z8');
   await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow('there is no such game');
   writeFileSync(file, 'Not a story');
-  await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow('no story of a Z-machine');
+  await expect(makeEnvironment(`textworld:${file}`)).rejects.toThrow("isn't a Z-machine story");
   expect([isStory('a.z8'), isStory('b.Z5'), isStory('c.json')]).toEqual([true, true, false]);
 });
 

@@ -109,7 +109,7 @@ describe('rules that are not in the language', () => {
 
   it('an alias that stands for itself is refused', () => {
     const text = 'type a { predicates { x(a) = y(a); y(a) = x(a); } rules { go :: x(a) -> y(a); } }';
-    expect(() => parseLogic(text)).toThrow('defined by itself');
+    expect(() => parseLogic(text)).toThrow('defined in terms of itself');
   });
 });
 

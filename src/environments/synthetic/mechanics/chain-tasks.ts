@@ -105,7 +105,7 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
     frictions: masses.map(() => (rubs ? friction : 0)),
     gravity,
     seconds,
-    // A cart with an additional motor in the first joint would be too easy.
+    // With a cart, an additional motor in the first joint would make the task too easy.
     motors: cart ? [] : drawJoints(random, links),
     ...(cart && {
       cart: { mass: cartMass, friction: chance(random, 0.5) ? logUniform(random, 0.01, 1) : 0 },
@@ -116,7 +116,7 @@ function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   return { chain, force, rate, torque };
 }
 
-/** Either all joints or a single one. */
+/** The joints that have a motor: either a single joint or all of them. */
 function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   if (chance(random, 0.5)) return [random.integers(0, links)];
   return Array.from({ length: links }, (_, i) => i);

@@ -56,7 +56,7 @@ export function createCreature({
   const step = seconds / substeps;
   const force = new Float64Array(2 * nodes);
   const heaviest = largest(masses);
-  // As stiff as the step size allows, so that feet sink in and bounce only a little.
+  // The floor is as stiff as the step size allows, so that feet sink in and bounce only a little.
   const [floor, floorDamping] = [0.15 * heaviest * step ** -2, 0.3 * heaviest * step ** -1];
   return {
     dimension: tail + muscles.length,
@@ -158,7 +158,7 @@ export const drawHop: Draw<object> = (random) => {
   return { task, maxSteps: 10 * integerBetween(random, 10, 30), linear };
 };
 
-/** One or two feet on the floor, and nodes above them, usually ascending. */
+/** Draws one or two feet on the floor, and nodes above them, usually in ascending order. */
 function drawBody(random: RandomGenerator): readonly Place[] {
   const feet = integerBetween(random, 1, 2);
   const width = random.uniform(0.3, 1);

@@ -26,7 +26,7 @@ export interface MechanicalParts {
   readonly actuators: Actuators;
   /** Standard deviation of the noise on each step's push, relative to the push. */
   readonly noise: number;
-  /** Sets the initial state of an episode. @param state all 0 */
+  /** Sets the initial state of an episode. @param state filled with zeros */
   start(state: Float64Array, random: RandomGenerator): void;
   /** Measurements, with values of order 1. */
   measure(state: Float64Array): readonly number[];
@@ -73,7 +73,7 @@ export class MechanicalTask implements Task {
   }
 }
 
-/** Motors that push each driven coordinate separately; more than two are continuous. @param strengths sizes of pushes */
+/** Motors that push each driven coordinate separately; continuous if more than two. @param strengths sizes of pushes */
 export function drawMotors(
   random: RandomGenerator,
   plant: Plant,
@@ -153,7 +153,7 @@ export function lagging(task: Task, rate: number): Task {
   });
 }
 
-/** Executes the action from `steps` steps ago; the first action until there is one. */
+/** Executes the action from `steps` steps ago or, until there is one, the first action. */
 export function delayed(task: Task, steps: number): Task {
   let waiting: Action[] = [];
   return acting(task, {

@@ -1,4 +1,4 @@
-/** A house with a task: goals that count once reached, mistakes that end the game, and the game's texts. */
+/** A house with a task: goals that each count once, mistakes that end the game, and the game's texts. */
 import { append } from '../../../base/append.js';
 import type { TextGame, TextTurn } from '../text-game.js';
 import { House } from './house.js';

@@ -182,7 +182,7 @@ export class House {
     }
   }
 
-  /** Removes a thing used up in a meal. */
+  /** Removes a thing that a meal uses up. */
   useUp(thing: number): void {
     this.#move(thing, gone);
   }
@@ -257,7 +257,7 @@ export class Walker {
   say(command: string): void {
     const action = this.#house.actionOf(command);
     if (action === undefined)
-      throw new Error(`the gold path of a text world says ${command}, which is not possible`);
+      throw new Error(`the winning commands of a text world include ${command}, which is not possible`);
     this.#house.do(action);
     this.commands.push(command);
   }

@@ -64,7 +64,7 @@ export const foods: readonly string[] = (
   'parsnip'
 ).split(', ');
 
-/** Distractors. */
+/** Things that serve only as distractors. */
 export const clutter: readonly string[] = (
   'candle, umbrella, postcard, feather, marble, teapot, ribbon, compass, whistle, button, thimble, ' +
   'seashell, lantern, dice cup, magnet, pinecone'

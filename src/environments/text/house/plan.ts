@@ -33,7 +33,7 @@ export interface DoorPlan {
   readonly open: boolean;
 }
 
-/** Furniture: things are on a surface or in a container. */
+/** A piece of furniture: a surface or a container for things. */
 export interface PlacePlan {
   readonly name: string;
   readonly room: number;

@@ -17,7 +17,7 @@ export interface Action {
 interface CompiledPattern {
   readonly name: string;
   readonly predicate: string;
-  /** Slots of the rule's placeholders. */
+  /** Slots of the pattern's placeholders in its rule. */
   readonly slots: readonly number[];
 }
 
@@ -26,13 +26,13 @@ type Template = readonly (string | number)[];
 
 interface CompiledRule {
   readonly name: string;
-  /** For each slot, whether each object may fill it. */
+  /** For each slot and object, whether the object may fill the slot. */
   readonly allowed: readonly (readonly boolean[])[];
   /** For each slot, the object if it is a constant, otherwise -1. Constants are bound before matching. */
   readonly constants: readonly number[];
   readonly before: readonly CompiledPattern[];
   readonly after: readonly CompiledPattern[];
-  /** Slots that occur only in postconditions: any unused object of the type. */
+  /** Slots that occur only in postconditions; any unused object of their type may fill them. */
   readonly free: readonly number[];
   readonly command: Template;
   readonly event: Template;

@@ -51,7 +51,7 @@ export function readGame(file: string): GameFile {
     throw new UserError({
       file,
       message: 'there is no such game',
-      remedy: 'name the .json that tw-make writes next to the .z8',
+      remedy: 'choose the .json that tw-make writes next to the .z8',
     });
   return checkedValue(gameSchema, content, file);
 }

@@ -77,7 +77,7 @@ export interface Logic {
   readonly reverse: ReadonlyMap<string, string>;
 }
 
-/** A rule as written; `$` marks what is kept. */
+/** A rule as written; `$` marks facts that are kept. */
 interface WrittenRule {
   readonly name: string;
   readonly before: readonly { readonly kept: boolean; readonly pattern: Pattern }[];
@@ -203,13 +203,13 @@ class LogicReader {
     return items;
   }
 
-  /** `{ … }` with parts that start with a name. */
+  /** Reads `{ … }`, whose parts start with a name. */
   #parts(read: (name: string) => void): void {
     this.#expect('{');
     while (!this.#accept('}')) read(this.#name());
   }
 
-  /** `{ … }` with entries that end in `;`. */
+  /** Reads `{ … }`, whose entries end in `;`. */
   #entries(read: () => void): void {
     this.#expect('{');
     while (!this.#accept('}')) {
@@ -283,7 +283,7 @@ function expanded(
   return { name, preconditions, postconditions: [...kept, ...gained], said };
 }
 
-/** A placeholder has the type declared anywhere in its rule. */
+/** Gives each placeholder the type that is declared for it anywhere in the rule. */
 function typesAsDeclared(patterns: readonly Pattern[]): (pattern: Pattern) => Pattern {
   const types = new Map<string, string>();
   for (const { name, type } of patterns.flatMap(({ placeholders }) => placeholders))
@@ -301,7 +301,7 @@ function withoutAliases(pattern: Pattern, aliases: ReadonlyMap<string, Alias>, d
     throw new UserError({
       field: 'KB.logic',
       value: pattern.predicate,
-      message: 'the predicate is defined by itself',
+      message: 'this predicate is defined in terms of itself',
     });
   const given = new Map(alias.parameters.map(({ name }, i) => [name, pattern.placeholders[i]!]));
   return alias.patterns.flatMap(({ predicate, placeholders }) =>

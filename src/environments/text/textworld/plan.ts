@@ -157,7 +157,7 @@ class PlanTree {
     return true;
   }
 
-  /** Removes an executed action, or adds the action that undoes it. @returns if the tree changed, and the undoing action */
+  /** Removes an executed action or adds its inverse. @returns whether the tree changed, and the inverse, if there is one */
   remove(action: PlannedAction): { readonly changed: boolean; readonly undo: PlannedAction | undefined } {
     const removed = this.#removeLeaf(action);
     const rule = this.reverse.get(action.rule);
@@ -226,7 +226,7 @@ function pushBelow(node: Node, added: Node): boolean {
   return true;
 }
 
-/** Whether the children already provide everything the action would add. */
+/** True if the children already provide everything that the action would add. */
 function bringsNothing(action: PlannedAction, children: readonly Node[]): boolean {
   const brought = new Set(children.flatMap(({ element }) => gainOf(element.action)));
   return gainOf(action).every((fact) => brought.has(fact));

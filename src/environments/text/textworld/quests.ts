@@ -3,7 +3,7 @@ import type { Action } from './actions.js';
 import type { Fact, Facts } from './facts.js';
 import type { Plan } from './plan.js';
 
-/** How to score: `z8` like the compiled game, `json` like TextWorld when it plays the `.json` itself. */
+/** Ways to score: `z8` like the compiled game, `json` like TextWorld when it plays the `.json` itself. */
 export const dialects = ['z8', 'json'] as const;
 export type Dialect = (typeof dialects)[number];
 

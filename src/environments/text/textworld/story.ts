@@ -31,8 +31,8 @@ function loadInterpreter(): Interpreter {
   } catch {
     throw new UserError({
       field: 'environment',
-      message: '.z8 games are played by the package ifvms, which is not installed',
-      remedy: 'npm install ifvms, or play the .json that tw-make writes next to the .z8',
+      message: '.z8 games need the package ifvms, which is not installed',
+      remedy: 'run npm install ifvms, or play the .json that tw-make writes next to the .z8',
     });
   }
 }
@@ -116,7 +116,7 @@ class Story {
     return this.take(command);
   }
 
-  /** Answers requests for a key or a file, which players can't give. */
+  /** Answers requests for a key or a file, which players can't answer. */
   #toLine(): void {
     while (this.#asksForFile || this.#input?.[0]?.type === 'char') {
       const gen = this.#generation;
@@ -170,7 +170,7 @@ function textOf(runs: Runs = []): string {
   let text = '';
   for (let i = 0; i < runs.length; i++) {
     const run = runs[i]!;
-    // A style precedes its text.
+    // Each style precedes its text.
     if (typeof run !== 'string') text += run.text;
     else text += String(runs[++i]);
   }
@@ -192,24 +192,28 @@ export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
 /** @returns a function that starts a new play, with the `.json` of the same name if present @throws UserError */
 export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
-    throw new UserError({ file, message: 'there is no such game', remedy: 'name a .z8 that tw-make wrote' });
+    throw new UserError({
+      file,
+      message: 'there is no such game',
+      remedy: 'choose a .z8 file that tw-make wrote',
+    });
   const bytes = readFileSync(file);
   if (![3, 4, 5, 8].includes(bytes[0] ?? 0))
-    throw new UserError({ file, message: 'this is no story of a Z-machine of version 3, 4, 5 or 8' });
+    throw new UserError({ file, message: "this isn't a Z-machine story of version 3, 4, 5 or 8" });
   const interpreter = loadInterpreter();
   const json = file.replace(/\.z\d$/i, '.json');
   const game = existsSync(json) ? loadGame(readGame(json), 'z8') : undefined;
-  // The machine writes into the array that it is given.
+  // Copy the bytes, because the machine writes into its array.
   const start = () => new Story(file, Uint8Array.from(bytes), interpreter);
   return () => new StoryPlay(start, game && new TextWorldPlay(game));
 }
 
-/** Commands that would take the story outside the steps of an episode. */
+/** Commands that would interfere with the steps of an episode. */
 const outside = /^\s*(undo|save|restore|restart|quit|q|script|transcript)\b/i;
 
 class StoryPlay implements TextGame {
   readonly #begin: () => Story;
-  /** The same game played by its rules, following the actions that the story reports. */
+  /** The same game, simulated by its rules from the actions that the story reports. */
   readonly #tracked: TextWorldPlay | undefined;
   #story!: Story;
   #end: string | undefined;
@@ -254,7 +258,7 @@ class StoryPlay implements TextGame {
       this.#tracked.start();
       this.#story.send('tw-trace-actions');
     }
-    // TextWorld's banner ends with this.
+    // Skip TextWorld's banner.
     const banner = text.lastIndexOf(bannerEnd);
     return banner < 0 ? text : text.slice(banner + bannerEnd.length).trimStart();
   }

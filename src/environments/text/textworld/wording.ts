@@ -126,7 +126,7 @@ function isTrue(scene: Scene, self: number, condition: string): boolean {
     if (state === undefined) return false;
     const object = id === undefined ? self : scene.vocabulary.number(id);
     if (object === undefined) return false;
-    // A locked thing is also closed.
+    // Locked things are also closed.
     return state === 'closed' ? !holds(scene, 'open', object) : holds(scene, state, object);
   });
 }
@@ -214,7 +214,7 @@ function changed(scene: Scene, action: Action, verb: string): string {
   }
 }
 
-/** The object of a command: the one whose name follows the verb. */
+/** The object that a command names after the verb. */
 function subject(scene: Scene, { command, before, after }: Action): number {
   const said = command.slice(command.indexOf(' ') + 1);
   const objects = [...new Set([...before, ...after].flatMap((fact) => fact.objects))];
@@ -235,7 +235,7 @@ function placeIn({ vocabulary }: Scene, facts: readonly Fact[], object: number):
   )?.objects[1];
 }
 
-/** Doors take no article. */
+/** The object's name with `the`, except for doors. */
 function the(scene: Scene, object: number): string {
   const name = nameOf(scene, object);
   return scene.vocabulary.objects[object]?.type === 'd' ? name : `the ${name}`;

@@ -18,12 +18,12 @@ import { drawIn, folds, type TextGame } from '../text-game.js';
 
 export const cookingOptions = z
   .strictObject({
-    rooms: z.int().min(1).max(12).default(6).describe('Rooms of the house'),
-    ingredients: z.int().min(1).max(5).default(3).describe('Ingredients of the recipe'),
-    distractors: z.int().min(0).max(10).default(5).describe('Foods that are not in the recipe'),
+    rooms: z.int().min(1).max(12).default(6).describe('Number of rooms'),
+    ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
+    distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
     doors: z.boolean().default(true).describe('Whether there are doors to open'),
     capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
-    fold: z.enum(folds).default('train').describe('Recipes and layouts never occur in two folds'),
+    fold: z.enum(folds).default('train').describe('No recipe or layout occurs in more than one fold'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],
@@ -38,7 +38,7 @@ interface Ingredient {
   readonly heat: Heat | 'raw';
 }
 
-/** Fixed things of every kitchen come before the foods; thing 0 is the cookbook. */
+/** Every kitchen has these things, which come before the foods; thing 0 is the cookbook. */
 const knife = 1;
 const meal = 2;
 const firstFood = 3;
@@ -69,7 +69,7 @@ function drawRecipe({ ingredients }: CookingOptions, random: RandomGenerator): r
     }));
 }
 
-/** Independent of the order of the ingredients. */
+/** Describes a recipe; the order of its ingredients doesn't matter. */
 const describeRecipe = (recipe: readonly Ingredient[]): string =>
   recipe
     .map(({ food, cut, heat }) => `${food} ${cut} ${heat}`)
@@ -103,7 +103,7 @@ function drawHouse(options: CookingOptions, recipe: readonly Ingredient[], rando
   return { layout, things };
 }
 
-/** In or on any furniture, rarely on the floor. */
+/** Draws a location: in or on any furniture, rarely on the floor. */
 function drawPlace({ places, rooms }: Layout, random: RandomGenerator): Location {
   if (random.random() < 0.1) return { kind: 'floor', room: random.integers(0, rooms.length) };
   return { kind: 'place', place: random.integers(0, places.length) };

@@ -9,11 +9,11 @@ import { directions, type HousePlan, type Location, type ThingPlan } from '../ho
 import { drawIn, folds, type TextGame } from '../text-game.js';
 
 const rooms = (low: number, high: number, usual: number) =>
-  z.int().min(low).max(high).default(usual).describe('Rooms of the house');
+  z.int().min(low).max(high).default(usual).describe('Number of rooms');
 const doors = (usual: boolean) => z.boolean().default(usual).describe('Whether there are doors to open');
-const fold = z.enum(folds).default('train').describe('Layouts never occur in two folds');
+const fold = z.enum(folds).default('train').describe('No layout occurs in more than one fold');
 
-/** A game whose gold path is what `walk` does. */
+/** A game whose winning commands are those that `walk` executes. */
 function errand(
   task: Omit<HouseTask, 'mistakes'> & Partial<HouseTask>,
   walk: (walker: Walker) => void,
@@ -27,7 +27,7 @@ const carries = (thing: number) => (house: House) => house.isCarried(thing);
 
 export const coinCollectorOptions = z.strictObject({
   rooms: rooms(2, 24, 8),
-  distractors: z.int().min(0).max(10).default(3).describe('Objects lying around'),
+  distractors: z.int().min(0).max(10).default(3).describe('Number of other objects in the house'),
   doors: doors(true),
   fold,
 });
@@ -113,7 +113,7 @@ const wanted = z.int().min(1).max(8).default(3);
 
 export const putAwayOptions = z.strictObject({
   rooms: rooms(2, 16, 4),
-  things: wanted.describe('Maximum number of things to put away; fewer if the rooms have fewer'),
+  things: wanted.describe('Number of things to put away; fewer if the rooms contain fewer'),
   doors: doors(false),
   capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
   fold,
@@ -169,8 +169,8 @@ const locks = z.int().min(0).max(3).default(2);
 
 export const treasureHuntOptions = z.strictObject({
   rooms: rooms(3, 20, 6),
-  keys: locks.describe('Locks on the way: each key except the first is behind the previous lock'),
-  decoys: z.int().min(1).max(5).default(2).describe('Treasures that must not be taken'),
+  keys: locks.describe('Number of locks: each key except the first is behind the previous lock'),
+  decoys: z.int().min(1).max(5).default(2).describe('Number of treasures that must not be taken'),
   doors: doors(true),
   fold,
 });
