@@ -6,14 +6,14 @@ import { type ParseContext, type ParseResult, parseParameters } from '../answer/
 export interface Encoding {
   readonly spec: ParameterSpec;
   encode(parameters: ParameterVector): ParameterVector;
-  /** Decodes the parameters of an answer; the result is within range and has the right number of decimals. */
+  /** Decodes the parameters in an answer; rounds them to the number of decimals of the original range. */
   decode(encoded: ParameterVector): ParameterVector;
 }
 
-/** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
+/** Range of the parameters that models for the `compact` set are trained on: −6.0 to 6.0, a single token each. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
-/** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
+/** The encoding of a prompt set: `compact` maps ranges to its own; integers and other sets remain unchanged. */
 export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   const { high, low } = compactRange;
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
@@ -31,7 +31,7 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   };
 }
 
-/** Parses an answer like `parseParameters` and decodes it. `seen` is checked for the decoded parameters. */
+/** Parses an answer as `parseParameters` does, and decodes it. `seen` gets the decoded parameters. */
 export function parseEncoded(
   reply: string,
   { decode, spec }: Encoding,
