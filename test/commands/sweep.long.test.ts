@@ -144,7 +144,7 @@ it('goes on with what is there, and takes more values and seeds, but no other co
   expect(more.last().settings.map(({ runs }) => runs)).toEqual([4, 4, 4]);
   expect(readManifest(at('stopped', 'sigma-0.3', 'seed-1')).created).toBe(created);
   await expect(sweep([...grid, 'iterations=4'], { out: 'stopped' })).rejects.toThrow(
-    /--out: holds runs of sigma-0\.3/,
+    /--out: contains runs of sigma-0\.3/,
   );
 });
 
