@@ -117,7 +117,7 @@ function report(
       `runs        ${shown}`,
       status === 'completed'
         ? `learn       policyloop finetune dataset ${shown} --recipe best-of-group --out DIRECTORY`
-        : 'go on       with the same command',
+        : 'resume      with the same command',
     ].join('\n'),
   );
 }
