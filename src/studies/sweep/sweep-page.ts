@@ -139,7 +139,7 @@ export function sweepOnTerminal(result: SweepResult, width?: number): string {
   }
   if (best !== null && settings.length > 1)
     blocks.push(
-      `best        ${best}: the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic`,
+      `best        ${best}: the highest of ${plural(settings.length, 'setting')} on these same runs, so it is optimistic`,
     );
   return blocks.join('\n\n');
 }
