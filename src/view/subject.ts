@@ -236,7 +236,7 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: there may be more lines to read now
+   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: more lines may be ready
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;

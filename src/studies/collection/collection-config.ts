@@ -49,7 +49,7 @@ export const tasksSchema = z
   .min(1);
 
 const settings = z.strictObject({
-  $schema: z.string().optional().describe('Schema, for editors'),
+  $schema: z.string().optional().describe('Schema for editors'),
   output: z
     .string()
     .min(1)
