@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
       ...kinds.flag,
       describe: "Don't contact servers, start programs or import modules; report what wasn't checked",
     })
-    .option('strict', { ...kinds.flag, describe: 'Exit with code 2 on warnings, too' })
+    .option('strict', { ...kinds.flag, describe: 'Exit with code 2 even if there are only warnings' })
     .option('json', common.json)
     .example('$0 check configs/*.yaml --offline', 'in CI')
     .example('$0 check rl/bandit updates=20', 'memory, tokens and time of reinforcement learning')
@@ -35,7 +35,7 @@ export type Output = {
   readonly configs: readonly {
     readonly config: string;
     readonly findings: readonly (Finding & {
-      /** Calls, tokens and cost. */
+      /** Estimated calls, tokens and cost. */
       readonly estimate?: RunEstimate;
     })[];
   }[];
@@ -45,14 +45,14 @@ export type Output = {
 
 export const finishing = 'stopping';
 
-/** Checks a config of another kind; undefined if it isn't of that kind. */
+/** Checks a config of another kind, such as a training config; undefined for all others. */
 export type OtherCheck = (
   config: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,
   context: CommandContext,
 ) => Promise<readonly Finding[] | undefined>;
 
-/** @param other tried first @returns 0, or 2 if a config has errors (with `--strict`, also warnings) */
+/** @param other tried first on every config @returns 0, or 2 if a config has errors (with `--strict`: or warnings) */
 export async function execute(
   args: Args,
   context: CommandContext,
@@ -63,7 +63,7 @@ export async function execute(
     throw new UserError({
       field: 'configs',
       message: 'no config given',
-      remedy: 'name one, e.g. policyloop check quickstart',
+      remedy: 'name a config, e.g. policyloop check quickstart',
     });
   }
   const { checkConfig } = await import('../preflight/check-config.js');

@@ -18,7 +18,7 @@ export const options = (y: Argv) =>
       .option('controls', {
         ...kinds.text,
         default: 'random,hill-climb,cma-es',
-        describe: 'Comma-separated baselines; also one-plus-one-es, mix, gp and grid',
+        describe: 'Comma-separated baselines (others: one-plus-one-es, mix, gp, grid)',
       })
       .option('iterations', {
         ...kinds.number,
@@ -44,7 +44,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the table or the progress. */
+/** One line per run, then the table, or the progress if runs remain. */
 export type Output = StudyRunLine | BaselinesSummary | PlanProgress;
 
 export const finishing =

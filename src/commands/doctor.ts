@@ -15,7 +15,7 @@ type Args = Arguments<typeof options>;
 /** Each check with its result and remedy. */
 export type Output = Examination;
 
-/** @returns 1 if something is broken; optional parts may be missing */
+/** @returns 1 if something is broken; a missing optional part is fine */
 export async function execute(args: Args, { cwd, env, print }: CommandContext): Promise<number> {
   const { examinationText, examine } = await import('../preflight/doctor.js');
   const { plainFetch } = await import('../models/hosted/json-fetch.js');

@@ -16,7 +16,7 @@ type Args = Arguments<typeof options>;
 
 interface DescribedEnvironment {
   readonly id: string;
-  /** How it differs from the requested version. */
+  /** How the environment differs from the requested version. */
   readonly note?: string | undefined;
   /** The observation space as text. */
   readonly observation: string;

@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
-      describe: 'Seed of the episodes (default: episodes that the run has not used)',
+      describe: 'Seed of the episodes (default: one that the run has not used)',
     })
     .option('iteration', { ...kinds.number, describe: 'Evaluate the best candidate of this iteration' })
     .option('workers', common.workers)
@@ -24,7 +24,7 @@ type Args = Arguments<typeof options>;
 /** Returns of the policy on fresh seeds, with the interval of their mean. */
 export type Output = EvaluationFigures;
 
-/** Evaluates the best policy on seeds that the run has not used. */
+/** Evaluates the best policy, by default on seeds that the run has not used. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   requireCount('--episodes', args.episodes, 1);
   requireCount('--workers', args.workers, 1);

@@ -35,7 +35,7 @@ type Args = Arguments<typeof options>;
 
 interface ListedRunFigures extends Omit<Manifest, 'status'>, Labels {
   readonly name: string;
-  /** Number that commands accept for the runs on this line. */
+  /** Number that commands accept; the runs of a study share one. */
   readonly number?: number | undefined;
   readonly status: RunStatus;
 }

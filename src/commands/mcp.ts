@@ -18,7 +18,7 @@ type Args = Arguments<typeof options>;
 
 export const finishing = 'closing the server; its runs continue';
 
-/** Serves until the input ends. @param load loads the commands behind the tools */
+/** Serves until its input ends. @param load loads the commands that the tools call */
 export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
   await serveMcp(args, load, context);

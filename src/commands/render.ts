@@ -20,13 +20,13 @@ export const options = (y: Argv) =>
     })
     .option('candidate', {
       ...kinds.number,
-      describe: 'Candidate of that iteration, from 1 (default: the best)',
+      describe: 'Candidate of that iteration, numbered from 1 (default: the best)',
     })
     .option('episode', {
       ...kinds.number,
-      describe: 'Episode of the evaluation, from 1 (default: 1)',
+      describe: 'Episode of the evaluation, numbered from 1 (default: 1)',
     })
-    .option('seed', { ...kinds.number, describe: 'Seed of an episode outside the evaluation' })
+    .option('seed', { ...kinds.number, describe: 'Seed of a new episode to draw instead' })
     .conflicts('episode', 'seed')
     .option('format', {
       ...kinds.text,
@@ -80,7 +80,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   );
   if (figures.asRecorded === false) {
     context.note(
-      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; the environment has changed since (its options, or the policyloop version)`,
+      `warning: the evaluation recorded a return of ${formatReturn(figures.recorded!)} for this episode; since then, the environment's options or the policyloop version have changed`,
     );
   }
   return 0;

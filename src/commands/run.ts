@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
     })
     .option('history', {
       ...kinds.number,
-      describe: 'With --dry-run: evaluate this many random policies, and show the prompt that follows',
+      describe: 'With --dry-run: evaluate this many random policies, then show the next prompt',
     })
     .option('history-from', {
       ...kinds.text,

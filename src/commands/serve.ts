@@ -31,10 +31,10 @@ export const options = (y: Argv) =>
       default: 'none',
       describe: 'Quantization: none, int8, int4 or int4-block128',
     })
-    .option('threads', { ...kinds.number, describe: 'CPU threads (default: the free cores)' })
+    .option('threads', { ...kinds.number, describe: 'CPU threads (default: one per free core)' })
     .option('batch', {
       ...kinds.number,
-      describe: 'Requests per batch, on the CPU (default: one at a time)',
+      describe: 'Requests per batch on the CPU (default: one at a time)',
     })
     .option('context-tokens', {
       ...kinds.number,
@@ -50,7 +50,7 @@ export const options = (y: Argv) =>
     .option('environments', {
       type: 'string',
       array: true,
-      describe: 'Serve environments instead: ids, or name=id (default: all built-in ones)',
+      describe: 'Serve environments instead of a model: ids, or name=id (default: all built-in ones)',
     })
     .option('option', {
       ...kinds.text,
@@ -80,7 +80,7 @@ export type Output = Ready | EnvironmentsReady;
 
 export const finishing = 'answering pending requests (press Ctrl-C again to stop immediately)';
 
-/** Serves a model (with `--environments`: environments) until Ctrl-C. */
+/** Serves a model, or environments with `--environments`, until Ctrl-C. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   if (args.environments !== undefined) return environmentsServed(args, args.environments, context);
   refuseOthers(args, ofEnvironments, 'without --environments', 'add --environments or remove this option');
@@ -136,7 +136,7 @@ async function environmentsServed(
   return 0;
 }
 
-/** Node's timers overflow beyond this. */
+/** Node's timers overflow beyond this number of seconds. */
 const longestIdle = Math.floor((2 ** 31 - 1) / 1000);
 
 function requireIdle(seconds: number): number {
@@ -159,7 +159,7 @@ const ofEnvironments: Defaults = {
 };
 const ofAddress: Defaults = { host: '127.0.0.1', port: 8000, idleSeconds: undefined, json: false };
 
-/** @throws UserError if one of these options was given */
+/** @throws UserError if one of these options differs from its default */
 function refuseOthers(args: Args, defaults: Defaults, what: string, remedy: string): void {
   const given = Object.entries(defaults).find(([name, value]) => {
     const own = args[name as keyof Args];
@@ -239,7 +239,7 @@ function readVariable(text: string, option: string, example: string): readonly [
       field: option,
       value: text,
       message: 'must be name=value',
-      remedy: `e.g. ${option} ${example}`,
+      remedy: `write, for example, ${option} ${example}`,
     });
   return [name, value];
 }
@@ -256,7 +256,7 @@ function readHost(given: string): LoopbackHost {
   });
 }
 
-/** Renames fields such as `model.contextTokens` to their options. */
+/** Replaces fields such as `model.contextTokens` with the names of their options. */
 function asOption(problem: Problem): Problem {
   const [section, key] = problem.field?.split('.') ?? [];
   if (section !== 'model' || key === undefined) return problem;

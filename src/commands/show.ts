@@ -17,11 +17,14 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Prompts, replies and evaluations of this iteration (0: the warm-up)',
     })
-    .option('candidate', { ...kinds.number, describe: 'Only this candidate of the iteration, from 1' })
+    .option('candidate', {
+      ...kinds.number,
+      describe: 'Only this candidate of the iteration (numbered from 1)',
+    })
     .implies('candidate', 'iteration')
     .option('game', {
       ...kinds.number,
-      describe: 'For a play: the transcript of this game, from 1',
+      describe: 'For a play: transcript of this game (numbered from 1)',
     })
     .option('json', common.json)
     .example('$0 show cartpole', 'a run in buffers/, by its name')
@@ -66,7 +69,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   } else {
     context.print(args.json ? JSON.stringify(runFigures(run, shown)) : fitted(runText(run, shown), columns));
   }
-  // Faults within lines are known only after reading them.
+  // Damaged lines are only found when the run is read.
   for (const fault of run.recorded.faults) context.note(`warning: ${fault}`);
   return 0;
 }

@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
   y
     .positional('config', {
       ...common.config,
-      describe: `${common.config.describe}; its section \`sweep\` may define what varies`,
+      describe: `${common.config.describe}; its \`sweep\` section can define what to vary`,
     })
     .positional('overrides', {
       ...common.overrides,
@@ -34,7 +34,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the sweep or its progress; with `--dry-run`, the estimate. */
+/** One line per run, then the sweep or its progress; with `--dry-run`, the estimate. */
 export type Output = StudyRunLine | SweepSummary | PlanProgress | SweepForecast;
 
 export const finishing =

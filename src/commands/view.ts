@@ -22,7 +22,7 @@ export type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** Serves until Ctrl-C. @param trainingPage draws the page of a training run */
+/** Serves the view until Ctrl-C. @param trainingPage renders the page of a training run */
 export async function execute(
   args: Args,
   context: CommandContext,

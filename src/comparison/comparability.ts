@@ -1,4 +1,4 @@
-/** Explains what makes groups of runs hard or impossible to compare. */
+/** Tests the differences between groups of runs, and explains what makes groups hard or impossible to compare. */
 import { isBaseline } from '../search/baselines.js';
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
@@ -14,11 +14,11 @@ import {
 import { type ComparedRun, commonRange } from './compared-runs.js';
 import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
-/** The confirmed return of one group compared with that of another. */
+/** The difference between the confirmed returns of two groups. */
 export interface GroupDifference {
   readonly of: string;
   readonly against: string;
-  /** `paired`: over runs that share a seed. `none`: not comparable, for `reason`. */
+  /** `paired`: by seed. `welch`: unpaired. `none`: not comparable, because of `reason`. */
   readonly test: 'paired' | 'welch' | 'none';
   readonly reason?: string;
   /** Number of pairs, or of runs in each group. */
@@ -27,9 +27,9 @@ export interface GroupDifference {
   readonly difference: number | null;
   /** Uncorrected 95% interval: bootstrap for pairs, otherwise Welch. */
   readonly interval: Interval | null;
-  /** Share of pairs in which the first is higher; ties count half. null without pairs. */
+  /** Share of pairs in which `of` is higher, counting ties as half; null without pairs. */
   readonly winRate: number | null;
-  /** Two-sided; null if there are too few runs for a verdict. */
+  /** Two-sided p-value; null if there are too few runs for a verdict. */
   readonly p: number | null;
   /** Holm-adjusted over all differences that have a p-value. */
   readonly adjusted: number | null;
@@ -37,8 +37,8 @@ export interface GroupDifference {
 }
 
 /**
- * Compares each pair of groups of a task, the later one against the earlier: `compare baseline new` shows
- * what the new one adds.
+ * Compares all pairs of groups within a task, the later group against the earlier: `compare baseline new` shows
+ * what `new` adds.
  */
 export function differencesOf(
   tasks: readonly { readonly groups: readonly RunGroup[] }[],
@@ -87,14 +87,14 @@ function differenceOf(
   };
 }
 
-/** Runs are paired if seeds match: all of the smaller group's, or enough of them for a verdict. */
+/** Runs are paired if the groups share all seeds of the smaller one, or enough for a verdict. */
 const arePairs = (shared: number, a: number, b: number) =>
   shared > 0 && (shared === Math.min(a, b) || shared >= fewestForVerdict);
 
 export const confirmedBySeed = ({ runs }: RunGroup) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
-/** Averages runs by seed: runs of one seed share warm-up and episodes, so they count as one observation. */
+/** Averages runs with the same seed: these share warm-up and episodes, so they count as one observation. */
 export function meanBySeed(
   runs: readonly ComparedRun[],
   of: (run: ComparedRun) => number | null,
@@ -108,19 +108,19 @@ export function meanBySeed(
   );
 }
 
-/** Keys that define what a return is; groups that differ in them are not tested. */
+/** Keys that change the meaning of a return; groups that differ in them are not tested. */
 const scoring: Readonly<Record<string, string>> = {
   'evaluation.maxSteps':
-    'episodes are cut at different lengths, so that returns are not of one kind: no test is made',
+    'episodes have different step limits, so their returns are not comparable and not tested',
 };
 
-/** Keys whose differences alone could explain the result of a comparison. */
+/** Keys that could explain the result of a comparison on their own if groups differ in them. */
 const choosing: Readonly<Record<string, string>> = {
-  'evaluation.episodes': 'the observed returns, and what is chosen by them, are not equally noisy',
-  'evaluation.seeds': 'what is chosen is not chosen in the same way',
-  'evaluation.racing': 'evaluations that are cut short cost less, and now and then lose what was better',
+  'evaluation.episodes': 'the observed returns, and the choices based on them, are not equally noisy',
+  'evaluation.seeds': 'policies are not chosen in the same way',
+  'evaluation.racing': 'evaluations that stop early cost less, but sometimes discard a better policy',
   'confirmation.episodes': 'the confirmed returns are not equally noisy',
-  'confirmation.candidates': 'what is confirmed is not chosen in the same way',
+  'confirmation.candidates': 'confirmed policies are not chosen in the same way',
   target: 'runs do not end at the same point',
 };
 
@@ -141,7 +141,7 @@ function valuesOf(groups: readonly RunGroup[], key: string): ReadonlySet<string>
   return new Set(groups.flatMap(({ runs }) => runs.map((run) => settingOf(materialSettings(run), key))));
 }
 
-/** Cautions about the groups of one environment. */
+/** Warns about differences between the groups of an environment that could mislead. */
 export function cautions(
   { groups, named }: TaskGroups,
   by: readonly string[] | undefined,
@@ -183,7 +183,7 @@ function differing(
     within(key, [...Object.keys(scoring), ...Object.keys(choosing)]) ||
     (budgets.size > 1 && budgetKeys.test(key)) ||
     (key === 'prompts.templates' && apart(groups, 'prompts.set'));
-  // Any other difference may explain a verdict.
+  // Any other difference between the groups could explain a verdict.
   const others = [
     ...new Set(groups.flatMap(({ runs }) => runs.flatMap((run) => [...materialSettings(run).keys()]))),
   ];
@@ -193,7 +193,7 @@ function differing(
 }
 
 /**
- * Whether groups differ in a key. Prompt and model settings are compared between language models only:
+ * Whether groups differ in a key. Prompt and model settings are compared only between language models:
  * baselines have none.
  */
 function apart(groups: readonly RunGroup[], key: string): boolean {
@@ -207,7 +207,7 @@ const isPlayedByBaseline = ({ runs }: RunGroup) =>
 /** Keys that identify the model. */
 const whichModel = /^model\.(provider|name|path|adapter|baseUrl|host)$/;
 
-/** Warns if `--by` has merged runs with different settings. */
+/** Warns if `--by` merged runs with different settings. */
 function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): readonly string[] {
   if (by === undefined) return [];
   const settings = runs.map(materialSettings);
@@ -215,7 +215,9 @@ function mixed({ name, runs }: RunGroup, by: readonly string[] | undefined): rea
     (key) => new Set(settings.map((own) => settingOf(own, key))).size > 1,
   );
   if (keys.length === 0) return [];
-  return [`${name} mixes runs of different ${keys.toSorted().join(', ')}; a seed counts once, with its mean`];
+  return [
+    `${name} mixes runs with different ${keys.toSorted().join(', ')}; runs with the same seed count once, with their mean`,
+  ];
 }
 
 function ofRuns({ name, runs }: RunGroup): readonly string[] {
@@ -237,7 +239,7 @@ function ofRuns({ name, runs }: RunGroup): readonly string[] {
         ]),
     ...(unconfirmed.length === 0
       ? []
-      : [`${name}: ${unconfirmed.length} ${of} have no confirmed return and are left out of it`]),
+      : [`${name}: ${unconfirmed.length} ${of} have no confirmed return and are left out of its mean`]),
     ...(versions.length > 1
       ? [`${name}: played by different versions of policyloop, ${versions.join(', ')}`]
       : []),

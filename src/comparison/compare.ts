@@ -1,4 +1,4 @@
-/** Finds the runs to compare, skips those that don't count, and writes the requested output. */
+/** Finds the runs to compare, leaves out unusable ones, and writes the requested output. */
 
 import { dirname, relative, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
@@ -50,7 +50,7 @@ export function compareRuns(
   return comparisonTables(comparison, columns) + (page === undefined ? '' : `\n\npage        ${named(page)}`);
 }
 
-/** Keeps completed runs, one per config and seed: a repeat of the same seed is not an independent observation. */
+/** Keeps completed runs, one per config and seed: a second run with the same seed isn't an independent observation. */
 function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
   const kept = new Map<string, ComparedRun>();
   const leftOut: LeftOut[] = [];
@@ -70,7 +70,7 @@ function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (pat
   return { kept: [...kept.values()], leftOut };
 }
 
-/** What is wrong with a comparison of which nothing is left. */
+/** The error if no run is left to compare. */
 export function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): UserError {
   const first = leftOut.slice(0, 5).map(({ run, reason }) => `${run}: ${reason}`);
   return new UserError({
@@ -78,7 +78,7 @@ export function nothingLeft(leftOut: readonly LeftOut[], unfinished: boolean): U
     message: unfinished ? 'none of these runs can be read' : 'none of these runs is complete',
     value: first.join('; '),
     remedy: unfinished
-      ? 'policyloop show says what is wrong with a run'
-      : 'policyloop resume finishes a run; --unfinished compares them as they are',
+      ? 'check each run with policyloop show'
+      : 'finish them with policyloop resume, or add --unfinished to compare them as they are',
   });
 }

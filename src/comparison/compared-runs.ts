@@ -1,4 +1,4 @@
-/** Reads what a comparison needs from each run. */
+/** Reads the data that a comparison needs from each run. */
 
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
@@ -13,7 +13,7 @@ import { type RunSummary, summaryOf } from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 
-/** What a run achieved, and how it got there. */
+/** The results of a run, and how they developed. */
 export interface ComparedRun extends RunSummary {
   readonly config: Config;
   /** Number of evaluated policies, including the warm-up. */
@@ -28,10 +28,10 @@ export interface ComparedRun extends RunSummary {
    * score, unless the budget is a limit on evaluations. A completed run that ended early keeps its last value.
    */
   readonly curve: readonly number[];
-  /** Highest score of each iteration, starting at 1; null if all its candidates were rejected or cut short. */
+  /** Highest score of each iteration from 1 on; null if all its candidates were rejected or cut short. */
   readonly scores: readonly (number | null)[];
   readonly warmup: number;
-  /** Evaluations of the budget spent by the end of each iteration, by its number; 0 is the warm-up. */
+  /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
   /** Range of an episode's return. */
   readonly range: Interval;
@@ -87,7 +87,7 @@ function readComparedRun(path: string): ComparedRun {
   };
 }
 
-/** A rejected candidate uses up an evaluation, unless the budget is a limit on evaluations. */
+/** Evaluations spent after each iteration. Rejected candidates count, unless the budget is a limit on evaluations. */
 function spentAfter(
   entries: readonly BufferEntry[],
   warmup: number,
@@ -102,7 +102,7 @@ function spentAfter(
   });
 }
 
-/** One value per evaluation of the budget; before the first score, equal to it. */
+/** The best score after each evaluation of the budget; before the first score, equal to the first score. */
 function bestSoFar(
   entries: readonly BufferEntry[],
   spent: readonly number[],
@@ -116,7 +116,7 @@ function bestSoFar(
   for (const [i, { candidate, iteration, score }] of entries.entries()) {
     if (iteration !== entries[begin]!.iteration) begin = i;
     const before = iteration === 0 ? 0 : spent[iteration - 1]!;
-    // A rejected candidate leaves its place empty; candidates removed by screening have none.
+    // A rejected candidate leaves a gap; candidates removed by screening don't.
     const place = iteration === 0 || config.screening ? i - begin : candidate;
     scores.set(config.limits.evaluations === undefined ? before + place : i, score);
   }

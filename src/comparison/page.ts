@@ -18,7 +18,7 @@ import { conclusionOf, reading, verdictRule } from './words.js';
 const mostPoints = 400;
 
 /**
- * @param groups the groups behind `comparison`, in the same order
+ * @param groups the groups that `comparison` compares, in the same order
  * @param link converts a path to a link from the page
  */
 export function renderComparisonPage(

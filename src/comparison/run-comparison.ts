@@ -20,9 +20,9 @@ import type { RunGroup, TaskEnvironment, TaskGroups } from './run-groups.js';
 /** When a run reached the target; a run that ended without reaching it is right-censored there. */
 export interface TimeToTarget {
   readonly reached: boolean;
-  /** 1-based. */
+  /** Iteration, from 1. */
   readonly iteration: number;
-  /** Evaluation within the budget, including the warm-up. */
+  /** Number of evaluations until then, including the warm-up. */
   readonly evaluation: number;
 }
 
@@ -75,10 +75,10 @@ interface ConfirmedSummary extends Summary {
   readonly medianInterval: Interval | null;
 }
 
-/** How many runs reached the target, and when; the others are right-censored where they ended. */
+/** How many runs reached the target, and when; the other runs are right-censored where they ended. */
 export interface TargetFigures {
   readonly return: number;
-  /** Number of consecutive iterations that had to reach it. */
+  /** Number of consecutive iterations that must reach the target. */
   readonly hold: number;
   readonly reached: number;
   readonly of: number;
@@ -114,14 +114,14 @@ export interface GroupFigures {
   /** Final confirmed returns, summarised over seeds; null if there are none. Intervals are 95% bootstraps. */
   readonly confirmed: ConfirmedSummary | null;
   /**
-   * Area under the learning curve per evaluation: the best return so far, averaged over evaluations. It is
+   * Mean of the learning curve, which is the best return so far, over all evaluations. It is
    * observed, so biased upwards by selection on noise, and isn't the return of any policy.
    */
   readonly area: Summary | null;
   readonly target: TargetFigures | null;
-  /** Mean per run, prompt plus completion. */
+  /** Mean number of tokens per run, prompt plus completion. */
   readonly tokens: number;
-  /** Mean per run, in the currency of `model.price`; null if a run has none. */
+  /** Mean cost per run, in the currency of `model.price`; null if a run has no price. */
   readonly cost: number | null;
   /** Total savings of all runs that use racing; null if none does. */
   readonly racing: RacingTotals | null;
@@ -137,7 +137,7 @@ export interface TaskComparison {
   readonly cautions: readonly string[];
 }
 
-/** A requested run that doesn't count. */
+/** A requested run that was left out of the comparison. */
 export interface LeftOut {
   readonly run: string;
   readonly reason: string;
@@ -148,7 +148,7 @@ export interface RunComparison {
   readonly version: 1;
   readonly kind: 'comparison';
   readonly policyloop: string;
-  /** Keys that define the groups; null for all except the seed. */
+  /** Keys that define the groups; null means all keys except the seed. */
   readonly by: readonly string[] | null;
   /** Number of differences that share Holm's correction. */
   readonly tested: number;
@@ -157,7 +157,7 @@ export interface RunComparison {
 }
 
 /**
- * @param target mean return for the time to target; if undefined, taken from the configs
+ * @param target mean return that runs must reach; if undefined, the configs' common target
  * @param named formats a run's path for display
  */
 export function compareGroups(

@@ -6,10 +6,10 @@ import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
 import { type ComparedRun, shortModel, shortPath } from './compared-runs.js';
 
-/** Runs that differ only in their seed, or that `by` merged. */
+/** Runs that differ only in their seed or in keys that `by` doesn't list. */
 export interface RunGroup {
   readonly name: string;
-  /** Oldest first among runs with the same seed. */
+  /** Runs with the same seed are ordered from oldest to newest. */
   readonly runs: readonly ComparedRun[];
 }
 
@@ -18,9 +18,9 @@ export interface TaskEnvironment {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The runs of one environment; only these can be compared. */
+/** The groups of one environment; only runs of the same environment can be compared. */
 export interface TaskGroups {
-  /** The id, plus the options if the same id occurs with different ones. */
+  /** The environment's id, plus its options if the same id occurs with different options. */
   readonly name: string;
   readonly environment: TaskEnvironment;
   readonly groups: readonly RunGroup[];
@@ -76,7 +76,7 @@ export function materialSettings(run: ComparedRun): Settings {
   return new Map([...allSettings(run)].filter(([key]) => !immaterial.test(key)));
 }
 
-/** The value of a key or of a whole section; `–` if there is none. */
+/** The value of a key or of a whole section; `–` if it isn't set. */
 export function settingOf(settings: Settings, key: string): string {
   const own = settings.get(key);
   if (own !== undefined) return own;
@@ -130,7 +130,7 @@ const groupKey = (run: ComparedRun, by: readonly string[] | undefined) => {
 
 const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonical(options)}`;
 
-/** A small set of keys that distinguishes all groups, chosen greedily by priority; always includes the model. */
+/** A small set of keys that distinguishes all groups, chosen greedily by priority (so not necessarily the smallest). */
 function namingKeys(groups: readonly Settings[]): readonly string[] {
   const keys = [...new Set(groups.flatMap((settings) => [...settings.keys()]))].toSorted(
     (a, b) => rank(a) - rank(b) || (a < b ? -1 : 1),

@@ -56,7 +56,7 @@ export const confirmedColumns: readonly Column<TaskGroup>[] = [
   }),
 ];
 
-/** Columns for the effort. The terminal shows only those with figures in `task`, CSV shows all. */
+/** Columns for effort. The terminal shows only those that have values in this task; CSV shows all. */
 export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): readonly Column<TaskGroup>[] {
   const timed = groups.some(({ target }) => target !== null);
   const paid = groups.some(({ tokens }) => tokens > 0);
@@ -125,7 +125,7 @@ export function comparisonTables(comparison: RunComparison, width?: number): str
   return fitted(blocks.join('\n\n'), width);
 }
 
-/** Runs that were left out, with the reasons; empty if there are none. */
+/** Lists the runs that were left out, with the reasons; empty if there are none. */
 export function leftOutText(leftOut: RunComparison['leftOut']): readonly string[] {
   if (leftOut.length === 0) return [];
   const listed = leftOut.slice(0, shownLeftOut).map(({ run, reason }) => `  ${run}: ${reason}`);

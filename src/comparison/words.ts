@@ -12,12 +12,12 @@ import { fewestForVerdict, type Verdict } from '../statistics/tests.js';
 import type { GroupDifference } from './comparability.js';
 import type { TargetFigures, TaskComparison } from './run-comparison.js';
 
-/** Number of pairs, or of runs in each group, from which no small-sample warning is needed. */
+/** Minimum number of pairs, or of runs in each group, for a verdict without a warning about small samples. */
 export const manyRuns = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** For a table column. */
+/** The verdict as text for a table. */
 export function verdictText({
   verdict,
   test,
@@ -53,11 +53,11 @@ function conclusion(found: GroupDifference): string {
   const { of, against, difference, reason, verdict } = found;
   if (verdict === 'not-comparable') return `${of} and ${against} can't be compared: ${reason}.`;
   if (difference === null)
-    return `Nothing of ${of} or ${against} was confirmed, so there is nothing to compare.`;
+    return `${of} or ${against} has no confirmed return, so there is nothing to compare.`;
   return verdictSentence({ ...found, difference, verdict }, 'confirmed return');
 }
 
-/** A sentence that summarises all differences, for the terminal and the page; undefined if there are none. */
+/** Summarises all differences in a sentence, for the terminal and the page; undefined if there are none. */
 export function conclusionOf(tasks: readonly TaskComparison[]): string | undefined {
   const all = tasks.flatMap(({ name, differences }) => differences.map((found) => ({ task: name, found })));
   if (all.length < 2) return all[0] && conclusion(all[0].found);
@@ -82,7 +82,7 @@ export function conclusionOf(tasks: readonly TaskComparison[]): string | undefin
   return `${evident.length} of ${all.length} differences ${evident.length === 1 ? 'is' : 'are'} evident: ${listed}${more}.${rest === '' ? '' : ` The others: ${rest}.`}`;
 }
 
-/** Maximum number of differences named in the sentence; the table lists them all. */
+/** Maximum number of differences that the sentence lists; the table lists all of them. */
 const shownEvident = 8;
 
 /**
@@ -101,7 +101,7 @@ export function verdictSentence(
     const needed = `${fewestForVerdict} ${test === 'paired' ? 'pairs' : 'runs of each'}`;
     return `Too few for a verdict: ${measured} over ${count}, and at least ${needed} are needed.`;
   }
-  // A clipped interval is asymmetric.
+  // An interval clipped to the possible range is asymmetric, so use its longer half.
   const half = Math.max(interval[1] - found.difference, found.difference - interval[0]);
   const noise =
     verdict === 'no-evidence' && half > 0
@@ -133,14 +133,14 @@ export const verdictRule = (tested: number): readonly string[] =>
   tested === 0
     ? []
     : [
-        `verdicts: where the 95 % interval of the difference leaves out 0 and p < 0.05${tested > 1 ? `, corrected by Holm for the ${tested} differences that were tested` : ''}`,
+        `verdicts: where the 95 % interval of the difference excludes 0 and p < 0.05${tested > 1 ? `, corrected by Holm for the ${tested} differences that were tested` : ''}`,
       ];
 
 /** Explanations below every table. */
 export const reading = {
   confirmed:
-    'confirmed: mean return of each run’s chosen policy on episodes that neither proposed nor chose it; 95 % bootstrap intervals over runs',
-  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate spends one; a complete run that ended early keeps what it had). It is observed, not confirmed: the best of many noisy means',
+    'confirmed: mean return of each run’s chosen policy on episodes that were used neither to propose nor to choose it; 95 % bootstrap intervals over runs',
+  area: 'area: best return so far, averaged over the evaluations of a run (a rejected candidate counts as one; a complete run that ended early keeps its last value). It is observed, not confirmed: the best of many noisy means',
   target:
-    'to target: runs whose observed return reached it, and the median iteration over all runs; those that did not are right-censored where they ended (Kaplan-Meier), not left out',
+    'to target: runs whose observed return reached the target, and the median iteration over all runs; runs that did not reach it are right-censored where they ended (Kaplan-Meier), not left out',
 } as const;

@@ -1,4 +1,4 @@
-/** Compares players: mean results, and differences over the games that both played. */
+/** Compares players: their mean results, and differences over games that both played. */
 import { resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -27,7 +27,7 @@ type PlayDifference = PairedDifference &
   Judged & {
     readonly first: string;
     readonly second: string;
-    /** The score if both have one, otherwise the return. */
+    /** The score if both players have one, otherwise the return. */
     readonly measure: 'score' | 'return';
   };
 
@@ -50,7 +50,7 @@ interface Request {
 }
 
 /**
- * The text to print; undefined if the names refer to no plays.
+ * Compares plays and returns the text to print; undefined if none of the names refers to a play.
  * @throws UserError for plays of different games, plays mixed with runs, and options that don't apply to plays
  */
 export function comparePlays(
@@ -63,7 +63,7 @@ export function comparePlays(
   if (plays.length < paths.length)
     throw new UserError({
       ...{ field: 'runs', value: shownPath(plays[0]!, cwd) },
-      message: 'games of an agent can only be compared with games of another one',
+      message: "plays can't be compared with runs",
     });
   refuseOptions(request);
   const read = plays.map((path) => readPlay(path, cwd, request.unfinished));
@@ -91,7 +91,7 @@ function refuseOptions({ by, html, target }: Request): void {
     if (value === undefined) continue;
     throw new UserError({
       field: `--${option}`,
-      message: 'games of an agent have no learning curve and no groups',
+      message: "doesn't apply to plays, which have no learning curve and no groups",
       alternatives: ['--json', '--csv'],
     });
   }
@@ -103,7 +103,7 @@ interface ReadPlay {
   readonly environment: string;
 }
 
-/** Reads a play; a damaged or unfinished one is left out, with the reason. */
+/** Reads a play, or returns the reason why it is left out: damaged or unfinished. */
 function readPlay(path: string, cwd: string, unfinished: boolean): ReadPlay | LeftOut {
   const run = shownPath(path, cwd);
   try {
@@ -128,12 +128,12 @@ function requireSameGames(plays: readonly ReadPlay[]): void {
   if (other === undefined) return;
   throw new UserError({
     ...{ field: 'runs', value: other.result.run },
-    message: `it plays ${other.environment}, and ${first!.result.run} plays ${first!.environment}`,
-    remedy: 'name plays of one environment with the same options',
+    message: `this play uses ${other.environment}, but ${first!.result.run} uses ${first!.environment}`,
+    remedy: 'choose plays of the same environment, with the same options',
   });
 }
 
-/** The player or the model, plus the run's name if that isn't unique. */
+/** Names each play after its player or model, plus the run's name if that isn't unique. */
 function namesOf(results: readonly PlayResult[]): readonly string[] {
   const short = results.map(({ model, player }) => (player === 'model' ? model : player));
   return short.map((name, i) =>
@@ -141,7 +141,7 @@ function namesOf(results: readonly PlayResult[]): readonly string[] {
   );
 }
 
-/** Compares each pair, over the games whose seeds both have. */
+/** Compares each pair of players over the games with seeds that both played. */
 function differencesOf(
   all: readonly (readonly GameRecord[])[],
   names: readonly string[],

@@ -1,5 +1,5 @@
 /**
- * Calls the model of a play: each call is recorded before it is sent, stays within the limits, and is never made twice.
+ * Calls the model of a play. Each call is recorded before it is sent, stays within the limits, and is made only once.
  */
 import type { Agent } from '../agents/agent.js';
 import { chosenOf, type ScoredChoice, scoredChoices } from '../agents/scored.js';
@@ -33,13 +33,13 @@ export interface ModelSpeakerSettings
   readonly count?: Speaker['count'];
 }
 
-/** A play gives up after this many consecutive rounds in which every call failed. */
+/** Number of consecutive rounds in which every call fails after which a play gives up. */
 const patience = 3;
 
-/** @throws RunStopped at a limit, at a stop request, and if the model gives no answers */
+/** @throws RunStopped at a limit, on a stop request, or if the model never answers */
 export function modelSpeaker(settings: ModelSpeakerSettings): Speaker<ModelReply> {
   const { model, policy, wave } = settings;
-  // Every conversation is different, so none shares a call with another.
+  // Conversations differ, so each needs a call of its own.
   const asking = {
     ...settings,
     iteration: wave,

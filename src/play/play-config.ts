@@ -1,4 +1,4 @@
-/** The single definition of a config of games. */
+/** Defines the config of a play. */
 import { basename, extname } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ import { longestPart } from '../storage/regular-file.js';
 const count = (minimum: number) => z.int().min(minimum);
 
 /**
- * Possible players: a model; `expert`, which plays the winning commands; `random`; `first`, which takes the
+ * Possible players: a model; `expert`, which plays winning commands; `random`; `first`, which takes the
  * first possible action; a person at the terminal.
  */
 const players = ['model', 'expert', 'random', 'first', 'human'] as const;
@@ -31,14 +31,14 @@ const policySchema = z
       .enum([...ways, 'scored'])
       .default('text')
       .describe(
-        'The last action that a free reply names, or that of a JSON object. With local models, so that each action taken is possible: `constrained` masks tokens that lead to none, `scored` takes one by the log-probabilities of all',
+        'How a reply selects an action. `text`: the last action that a free reply names. `json`: the action in a JSON object. Only for local models: `constrained` masks tokens that lead to no possible action, and `scored` selects an action by the log-probabilities of all possible ones',
       ),
     scoring: scoringSchema,
     fallback: z
       .enum(fallbacks)
       .default('ask-again')
       .describe(
-        'What follows a reply that names no action: the model is asked again, a random action, the first, or the end of the game',
+        'After a reply that names no action: ask again, take a random action or the first one, or end the game',
       ),
   })
   .prefault({})
@@ -53,38 +53,38 @@ const modelSchema = z.discriminatedUnion('provider', [
 ]);
 
 const settings = z.strictObject({
-  $schema: z.string().optional().describe('For editors'),
+  $schema: z.string().optional().describe('Schema for editors'),
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'use letters, digits, dot, hyphen and underscore')
     .max(longestPart, `use at most ${longestPart} characters`)
     .optional()
-    .describe('The run directory is named after it'),
+    .describe('Name of the play; the run directory is named after it'),
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.omit({ parallel: true })])
-    .describe('Where is played: an id, or an id with options'),
+    .describe('Environment to play in: an id, or an id with options'),
   policy: policySchema,
-  model: modelSchema.optional().describe('Who is asked; only `player: model` needs it'),
+  model: modelSchema.optional().describe('Model that plays; required only for `player: model`'),
   player: z
     .enum(players)
     .default('model')
     .describe(
-      'The model; the commands that win (expert); a random action or the first one, of those possible; a person (human)',
+      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one; `human`: a person',
     ),
   episodes: count(1)
-    .describe('Games')
+    .describe('Number of games')
     .meta({ examples: [20] }),
-  parallel: count(1).default(8).describe('Games that are played side by side'),
+  parallel: count(1).default(8).describe('Number of games played at the same time'),
   maxSteps: count(1)
     .default(1000)
-    .describe("Turns after which a game is cut, beside the environment's own limit"),
+    .describe("Maximum number of turns per game, in addition to the environment's own limit"),
   seed: count(0)
     .default(0)
-    .describe('Fixes the games and what is sampled; players with the same seed meet the same games'),
+    .describe('Seed of the games and of sampling; players with the same seed play the same games'),
   limits: limitsSchema
     .omit({ evaluations: true, rejections: true })
     .prefault({})
-    .describe('Caps that end the play before the call that could pass one'),
+    .describe('Limits; the play ends before a call that could exceed one'),
 });
 
 type Written = z.output<typeof settings>;
@@ -100,7 +100,7 @@ const schema = settings.superRefine(({ model, player }, context) => {
     context.addIssue({
       code: 'custom',
       path: ['model'],
-      message: 'is missing: name a model, or another player (player=random, player=expert)',
+      message: 'is missing: set a model, or another player (player=random, player=expert)',
     });
 });
 
@@ -116,7 +116,7 @@ export const playKind: SettingsKind<Written> = {
 
 export interface LoadedPlay {
   readonly config: PlayConfig;
-  /** Name of its file without the extension. */
+  /** Name of the config file without its extension. */
   readonly stem: string;
   readonly notes: readonly string[];
   readonly locate: Settings['locate'];
@@ -154,18 +154,18 @@ export function loadPlayConfig(
   };
 }
 
-/** @throws UserError for `limits.total`, which has no meaning for a single run */
+/** @throws UserError for `limits.total`, which is meaningless for a single run */
 function refuseUnused({ limits }: PlayConfig, { where }: Settings): void {
   if (limits.total === undefined) return;
   throw new UserError({
     ...where(['limits', 'total'], 'key'),
     field: 'limits.total',
-    message: 'a play is one run',
-    remedy: 'write its keys directly below limits',
+    message: "doesn't apply to a play, which is a single run",
+    remedy: 'move its keys directly below limits',
   });
 }
 
-/** A config as YAML; `loadPlayConfig` is the inverse. */
+/** Writes a config as YAML; the inverse of `loadPlayConfig`. */
 export function playYaml(config: PlayConfig): string {
   const sections = Object.keys(settings.shape) as (keyof PlayConfig)[];
   const ordered = sections

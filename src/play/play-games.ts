@@ -41,7 +41,7 @@ export async function playInDirectory(
   } finally {
     control.close();
     display.close();
-    // Save first, because a user's environment or model may hang on close.
+    // Save first: closing a user's environment or model may hang.
     await directory.close();
     await setup.arena.close();
     await setup.model?.close?.();
@@ -57,7 +57,7 @@ class Play {
   readonly #started: number;
   readonly #earlierMs: number;
   readonly #games: GameRecord[];
-  /** Calls of games that an earlier process did not finish. */
+  /** Calls in games that an earlier process didn't finish. */
   readonly #unfinished: readonly CallRecord[];
   readonly #arrived: readonly EndedCall[];
   readonly #warned = new Set<string>();
@@ -139,7 +139,7 @@ class Play {
     };
   }
 
-  /** @throws RunStopped if the user has asked to stop or time is up */
+  /** @throws RunStopped after a stop request, or if time is up */
   #requireTime(): void {
     const { finish, abort } = this.#outside.stop;
     if (finish.aborted || abort.aborted) throw new RunStopped({ kind: 'interrupted' });
@@ -151,7 +151,7 @@ class Play {
     return minutes === undefined ? Number.POSITIVE_INFINITY : minutes * 60_000 - this.activeMs();
   }
 
-  /** @throws any error that is neither a stop nor a failure of the model or environment */
+  /** Why the play ends. @throws errors that are neither a stop nor a failure of the model or environment */
   #reasonOf(error: unknown): StopReason {
     if (error instanceof RunStopped) return error.reason;
     if (this.#outside.stop.abort.aborted || error instanceof QuitError) return { kind: 'interrupted' };
@@ -241,7 +241,7 @@ class Play {
         ask: (request) => this.#directory.ask(request),
         onFault: this.#onFault,
         onWait: (ms) => this.#emit({ kind: 'rate-limited', seconds: Math.round(ms / 1000) }),
-        // Retry a failed call unless another call already followed it.
+        // Ignore failed calls that no other call follows, so that they are retried.
         recorded: (...place) =>
           this.#unfinished.findLast(
             (call) => isHere(call, ...place) && (call.outcome.kind !== 'error' || isFollowed(call)),
@@ -290,7 +290,7 @@ class Play {
   }
 }
 
-/** Before the last game. */
+/** Used until the last game ends. */
 const noIntervals = { returnCi95: null, scoreCi95: null };
 
 type Place = Parameters<NonNullable<Parameters<typeof modelSpeaker>[0]['recorded']>>;

@@ -1,4 +1,4 @@
-/** The page of a play: its results, and a transcript of every game. */
+/** The page of a play: its results, and transcripts of its games. */
 import { join } from 'node:path';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
@@ -121,7 +121,7 @@ ${preformatted(commands.join('\n'))}
 ${versionTable(manifest)}`;
 }
 
-/** Maximum number of characters of all transcripts together, so that the page opens quickly. */
+/** Maximum total length of the transcripts in characters, so that the page opens quickly. */
 const mostCharacters = 4_000_000;
 
 export function transcripts(games: readonly GameRecord[], calls: readonly CallRecord[], run: string): Html {
@@ -141,7 +141,7 @@ export function transcripts(games: readonly GameRecord[], calls: readonly CallRe
     return left >= 0;
   });
   const isScored = games.some(({ score }) => score !== undefined);
-  return html`${system !== undefined && html`<details><summary>What the model is told first <span class="muted">${plural(system.length, 'character')}</span></summary>${preformatted(system)}</details>`}
+  return html`${system !== undefined && html`<details><summary>System message <span class="muted">${plural(system.length, 'character')}</span></summary>${preformatted(system)}</details>`}
 <p class="log-head" aria-hidden="true"><span>game</span><span>${isScored ? 'score' : 'return'}</span><span></span><span>how it ended</span></p>
 ${shown.map((game) => transcript(game, byGame.get(placeOf(game)) ?? []))}
 ${shown.length < games.length && html`<p class="note">${plural(games.length - shown.length, 'game')} more would fill the page: <code>policyloop show ${run} --game ${shown.length + 1}</code></p>`}`;
@@ -153,7 +153,7 @@ const placeOf = ({ iteration, candidate }: { readonly iteration: number; readonl
 function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
   const { episode, last, length, score, turns } = game;
   const unclear = turns.filter(({ valid }) => valid === false).length;
-  // The later of two calls for the same turn counts, because a resumed play asked again.
+  // If a turn has two calls, the later one counts: it was made after resuming.
   const callOf = new Map(calls.map((call) => [call.attempt, call]));
   return html`<details class="proposal" id="game-${episode + 1}">
 <summary><span class="where">${episode + 1}</span>
@@ -193,7 +193,7 @@ ${said !== undefined && html`<h5>Reply</h5>${said === '' ? html`<p class="muted"
 </article>`;
 }
 
-/** An action in words, or its numbers; undefined if no step was taken. */
+/** Formats an action, in words if possible; undefined if no step was taken. */
 export function actionText({ action, words }: GameTurn): string | undefined {
   if (action === undefined) return undefined;
   if (words !== undefined) return words;

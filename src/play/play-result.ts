@@ -79,7 +79,7 @@ export function playText(result: PlayResult, cwd: string): string {
   return lines.join('\n');
 }
 
-/** A mean, with its 95% interval if there is one. */
+/** Formats a mean, with its 95% interval if there is one. */
 function average(value: number | null, interval: readonly [number, number] | null): string {
   if (value === null) return '–';
   return `${formatReturn(value)}${interval === null ? '' : `  95 % interval ${formatInterval(interval)}`}`;
@@ -102,18 +102,18 @@ export interface PlayFigures {
   readonly scoreCi95: readonly [number, number] | null;
   /** Mean of the maximum scores; null if unknown. */
   readonly maxScore: number | null;
-  /** Shares of the games; null if the environment reports neither. */
+  /** Shares of games won and lost; null if the environment doesn't report them. */
   readonly won: number | null;
   readonly lost: number | null;
-  /** In steps. */
+  /** Mean length of a game in steps. */
   readonly meanLength: number | null;
   /** Number of games cut off by a step limit. */
   readonly truncated: number;
-  /** Share of replies that named no action; null without a model. */
+  /** Share of replies that named no action; null if no model played. */
   readonly unclear: number | null;
 }
 
-/** Only the means, for a play in progress: intervals over hundreds of games would take longer than the games. */
+/** Means without intervals, for a play in progress: computing intervals could take longer than playing. */
 export function playMeans(games: readonly GameRecord[]): Pick<PlayFigures, 'meanReturn' | 'meanScore'> {
   const scores = games.flatMap(({ score }) => score ?? []);
   return {
@@ -126,7 +126,7 @@ export function playFigures(games: readonly GameRecord[]): PlayFigures {
   const returns = summarize(games.map((game) => game.return));
   const scored = games.flatMap(({ score }) => score ?? []);
   const most = games.flatMap(({ maxScore }) => maxScore ?? []);
-  // A score is between 0 and the maximum score.
+  // Scores are bounded by 0 and the maximum score.
   const isBounded = most.length === games.length && scored.every((score) => score >= 0);
   const score = summarize(scored, isBounded ? [0, largest(most)] : unbounded);
   const share = (of: (game: GameRecord) => boolean | undefined) => {

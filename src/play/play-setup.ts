@@ -1,4 +1,4 @@
-/** Composition root of a play: config → environments, agent, model, and the initial content of its run directory. */
+/** Sets up a play: creates environments, agent and model from its config, and the initial manifest. */
 import { join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
 import { type Arena, localArena, remoteArena } from '../agents/player.js';
@@ -24,7 +24,7 @@ import { readManifest, runFiles } from '../runs/reader.js';
 import { loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
 import { requirePlayer } from './players.js';
 
-/** Everything that a config of games names, created and checked. */
+/** The parts of a play, created from its config and checked. */
 export interface PlaySetup {
   readonly config: PlayConfig;
   readonly arena: Arena;
@@ -39,7 +39,7 @@ export interface PlaySetup {
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param own replaces the config's model
+ * @param own model that replaces the config's
  * @throws UserError with all problems
  */
 export async function setUpPlay(
@@ -95,21 +95,21 @@ async function openArena(
   return localArena(environments);
 }
 
-/** The model whose calls are counted; in a replay, the one that answered. */
+/** The model whose calls are counted; in a replay, the model that was recorded. */
 function countedModel({ model }: PlayConfig): PlayModelConfig {
   return model!.provider === 'replayed' ? countedModel(recordedConfig(model!.run)) : model!;
 }
 
-/** @throws UserError for a directory that doesn't contain a play by a model */
+/** Reads the config of a recorded play. @throws UserError if the directory doesn't contain a play by a model */
 function recordedConfig(run: string): PlayConfig {
   try {
     const { play } = readManifest(run);
     const { config } = loadPlayConfig(join(run, runFiles.config), [], '', true);
     if (play?.player === 'model' && config.model !== undefined) return config;
-    throw new UserError({ message: 'no model played there, so that there are no replies' });
+    throw new UserError({ message: 'no model played in this run, so it contains no replies' });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, remedy = 'name the directory of a play' } = error.problems[0]!;
+    const { message, remedy = 'choose the directory of a play' } = error.problems[0]!;
     throw new UserError({ field: 'model.run', value: run, message, remedy });
   }
 }
@@ -123,11 +123,11 @@ async function openModel(
   if (model.provider !== 'replayed') return createModel(model, env, waitOnClock);
   recordedConfig(model.run);
   const cassette = { path: model.run, model: readManifest(model.run).model, calls: callsIn(model.run) };
-  // Scored texts are recorded like replies.
+  // Recordings contain scored texts as well as replies.
   return { ...createModel(model, env, waitOnClock, cassette), scoresTexts: true };
 }
 
-/** By default, concurrent games are answered in one batch. */
+/** By default, all concurrent games are in the same batch. */
 const withBatch = (model: PlayModelConfig, parallel: number): PlayModelConfig =>
   model.provider === 'local' ? { ...model, batch: model.batch ?? Math.min(parallel, mostInBatch) } : model;
 
@@ -139,7 +139,7 @@ export function callsAtOnce({ model, parallel }: PlayConfig): number {
   return 'concurrency' in model ? model.concurrency : parallel;
 }
 
-/** @throws UserError for a way to act or a fallback that the model or environment doesn't support */
+/** @throws UserError if the model or environment doesn't support `policy.act` or `policy.fallback` */
 async function requireWays(
   { policy: { act, fallback }, environment: { id } }: PlayConfig,
   { batch }: Arena,
@@ -154,8 +154,8 @@ async function requireWays(
     if (!model.scoresTexts)
       throw new UserError({
         ...{ field: 'policy.act', value: act, alternatives },
-        message: `${model.id} ${act === 'scored' ? 'gives no log-probabilities of' : "can't be held to"} given texts`,
-        remedy: 'take another way to act, or a model with provider: local',
+        message: `${model.id} ${act === 'scored' ? "can't compute log-probabilities of" : "can't restrict replies to"} given texts`,
+        remedy: 'choose another value, or a model with provider: local',
       });
     if (!isListed)
       throw new UserError({

@@ -12,7 +12,7 @@ import { gamesOf, playResult, playText } from './play-result.js';
 /** Whether the directory contains a play. */
 export const isPlay = (path: string): boolean => unlessRefused(() => readManifest(path).play) !== undefined;
 
-/** Path of the play with this name; undefined if it isn't a play. */
+/** Path of the directory with this name; undefined if it isn't a play. */
 export function findPlay(
   args: { readonly run: string; readonly runsDir: string },
   { cwd }: Pick<CommandContext, 'cwd'>,
@@ -25,7 +25,7 @@ export function findPlay(
 
 /**
  * Output of `show` for a play: its result or one of its games.
- * @param number of the game, 1-based
+ * @param number number of the game, from 1
  * @throws UserError for a game that was not played
  */
 export function shownPlay(

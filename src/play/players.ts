@@ -11,26 +11,26 @@ import type { Reply, Speaker } from '../agents/speaker.js';
 import { UserError } from '../base/errors.js';
 import type { PlayerName } from './play-config.js';
 
-/** How a player takes part in the games. */
+/** A player, with the settings that games need. */
 export interface Player<R extends Reply = Reply> {
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
   readonly fallback: Fallback;
-  /** How many times in a row it is asked again. */
+  /** How many times in a row the player is asked again. */
   readonly asks: number;
 }
 
-/** Plays the commands that win the current games. */
+/** Plays the winning commands of each game. */
 export function expertPlayer(agent: Agent, { batch }: Arena): Player {
   const known = new Map<number, readonly string[]>();
   return {
     ...{ fallback: 'end', asks: 0 },
-    // The default parser might find another command inside the text of this one.
+    // Take commands as they are: the default parser might find another command inside one.
     agent: { ...agent, extractAction: (reply) => (reply === '' ? undefined : reply) },
     speaker: {
       async reply(conversations) {
         await yieldToEventLoop();
-        // All games belong to one batch, so their numbers equal their slots.
+        // All games are in the same batch, so a game's number is also its slot.
         for (const { game, turn } of conversations)
           if (turn === 0) known.set(game, (await batch.gold?.(game)) ?? []);
         return conversations.map(({ game, turn }) => ({ text: known.get(game)?.[turn] ?? '' }));
@@ -39,7 +39,7 @@ export function expertPlayer(agent: Agent, { batch }: Arena): Player {
   };
 }
 
-/** Takes a random action, or the first one. */
+/** Always takes a random action, or always the first one. */
 export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Player {
   return {
     ...{ fallback, asks: 0 },
@@ -59,8 +59,8 @@ export class QuitError extends Error {
 }
 
 /**
- * Asks a person for each action. Games are played one after another.
- * @param ask shows a text and returns the line typed; undefined at the end of the input
+ * Asks a person for every action. Games are played one after another.
+ * @param ask shows a text and returns the line that was typed; undefined at the end of the input
  * @throws QuitError if the person quits
  */
 export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string | undefined>): Player {
@@ -78,7 +78,7 @@ export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string 
   };
 }
 
-/** @throws UserError for a player that can't play in this environment; lists those that can */
+/** @throws UserError listing the possible players if this one can't play in the environment */
 export async function requirePlayer(
   player: PlayerName,
   { actionSpace, batch, id }: Arena,
@@ -96,7 +96,8 @@ export async function requirePlayer(
   const careless: readonly PlayerName[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
   if (player === 'expert') {
     const gold = await batch.gold?.(0);
-    if (gold === undefined || gold.length === 0) refuse(`nobody knows what wins in ${id}`, careless);
+    if (gold === undefined || gold.length === 0)
+      refuse(`the winning commands of ${id} are unknown`, careless);
   } else if (!careless.includes(player)) {
     refuse(`the actions of ${id} can't be listed`, careless);
   }

@@ -91,8 +91,8 @@ export async function resumePlay(
       message: `this play is complete: ${describeReason(manifest)} after ${iterations.done} of ${iterations.of} games`,
       value: path,
       remedy: isLimited
-        ? `policyloop resume ${path} limits.${reason.limit}=… (a higher one)`
-        : 'policyloop play with another seed plays more games',
+        ? `raise the limit: policyloop resume ${path} limits.${reason.limit}=…`
+        : 'to play more games, run policyloop play with another seed',
     });
   }
   requireTerminal(loaded, context);
@@ -106,7 +106,7 @@ export async function resumePlay(
   });
 }
 
-/** Adds places in the config file to errors, even those found only during setup. */
+/** Adds places in the config file to errors, even to those that occur during setup. */
 async function located(loaded: LoadedPlay, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -120,12 +120,12 @@ function requireTerminal({ config }: LoadedPlay, { readLine }: CommandContext): 
   throw new UserError({
     field: 'player',
     value: 'human',
-    message: 'there is no terminal to type into',
+    message: 'a person can only play in a terminal',
     alternatives: ['model', 'expert', 'random', 'first'],
   });
 }
 
-/** Maximum prompt length, in tokens, that a server is asked to allow for. */
+/** Maximum prompt length to announce to a server, in tokens. */
 const mostExpected = 16_384;
 
 async function openModel(setup: PlaySetup, { note }: CommandContext): Promise<void> {

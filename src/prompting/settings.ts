@@ -98,5 +98,5 @@ export type PromptsConfig = z.output<typeof promptsSchema>;
 export type DemonstrationsConfig = z.output<typeof demonstrationsSchema>;
 export type MemoryConfig = z.output<typeof memorySchema>;
 
-/** Default of `memory.tokens`: leaves room in a context of 32,768 for the task and an answer of 4,096 tokens. */
+/** Default of `memory.tokens`; in a context of 32,768, leaves room for the task and an answer of 4,096 tokens. */
 export const historyTokens = 24_000;

@@ -30,7 +30,7 @@ export interface RepeatData {
 
 const height = 320;
 
-/** Renders `report.html` for the repeats of one experiment: combined results, with links to each. */
+/** Renders `report.html` for the repeats of an experiment: combined results, and links to each repeat. */
 export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
   page(groupPage(repeats, faults));
 
@@ -72,7 +72,7 @@ const faultList = (faults: readonly string[]) =>
   faults.length > 0 && html`<ul class="warnings">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
-  // Same interval as in `compare`.
+  // Use the same interval as `compare`.
   const confirmed = summarize(confirmedMeans(repeats), rangeOf(repeats));
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
   const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
@@ -113,7 +113,7 @@ const rangeOf = ([first]: readonly RepeatData[]): Interval =>
 const confirmedMeans = (repeats: readonly RepeatData[]) =>
   repeats.flatMap(({ data: { confirmed } }) => confirmed?.mean ?? []);
 
-/** Best so far of each repeat by iteration, their mean, and the 95% interval of the mean. */
+/** Draws each repeat's best return so far, their mean, and the 95% interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
   const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
   const curves = repeats
@@ -160,8 +160,8 @@ ${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed m
 }
 
 /**
- * The highest score up to each iteration, from iteration 0. The curve ends with the repeat; if the repeat stopped at
- * its target, it continues unchanged to `last`.
+ * The highest score up to each iteration, starting at 0. The curve ends with the repeat; if it stopped at its target,
+ * the curve continues unchanged to `last`.
  */
 export function bestByIteration(
   { manifest, entries }: Pick<RepeatData['data'], 'manifest' | 'entries'>,
@@ -176,7 +176,7 @@ export function bestByIteration(
       highest = Math.max(highest, entries[next]!.score);
     }
     if (Number.isFinite(highest)) best.push(highest);
-    // Without a warm-up there is no score before the first evaluation, so the curve starts at its level.
+    // Without a warm-up, there is no score before the first evaluation, so the curve starts at its score.
     else if (next < entries.length) best.push(entries[next]!.score);
   }
   return best;
@@ -207,7 +207,7 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
   ]);
 }
 
-/** Encodes a path below the page as a relative link, which can't be anything else, such as a script. */
+/** Turns a path below the page into a relative link; encoding keeps it from being anything else, such as a script. */
 export function relativeLink(path: string): string {
   return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -37,7 +37,7 @@ export function iterationFigures(
   });
 }
 
-/** The iteration as text. A prompt shared by candidates is shown once. */
+/** Formats the iteration as text. Prompts shared by several candidates are shown once. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   let shown = '';

@@ -92,7 +92,7 @@ ${confirmationTable(data.manifest.confirmations, data.config)}
 <details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
 }
 
-/** The animations side by side; undefined if there are none. */
+/** Shows the animations side by side; undefined if there are none. */
 function animationView(
   { episodes, files }: Animations,
   config: Pick<Config, 'candidates' | 'render'>,
@@ -117,7 +117,7 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
 </figure>`;
 }
 
-/** The document as an image URI: almost as short, and free of characters that HTML would have to escape. */
+/** Encodes an SVG document as a data URI, almost as short and without characters that need escaping in HTML. */
 function svgDataUri(svg: string): string {
   return `data:image/svg+xml,${svg.replace(/[%#"'`<>&\n]|[^ -~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

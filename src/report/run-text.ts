@@ -59,20 +59,20 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
-    /** Who proposed it: a portfolio member or `critic`; absent if there is only one proposer. */
+    /** The proposer: a portfolio member or `critic`; absent if there is only one. */
     readonly by?: string;
-    /** Present if the parameters span a random subspace of the weights. */
+    /** Present if the parameters are coordinates in a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
-  /** What the critic contributed; absent without a critic. */
+  /** What the critic contributed; absent if there is none. */
   readonly revisions?: RevisionFigures;
-  /** The feedback given on episodes; absent if nobody is asked. */
+  /** The feedback on episodes; absent if nobody was asked. */
   readonly feedback?: FeedbackFigures;
   /**
-   * Proposals too close to earlier ones: how many were requested again, and how many moved; absent without `novelty`.
+   * How many proposals too close to earlier ones were requested again or moved; absent without `novelty`.
    */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
-  /** How many proposals could be evaluated, and how many were; absent without `screening`. */
+  /** How many proposals were usable, and how many of these were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
@@ -118,7 +118,7 @@ export function runFigures(
   };
 }
 
-/** Output of `show`: learning curve, best evaluations, best policy, usage. */
+/** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
 export function runText(
   { path, config, manifest, family, recorded }: OpenedRun,
   { columns, cwd, top }: Shown,
@@ -254,7 +254,7 @@ function describePolicy(
 const blocks = '▁▂▃▄▅▆▇█';
 
 /**
- * Renders the values as a line of block characters, scaled from lowest to highest. If there are more values
+ * Renders values as a line of block characters, scaled from lowest to highest. If there are more values
  * than `width`, equal stretches are averaged; non-finite values leave a gap.
  */
 export function sparkline(values: readonly number[], width = 40): string {
@@ -271,7 +271,7 @@ export function sparkline(values: readonly number[], width = 40): string {
   return heights
     .map((value) => {
       if (!Number.isFinite(value)) return ' ';
-      // Halve first, because the difference between two large values could overflow.
+      // Halve first: the difference between two large values could overflow.
       const share = high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
       return blocks[Math.min(blocks.length - 1, Math.floor(share * blocks.length))];
     })

@@ -22,9 +22,9 @@ import { type Page, page } from './page/page.js';
 import { renderReport } from './run-report.js';
 
 /**
- * Writes `report.html` of the run at `path`, or of the repeats below it; returns its path.
- * @param played the run's policies, if this process has just run it; only then are a module's episodes drawn, because
- * a report never imports code that a run refers to
+ * Writes `report.html` for the run at `path`, or for the repeats below it; returns its path.
+ * @param played the run's policies, if this process ran it: only then are episodes of a user's module drawn, because
+ * a report never imports the code that a run refers to
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
@@ -41,7 +41,7 @@ async function runPage(path: string, played: PolicyFamily | undefined): Promise<
 }
 
 /**
- * The page content for the repeats below `path`.
+ * Content of the page for the repeats below `path`.
  * @param hrefOf link to a repeat's page, relative to this one
  */
 export async function repeatsPage(path: string, hrefOf: (name: string) => string): Promise<Page> {
@@ -125,7 +125,7 @@ async function animationsOf(
   }
 }
 
-/** A report omits what can't be drawn. */
+/** Omits drawings of environments that can't be drawn. */
 function noDrawing(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }

@@ -1,4 +1,4 @@
-/** The results of a study of baselines, to which a language model's runs are compared. */
+/** The results of a study of baselines, for comparison with runs of language models. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -37,7 +37,7 @@ export interface Budget {
   readonly episodes: number;
 }
 
-/** The current state of a run of the study. */
+/** The current state of one run of the study. */
 export interface BaselineRun {
   readonly experiment: string;
   readonly control: BaselineName;
@@ -50,13 +50,13 @@ export interface BaselineRun {
   readonly parameters: number | null;
   /** Mean return of the chosen policy on untouched seeds; null if the run is not complete. */
   readonly confirmed: number | null;
-  /** Highest observed mean return, which is selected on noise. */
+  /** Highest observed mean return; too high on average, because it is selected on noise. */
   readonly observed: number | null;
   /** Number of evaluations so far, including the warm-up. */
   readonly evaluations: number;
 }
 
-/** One baseline on one task. */
+/** The results of one baseline on one task. */
 export interface BaselineRow {
   readonly experiment: string;
   readonly environment: string | null;
@@ -64,20 +64,20 @@ export interface BaselineRow {
   readonly control: BaselineName;
   /** Number of complete runs. */
   readonly runs: number;
-  /** Statistics of their confirmed returns; intervals are 95%, null for a single run. */
+  /** Statistics of the confirmed returns; intervals are 95%, and null for a single run. */
   readonly confirmed: Summary | null;
   /** Mean number of evaluations of a complete run, including the warm-up. */
   readonly evaluations: number | null;
 }
 
-/** The confirmed returns of one baseline compared with another's, paired by seed. */
+/** The difference between the confirmed returns of two baselines, paired by seed. */
 interface BaselineDifference extends PairedComparison {
   readonly experiment: string;
   readonly of: BaselineName;
   readonly against: BaselineName;
 }
 
-/** A run that could not be played. */
+/** A run that failed. */
 export interface BaselineFailure {
   readonly experiment: string;
   /** Path relative to the study's directory. */
@@ -92,12 +92,12 @@ export interface BaselinesResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` while runs are missing. */
+  /** `incomplete` until all runs are complete. */
   readonly status: 'completed' | 'incomplete';
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly BaselineRow[];
-  /** Compares each pair of baselines of a task, the later one against the earlier. */
+  /** Every pair of baselines of a task, the later one against the earlier. */
   readonly differences: readonly BaselineDifference[];
   readonly failures: readonly BaselineFailure[];
   readonly runs: readonly BaselineRun[];
@@ -162,7 +162,7 @@ export function baselinesResult(
   };
 }
 
-/** Range of an episode's return in an experiment, whose configs differ only in the model. */
+/** Range of an episode's return in an experiment; the same for all its configs, which differ only in the model. */
 function rangeIn({ experiments }: BaselinesPlan, experiment: string): Interval {
   const [config] = Object.values(experiments.find(({ name }) => name === experiment)?.configs ?? {});
   return config === undefined ? unbounded : returnRange(config.environment, config.evaluation);
@@ -217,7 +217,7 @@ export const baselinesOnTerminal = (result: BaselinesResult, width?: number): st
     budgetText(result),
   ].join('\n\n');
 
-/** The tested differences; empty if there are too few repeats for any verdict. */
+/** The differences that were tested; empty if there are too few repeats for any verdict. */
 function differences({ differences }: BaselinesResult, width: number | undefined): readonly string[] {
   const tested = differences.filter(({ p }) => p !== null).length;
   if (tested === 0) return [];

@@ -21,13 +21,13 @@ import { studyOnSlurm } from './slurm.js';
 import { planStudy } from './study.js';
 
 interface BaselinesRequest extends Budget, PlayArguments {
-  /** Config files, and key=value overrides for all of them. */
+  /** Config files, and key=value overrides that apply to all of them. */
   readonly configs: readonly string[];
   readonly controls: string;
-  /** First root seed; defaults to that of the first config. */
+  /** First root seed (default: the seed of the first config). */
   readonly seed?: number | undefined;
   readonly repeats: number;
-  /** Directory of the study; defaults to one below `runsDir` derived from the configs. */
+  /** Directory of the study (default: one below `runsDir`, derived from the configs). */
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly slurm?: boolean | undefined;
@@ -120,7 +120,7 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
   });
 }
 
-/** A hash per experiment of everything that affects results, except the baseline and the number of repeats. */
+/** One hash per experiment of everything that affects its results, except the baseline and the number of repeats. */
 function configHashes({ experiments, seeds }: BaselinesPlan): ConfigHashes {
   return Object.fromEntries(
     experiments.map(({ name, configs }) => {

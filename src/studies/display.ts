@@ -25,17 +25,17 @@ export interface StudyRunLine extends RunResult {
   readonly kind: 'run';
   readonly experiment?: string | undefined;
   readonly arm?: string | undefined;
-  /** 0-based. */
+  /** Index of the repeat, from 0. */
   readonly repeat?: number | undefined;
   readonly seed: number;
 }
 
-/** The same for plans with thousands of runs. */
+/** A finished run of a plan with thousands of runs, as `--json` prints it. */
 export interface BulkRunLine {
   readonly kind: 'run';
   readonly run: string;
   readonly status: RunEnd['kind'];
-  /** Why it failed. */
+  /** Why the run failed. */
   readonly error?: string;
 }
 
@@ -43,7 +43,7 @@ interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'q
   readonly plan: Plan<Entry>;
   readonly jobs: () => number;
   readonly directory: string;
-  /** Number of runs that were already complete and are not shown. */
+  /** Number of runs that were already complete; they aren't shown. */
   readonly done: number;
   readonly context: Pick<CommandContext, 'print' | 'note' | 'terminal' | 'milliseconds' | 'cwd'>;
 }
@@ -51,7 +51,7 @@ interface Shown<Entry extends PlanEntry> extends Pick<PlayArguments, 'json' | 'q
 export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>): PlanDisplay<Entry> {
   const { context, jobs, json, plan, quiet } = shown;
   const isBar = !json && !quiet && context.terminal !== undefined;
-  // Repeats of an experiment are shown in as much detail as a single run; a bar has room for only one of
+  // Repeats of an experiment are shown in as much detail as a single run, but a progress bar can show only one of
   // them.
   return plan.kind === 'repeats' && !(isBar && jobs() > 1)
     ? new RepeatsDisplay(shown)
@@ -59,9 +59,9 @@ export function createPlanDisplay<Entry extends PlanEntry>(shown: Shown<Entry>):
 }
 
 const failureText = ({ afterFailure }: Plan, { path }: PlanEntry, message: string) =>
-  `${path}: ${message}${afterFailure === undefined ? '' : `; ${afterFailure.others} go on`}`;
+  `${path}: ${message}${afterFailure === undefined ? '' : `; ${afterFailure.others} continue`}`;
 
-/** Shows each run as a single run would be, labelled if several run at once. */
+/** Shows each run in the same way as a single run, with a label if several run at once. */
 class RepeatsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #displays = new Map<Entry, Display>();
@@ -108,7 +108,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
   readonly #shown: Shown<Entry>;
   readonly #progress: Progress;
   readonly #started: number;
-  /** Total and completed iterations of each run in progress. */
+  /** Completed iterations of each run in progress, out of its total. */
   readonly #playing = new Map<Entry, { of: number; done: number }>();
   #ended: number;
   #evaluations = 0;
@@ -184,7 +184,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.say(`${place}  ${entry.path}  ${iterations} iterations, ${score}`);
   }
 
-  /** A run counts by its iterations plus one for its confirmation, so that the estimated time left is steady. */
+  /** Counts unfinished runs by iterations (plus one for confirmation), so that the estimated time left is steady. */
   #update(figures: readonly Figure[]) {
     const { context, plan } = this.#shown;
     let value = this.#ended;
@@ -194,7 +194,7 @@ class RunsDisplay<Entry extends PlanEntry> implements PlanDisplay<Entry> {
     this.#progress.update(value, isBulk(plan) ? [rate] : figures);
   }
 
-  /** What many runs have in common is said once. */
+  /** Shows a warning only once, even if many runs raise it. */
   #warn({ path }: Entry, event: Parameters<typeof alertText>[0]) {
     const key = event.kind === 'fault' ? event.fault : event.message.replaceAll(/\d+/g, '#');
     if (this.#warned.has(key)) return;

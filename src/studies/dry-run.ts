@@ -1,4 +1,4 @@
-/** Shows what a run would do first, without calling the model. */
+/** Shows the first prompt of a run without calling the model. */
 
 import { type CommandContext, requireCount } from '../base/context.js';
 import { UserError } from '../base/errors.js';
@@ -15,9 +15,9 @@ import type { RecordedRun } from '../runs/logs.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
 
-/** Which history the prompt shows; by default, that of a new run. */
+/** The history that the prompt shows (default: that of a new run). */
 export interface DryRunHistory {
-  /** Plays this many random policies, of which the first are those of the warm-up. */
+  /** Number of random policies to play, beginning with those of the warm-up. */
   readonly history?: number | undefined;
   readonly historyFrom?: string | undefined;
 }
@@ -26,7 +26,7 @@ type Arguments = DryRunHistory & { readonly json: boolean; readonly runsDir: str
 
 /** Output of `--dry-run --json`. */
 export interface FirstPrompt {
-  /** Resolved, in the format of `configs/schema.json`. */
+  /** The resolved config, in the format of `configs/schema.json`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly parameters: ParameterSpec;
@@ -35,12 +35,12 @@ export interface FirstPrompt {
   readonly messages: readonly ChatMessage[];
 }
 
-/** The output if the prompt can't be rendered without importing modules. */
+/** The output if rendering the prompt would require importing modules. */
 export interface NoPrompt extends Pick<FirstPrompt, 'config'> {
   readonly notShown: string;
 }
 
-/** @throws UserError if there is no such run, or its parameters differ */
+/** @throws UserError if the run of `historyFrom` doesn't exist or has a different number of parameters */
 export async function dryRun(assembly: Assembly, args: Arguments, context: CommandContext): Promise<number> {
   const { config, environment, family, model } = assembly;
   const recorded = await historyOf(assembly, args, context);
@@ -73,9 +73,9 @@ async function historyOf(
   if (history !== undefined) {
     throw new UserError({
       field: '--history-from',
-      message: 'says which history is shown, as --history does',
+      message: "can't be combined with --history",
       value: historyFrom,
-      remedy: 'give one of the two',
+      remedy: 'remove one of the two',
     });
   }
   const path = findRun(historyFrom, { cwd, runsDir });
@@ -85,13 +85,13 @@ async function historyOf(
   if (other === undefined) return recorded;
   throw new UserError({
     field: '--history-from',
-    message: `is a run of ${other.parameters.length} parameters, but this policy has ${count}`,
+    message: `this run has ${other.parameters.length} parameters, but this policy has ${count}`,
     value: historyFrom,
-    remedy: 'name a run of the same environment and policy',
+    remedy: 'choose a run with the same environment and policy',
   });
 }
 
-/** Random policies, evaluated as in a run: those of the warm-up, then as many as iterations would add. */
+/** Evaluates random policies as a run would: first the warm-up, then the rest as proposals of iterations. */
 async function played(
   { config, environment, family, workers }: Assembly,
   count: number,

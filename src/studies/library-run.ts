@@ -1,4 +1,4 @@
-/** A run started from a program, optionally with objects passed in. */
+/** Starts or resumes a run from a program, optionally with the program's own objects. */
 import { existsSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import type { CommandContext } from '../base/context.js';
@@ -21,26 +21,26 @@ import { limitsAround, sharing } from './play-run.js';
 import { beginRun, type ReadyRun, reopenRun, runAndReport } from './single-run.js';
 
 export interface RunOptions {
-  /** Replaces the config's model. Never closed. */
+  /** Replaces the config's model. The run doesn't close it. */
   readonly model?: UserModel;
-  /** Replaces the config's environment; runs in the main thread. Never closed. */
+  /** Replaces the config's environment; runs in the main thread. The run doesn't close it. */
   readonly environment?: UserEnvironment;
   /**
    * Gives the feedback that the `feedback` section asks for, in place of a person or of the config's model.
    * Never closed.
    */
   readonly feedback?: UserModel;
-  /** Receives every event in order: the same events that the console and the logs show. */
+  /** Receives all events in order, the same that the console and the logs show. */
   readonly onEvent?: (event: RunEvent) => void;
   /** Directory of the run; an existing run is resumed. Default: a new one in `runsDir`. */
   readonly directory?: string;
   /** Default: `buffers`. */
   readonly runsDir?: string;
-  /** Stops the run at once when aborted; its status is then `interrupted` and it can be resumed. */
+  /** Stops the run immediately when aborted. Its status is then `interrupted`, and it can be resumed. */
   readonly signal?: AbortSignal;
 }
 
-/** A config whose model and environment can be omitted if objects replace them. */
+/** A config in which model and environment are optional, because objects can replace them. */
 export type RunConfig = Omit<ConfigInput, 'model' | 'environment'> &
   Partial<Pick<ConfigInput, 'model' | 'environment'>>;
 
@@ -61,9 +61,9 @@ export async function runLibrary(
   if (config.repeats > 1) {
     throw new UserError({
       field: 'repeats',
-      message: 'run() plays one run',
+      message: 'run() can only play a single run',
       value: config.repeats,
-      remedy: 'leave repeats out, and call run() once for each seed',
+      remedy: 'remove repeats, and call run() once per seed',
     });
   }
   if (own.feedback === undefined)
@@ -115,7 +115,11 @@ function reopen(
 function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
   const name = environment?.name ?? environment?.id;
   if (environment !== undefined && (typeof name !== 'string' || name === ''))
-    throw new UserError({ field: 'environment.name', message: 'an environment has a name', value: name });
+    throw new UserError({
+      field: 'environment.name',
+      message: 'an environment must have a name',
+      value: name,
+    });
   return {
     ...(model && { model: checkedModel(model, 'model') }),
     ...(feedback && { feedback: { ...checkedModel(feedback, 'feedback'), seesImages: true } }),
@@ -123,7 +127,7 @@ function ownParts({ environment, feedback, model }: RunOptions): OwnParts {
   };
 }
 
-/** The config with the passed objects' names filled in and its paths made absolute. */
+/** Loads the config, adds the names of the objects passed in, and makes paths absolute. */
 function configOf(given: RunConfig | string, { environment, model }: OwnParts, cwd: string): Config {
   const names = {
     ...(environment && { environment: environment.id }),

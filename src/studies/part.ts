@@ -15,30 +15,30 @@ import type { LimitName } from '../runs/calls.js';
 import { makeDirectory, readOwnJson, replaceFile } from '../storage/files.js';
 import { underLease } from '../storage/lease.js';
 
-/** Every `of`th run of a plan, starting at `index`; 0-based. */
+/** Every `of`th run of a plan, starting at `index` (from 0). */
 export interface Part {
   readonly index: number;
   readonly of: number;
 }
 
-/** @throws UserError unless it is written `0/4` … `3/4` */
+/** Parses `0/4` … `3/4`. @throws UserError if `text` has another form */
 export function partOf(text: string | undefined): Part | undefined {
   if (text === undefined) return undefined;
   const [, index, of] = /^(\d+)\/(\d+)$/.exec(text)?.map(Number) ?? [];
   if (index !== undefined && of !== undefined && index < of && of <= mostParts) return { index, of };
   throw new UserError({
     field: '--part',
-    message: 'a part is written 0/4, 1/4, … with as many processes as parts',
+    message: 'must be INDEX/PARTS, from 0/4 to 3/4 for four processes',
     value: text,
   });
 }
 
 const mostParts = 10_000;
 
-/** Folder below a plan's directory for what its runs share. */
+/** Folder below a plan's directory for limits that its runs share. */
 export const limitsFolder = 'limits';
 
-/** What a part has used, as published to the others; each file has a single writer. */
+/** A part's usage as published to the other parts; each file has a single writer. */
 export interface PartUse {
   readonly spent: Amounts;
   readonly reserved: Amounts;
@@ -48,42 +48,42 @@ export interface PartUse {
 const fileOf = (directory: string, { index, of }: Part) =>
   join(directory, limitsFolder, `part-${index}-of-${of}.json`);
 
-/** Writes what a part has used so far, before it is played. */
+/** Writes the usage of a part. */
 export function writeUse(directory: string, part: Part, use: PartUse): void {
   makeDirectory(join(directory, limitsFolder));
   replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);
 }
 
-/** The budget of all parts as one of them sees it. */
+/** The budget of all parts, as seen by one of them. */
 export class PartBudget {
   readonly #directory: string;
   readonly #part: Part;
-  /** Of this part. */
+  /** Usage of this part. */
   readonly #own: { spent: Amounts; reserved: Amounts };
   readonly #activeMs: () => number;
   #others: PartUse = { spent: nothing, reserved: nothing, activeMs: 0 };
 
-  /** @param spent by the runs of this part so far, with nothing in flight */
+  /** @param spent usage of this part's runs so far, with nothing in flight */
   constructor(directory: string, part: Part, spent: Amounts, activeMs: () => number) {
     this.#directory = directory;
     this.#part = part;
     this.#own = { spent, reserved: nothing };
     this.#activeMs = activeMs;
     makeDirectory(join(directory, limitsFolder));
-    // Nothing is granted here, so other parts need not wait.
+    // No budget is reserved here, so this doesn't need the lease.
     this.#look();
     this.publish();
   }
 
-  /** The use of all parts; that of the others as last read. */
+  /** Usage of all parts; that of the others is as last read. */
   readonly all: Budget = this.#budget();
 
-  /** Milliseconds of the other parts. */
+  /** Active milliseconds of the other parts. */
   get otherMs(): number {
     return this.#others.activeMs;
   }
 
-  /** Reads the others' use, runs `work`, and publishes the result, all while holding a lease. */
+  /** Reads the other parts' usage, runs `work`, and publishes this part's usage, all while holding a lease. */
   exclusively<T>(work: () => T): Promise<T> {
     return underLease(join(this.#directory, limitsFolder, 'lease'), () => {
       this.#look();
@@ -100,7 +100,7 @@ export class PartBudget {
     writeUse(this.#directory, this.#part, { ...this.#own, activeMs: this.#activeMs() });
   }
 
-  /** The budget as seen by a run whose own time isn't counted here. */
+  /** The budget as seen by a run of this part. `otherMs`: time of this part's other runs. */
   of(otherMs: () => number): SharedBudget {
     const budget = this;
     return {
@@ -151,9 +151,9 @@ const endShape = z.object({
   limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('total.')).optional(),
 });
 
-/** The report of others that played a plan. */
+/** The report of the other processes that played a plan. */
 export interface PlanEnd {
-  /** Runs that can't be finished, at least for now. */
+  /** Runs that can't be completed, at least for now. */
   readonly failures: readonly { readonly run: string; readonly message: string }[];
   /** The plan-wide limit that was reached. */
   readonly limit?: LimitName | undefined;
@@ -161,7 +161,7 @@ export interface PlanEnd {
 
 const folderOf = (directory: string) => join(directory, 'parts');
 
-/** Writes the report of a part that ended on its own; earlier reports on its other runs are kept. */
+/** Writes the report of a part that wasn't interrupted; keeps earlier failures of runs that it didn't play this time. */
 export function writePartEnd(
   directory: string,
   { index, of }: { readonly index: number; readonly of: number },
@@ -174,7 +174,7 @@ export function writePartEnd(
   replaceFile(file, `${JSON.stringify({ failures: [...before, ...failures], limit })}\n`);
 }
 
-/** Takes the reports of all parts. They are deleted, so that the next command tries again. */
+/** Reads and deletes the reports of all parts, so that the next command tries again. */
 export function takePartEnds(directory: string): PlanEnd {
   const folder = folderOf(directory);
   const files = existsSync(folder)
@@ -188,5 +188,5 @@ export function takePartEnds(directory: string): PlanEnd {
   };
 }
 
-/** An unreadable report counts as empty, so its runs are submitted again. */
+/** Reads a report. An unreadable one counts as empty, so that its runs are submitted again. */
 const readEnd = (file: string): PlanEnd => endShape.safeParse(readOwnJson(file)).data ?? { failures: [] };

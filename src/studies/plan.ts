@@ -13,30 +13,30 @@ import { underLease } from '../storage/lease.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { Part, PlanEnd } from './part.js';
 
-/** One run of a plan, as plain data that any thread or process can play. */
+/** A run of a plan, as plain data that any thread or process can execute. */
 export interface PlanEntry {
-  /** Directory of the run below the plan's. */
+  /** Directory of the run, relative to the plan's. */
   readonly path: string;
-  /** Resolved, with the run's own seed and `repeats: 1`. A collection computes it on access. */
+  /** Resolved config, with the run's own seed and `repeats: 1`. In a collection, computed on access. */
   readonly config: Config;
   /** Labels that identify a run within a study. */
   readonly experiment?: string;
   readonly arm?: string;
-  /** 0-based; results are written whenever all runs of a repeat have ended. */
+  /** Index from 0; results are written whenever all runs of a repeat have ended. */
   readonly repeat?: number;
 }
 
 export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly kind: 'repeats' | 'controls' | 'evaluation' | 'sweep' | 'models' | 'collection';
-  /** In starting order. */
+  /** The runs, in the order in which they start. */
   readonly entries: readonly Entry[];
-  /** Runs of the same directory that are not played here but whose usage counts towards `limits.total`. */
+  /** Other runs in the same directory; they aren't played, but their usage counts towards `limits.total`. */
   readonly before?: readonly Entry[];
   /** True if any config has `limits.total`, which all runs of the plan share. */
   readonly sharesLimits: boolean;
   /** After a failure, runs with the same value of this label are skipped; `others` names those that continue. */
   readonly afterFailure?: { readonly label: 'experiment' | 'arm'; readonly others: string };
-  /** The factors of the number of runs, for the first line of progress. */
+  /** Describes the number of runs as a product, for the first line of progress. */
   readonly shape?: string;
   /** Notes from importing the config, copied to the log of each run. */
   readonly notes?: readonly string[] | undefined;
@@ -49,11 +49,11 @@ export interface PlayArguments {
   readonly quiet: boolean;
   /** Plays only this part of the runs; other processes play the rest. */
   readonly part?: Part | undefined;
-  /** Plays the plan elsewhere if runs remain. */
+  /** If set, has remaining runs played elsewhere. */
   readonly elsewhere?: Elsewhere | undefined;
 }
 
-/** Has the runs of a plan played elsewhere; returns undefined while that is in progress. */
+/** Has the runs of a plan played by other processes; returns undefined while these are at work. */
 export type Elsewhere = (plan: Plan, directory: string) => Promise<PlanEnd | undefined>;
 
 /** @throws UserError unless `--jobs` is a positive integer */
@@ -62,18 +62,18 @@ export function requireJobs({ jobs }: PlayArguments): void {
 }
 
 /**
- * Collections have thousands of short runs. None gets a report; a baseline's run becomes durable only at its
+ * True for collections: their thousands of short runs get no report, and a baseline's run becomes durable only at its
  * end, and one torn by a system crash starts over.
  */
 export const isBulk = ({ kind }: Pick<Plan, 'kind'>) => kind === 'collection';
 
-/** A comparison of models also counts rejected replies, so a run without a proposal isn't a failure there. */
+/** True for comparisons of models: they count rejected replies, so a run without a proposal isn't a failure. */
 export const countsRejections = ({ kind }: Pick<Plan, 'kind'>) => kind === 'models';
 
 /** @throws UserError if a run of the plan would ask a person */
 export function refusePersons(plan: Plan): void {
   const { entries } = plan;
-  // Runs of a collection differ only in their tasks, and their configs are computed on access.
+  // Checking one run of a collection is enough, and computing all configs would take long.
   const isAsking = entries
     .slice(0, isBulk(plan) ? 1 : entries.length)
     .some(({ config: { feedback, model } }) => feedback?.from === 'person' && model.provider !== 'replayed');
@@ -81,16 +81,17 @@ export function refusePersons(plan: Plan): void {
   throw new UserError({
     field: 'feedback.from',
     value: 'person',
-    message: `a person is asked by a run that is played alone, not by the ${entries.length} of a plan: they would say the same of many, and know one from the other`,
+    message: `feedback from a person only works in single runs, not in a plan of ${entries.length}: ratings would depend on each other`,
     alternatives: ['vision'],
-    remedy: 'policyloop run plays one; or set feedback.from to vision, or feedback= to leave it out',
+    remedy:
+      'use policyloop run for a single run; or set feedback.from to vision, or turn feedback off with feedback=',
   });
 }
 
-/** Where a plan is played. */
+/** The directory in which a plan is played. */
 export interface PlanPlace {
   readonly directory: string;
-  /** Creates the new record of the plan from the existing one; throws if that belongs to another plan. */
+  /** Creates the plan's new record from the existing one; throws if it belongs to another plan. */
   readonly record: (written: unknown) => object;
   /** The option or field that names the directory, for errors (default: `--out`). */
   readonly field?: string;
@@ -105,14 +106,14 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
   const { lock, name, record: recordName } = planKinds[kind];
   const file = join(directory, recordName);
   const isNew = !existsSync(file);
-  // A process killed before writing the record leaves only these.
+  // A process that is killed before it writes the record leaves only these files.
   const isOurs = (item: string) => item.startsWith(lock) || item === `${recordName}.new`;
   if (isNew && existsSync(directory) && !readdirSync(directory).every(isOurs)) {
     throw new UserError({
       field,
-      message: `holds something else than ${name}`,
+      message: `contains something other than ${name}`,
       value: directory,
-      remedy: 'name a new or an empty directory',
+      remedy: 'choose a new or empty directory',
     });
   }
   makeDirectory(directory);
@@ -127,7 +128,7 @@ export function openPlan(kind: Plan['kind'], { directory, record, field = '--out
 }
 
 /**
- * The same for a process that plays part of the plan next to others that also write there.
+ * Like `openPlan`, but for one of several processes that play parts of the plan at the same time.
  * @throws UserError while a process plays the whole plan
  */
 export async function openPart(kind: Plan['kind'], { directory, record }: PlanPlace): Promise<void> {
@@ -138,8 +139,8 @@ export async function openPart(kind: Plan['kind'], { directory, record }: PlanPl
       throw new UserError({
         field: '--part',
         value: directory,
-        message: 'another process plays all of these runs',
-        remedy: 'stop it, or let it play',
+        message: 'another process is playing all of these runs',
+        remedy: 'stop it, or wait for it to finish',
       });
     const file = join(directory, recordName);
     const written = readOwnJson(file);
@@ -157,14 +158,14 @@ export const isComplete = (path: string): boolean =>
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
-/** Hashes of everything that affects the results of each setting or config of a study. */
+/** For each setting or config of a study, a hash of everything that affects its results. */
 export type ConfigHashes = Readonly<Record<string, string>>;
 
 /**
- * Where a study is played; the same command finds the place again. More settings can be added to an existing one.
- * @param key of the hashes in the study's record
- * @param name of the directory, to which a hash is appended
- * @param changed what else a setting has now, for the error
+ * The directory of a study; the same command finds it again. Settings can be added to an existing study.
+ * @param key key of the hashes in the study's record
+ * @param name name of the directory, to which a hash is appended
+ * @param changed what has changed in a setting with a different hash, for the error
  */
 export function placeOf(
   {
@@ -197,17 +198,17 @@ export function placeOf(
       field: '--out',
       message:
         other === undefined
-          ? `holds something else than ${planKinds[kind].name}`
-          : `holds runs of ${other[0]} with another ${changed}`,
+          ? `contains something other than ${planKinds[kind].name}`
+          : `contains runs of ${other[0]} with another ${changed}`,
       value: directory,
-      remedy: 'name another directory, or none',
+      remedy: 'choose another directory, or omit --out',
     });
   };
   const record = (written: unknown) => ({ version: 1, kind, [key]: { ...compatible(written), ...hashes } });
   return { directory, record };
 }
 
-/** Assembles a config once before anything is played, so that errors surface early. @param what names it in errors */
+/** Assembles a config once before any run starts, so that errors surface early. @param what its name in errors */
 export const checkConfig = (
   config: Config,
   env: Readonly<Record<string, string | undefined>>,

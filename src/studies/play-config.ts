@@ -38,7 +38,7 @@ interface ConfigArguments extends PlayArguments {
   readonly workers?: number | undefined;
 }
 
-/** Runs a config or, with `dryRun`, prints what it would run. Returns the exit code. */
+/** Plays a config or, with `dryRun`, prints its first prompt. Returns the exit code. */
 export async function playConfig(
   args: ConfigArguments &
     DryRunHistory & {
@@ -61,7 +61,7 @@ export async function playConfig(
     await placed(loaded, () => openParts(loaded.config, context.env, true));
     return showConfig(loaded.config, unshown, args.json, context);
   }
-  // Playing a history requires its reward function.
+  // The reward function is needed only to play a history.
   const own = args.dryRun
     ? { ...standIns(loaded.config), withoutReward: args.history === undefined }
     : { ask: context.stop.finish };
@@ -88,7 +88,7 @@ export async function playConfig(
     args.runDir === undefined
       ? claimDirectory(resolve(context.cwd, args.runsDir), runName(config, args.config, context.now()))
       : resolve(context.cwd, args.runDir);
-  // The import notes that a run keeps.
+  // Notes from importing the config, to be stored in the run.
   const notes = loaded.imported === undefined ? [] : loaded.notes;
   return placed(loaded, async () => {
     if (config.repeats === 1) {
@@ -107,7 +107,7 @@ export async function playConfig(
   });
 }
 
-/** Resumes a run or repeats. Returns the exit code. */
+/** Resumes a single run or repeats. Returns the exit code. */
 export async function resumeRun(
   args: ConfigArguments & { readonly run: string },
   context: CommandContext,
@@ -156,7 +156,7 @@ export async function resumeRun(
 }
 
 const oneRun = (field: string, remedy: string) =>
-  new UserError({ field, message: 'this is one run, and Slurm and parts are for many', remedy });
+  new UserError({ field, message: 'only works for several runs, and this is a single run', remedy });
 
 const repeatsOnSlurm = (path: string, slurm: SlurmConfig, context: CommandContext) =>
   onSlurm(
@@ -166,16 +166,16 @@ const repeatsOnSlurm = (path: string, slurm: SlurmConfig, context: CommandContex
     `policyloop resume ${shownPath(path, context.cwd)} --slurm`,
   );
 
-/** The settings with which the repeats were submitted before, unless overridden. */
+/** The Slurm settings with which the repeats were last submitted, unless overridden. */
 function slurmOfGroup(path: string, { overrides }: ConfigArguments, { cwd }: CommandContext): SlurmConfig {
   const before = overrides.some((text) => /^slurm[.=]/.test(text)) ? undefined : askedBefore(path);
   return before ?? loadSlurm({ file: join(path, runFiles.config), overrides, cwd });
 }
 
-/** Whether a process is playing the run at `path` or has paused it. */
+/** Whether another process holds the run at `path`, playing or paused. */
 const isPlayed = (path: string) => isLocked(join(path, runFiles.lock)) && isReadable(path);
 
-/** @throws UserError if it isn't paused */
+/** Sends a resume command to a paused run. @throws UserError if the run isn't paused */
 async function goOnWith(
   path: string,
   { json, overrides }: ConfigArguments,
@@ -194,7 +194,7 @@ const isReadable = (run: string) => unlessRefused(() => readManifest(run)) !== u
 /** @throws UserError if the existing repeats belong to a different experiment */
 async function refuseEdited(path: string, config: Config, { env }: CommandContext): Promise<void> {
   const { runs, seeds } = readGroup(path);
-  // A damaged repeat says nothing about the others.
+  // Compare with the first readable repeat; others may be damaged.
   const begun = runs.findIndex((name) => isReadable(join(path, name)));
   if (begun < 0) return;
   const run = join(path, runs[begun]!);
@@ -208,8 +208,8 @@ async function refuseEdited(path: string, config: Config, { env }: CommandContex
 }
 
 /**
- * Reports possible problems before anything is spent. Doesn't request an answer from the model; the run itself will.
- * @param ask whether its server may be queried for its limits
+ * Reports possible problems before anything is spent, without calling the model.
+ * @param ask whether to ask the model's server for its limits
  * @throws UserError if the run can't succeed
  */
 async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandContext): Promise<void> {
@@ -222,7 +222,7 @@ async function refuseErrors(assembly: Assembly, ask: boolean, context: CommandCo
   for (const warning of warningsIn(findings)) context.note(warningText(formatProblem(warning)));
 }
 
-/** Adds places in the config file to errors, even those found only during the run. */
+/** Adds places in the config file to errors, even to those that occur during the run. */
 async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -231,7 +231,7 @@ async function placed<T>(loaded: LoadedConfig, work: () => Promise<T>): Promise<
   }
 }
 
-/** A dry run imports only the environment's module, so it can't render prompts that need others. */
+/** Prints the config without the prompt, if this needs modules: a dry run imports only the environment's. */
 function showConfig(
   config: Config,
   unshown: readonly LeftOut[],
@@ -239,7 +239,7 @@ function showConfig(
   context: CommandContext,
 ): number {
   const modules = unshown.map(({ field, value }) => `${field} (${value})`).join(', ');
-  const reason = `the prompt is not shown: a dry run imports no module but the environment's, and it needs ${modules}`;
+  const reason = `the prompt is not shown because it needs ${modules}, and a dry run imports only the environment's module`;
   if (json) context.print(JSON.stringify({ config: { ...config }, notShown: reason } satisfies NoPrompt));
   else context.print(`${resolvedYaml(config).trimEnd()}\n\n# ${reason}`);
   return 0;

@@ -29,15 +29,15 @@ import { beginRun, closeLeft, isReported, type ReadyRun, reopenRun, runAndReport
 
 export class SharedLimits {
   readonly #all = createBudget();
-  /** Set if other processes execute other parts. */
+  /** Present if other processes execute other parts. */
   #parts: PartBudget | undefined;
-  /** Active milliseconds of each run that has started; for a run in progress, up to its last iteration. */
+  /** Active milliseconds of each run that has started; for a run in progress, until its last complete iteration. */
   readonly #activeMs = new Map<string, () => number>();
 
   /**
-   * Reads what runs have used; each log is read once.
-   * @param runs their directories; some may not have started
-   * @param configOf the config of each run, whose model determines what is counted
+   * Reads the usage of all runs from their logs.
+   * @param runs directories of the runs; some may not exist yet
+   * @param configOf returns a run's config; its model determines which usage counts
    */
   constructor(runs: readonly string[], configOf: (path: string, index: number) => Config) {
     for (const [i, path] of runs.entries()) {
@@ -56,13 +56,13 @@ export class SharedLimits {
     this.#parts = new PartBudget(directory, part, this.#all.spent, () => this.use.activeMs);
   }
 
-  /** What the runs have used. */
+  /** Total usage of the runs. */
   get use(): PartUse {
     const activeMs = [...this.#activeMs.values()].reduce((sum, own) => sum + own(), 0);
     return { ...this.#all, activeMs };
   }
 
-  /** The limits as seen by the run in `directory`; its own use counts towards the total. */
+  /** The limits as seen by the run in `directory`; its own usage counts towards the total. */
   of(directory: RunDirectory): SharedBudget {
     const activeMs = this.#activeMs;
     activeMs.set(directory.path, () => directory.manifest.activeMs);
@@ -87,7 +87,7 @@ export function limitsOf({ before = [], entries }: Plan, directory: string, part
   return limits;
 }
 
-/** Writes what each part has used so far before any of them runs, so that a part counts even if it starts late. */
+/** Writes the usage of every part before any of them starts, so that parts that start late are counted. */
 export function writeUses({ before = [], entries }: Plan, directory: string, of: number): void {
   for (let index = 0; index < of; index++) {
     const part = { index, of };
@@ -100,11 +100,11 @@ export function writeUses({ before = [], entries }: Plan, directory: string, of:
   }
 }
 
-/** Whether the run with this number belongs to a part. */
+/** Filters the runs of a part by their index. */
 export const isIn = (part: Part | undefined) => (_: unknown, number: number) =>
   part === undefined || number % part.of === part.index;
 
-/** Makes a run share its limits with others, and its models' rate limits with all runs of its plan. */
+/** Makes a run share its limits with other runs, and its models' rate limits with all runs of its plan. */
 export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits | undefined): ReadyRun {
   const plan = planAround(directory.path);
   for (const model of [languageModelIn(assembly.model), assembly.critic?.model])
@@ -113,8 +113,8 @@ export function sharing({ assembly, directory }: ReadyRun, shared: SharedLimits 
 }
 
 /**
- * What is left of the plan's limits for a run that is resumed on its own; undefined if it isn't part of a plan.
- * @throws UserError while another process runs that plan, because both would use the same budget
+ * The remaining limits of the plan for a run that is resumed on its own; undefined if no plan-wide limit applies.
+ * @throws UserError if another process is playing the plan, because both would use the same budget
  */
 export function limitsAround(
   path: string,
@@ -152,7 +152,7 @@ export type RunEnd =
       readonly kind: 'completed';
       /** False if there was nothing left to do. */
       readonly played: boolean;
-      /** The plan-wide limit that ended it. */
+      /** The plan-wide limit that ended the run. */
       readonly limit?: LimitName;
     }
   | { readonly kind: 'interrupted' }
@@ -172,7 +172,7 @@ export async function playRun(
   let played: boolean;
   try {
     if (bulk && existsSync(path) && !isReadable(path)) rmSync(path, { recursive: true });
-    // Calls of a language model must not be paid for twice; those of a baseline are free.
+    // Runs of paid models are made durable in every iteration, so that no call is paid for twice.
     const durability = bulk && !isPaid(config) ? 'run' : 'iteration';
     const opened = existsSync(join(path, runFiles.manifest))
       ? await reopenRun(path, config, context, { durability })
@@ -217,7 +217,7 @@ function endOf({ countsRejections, path }: Job, played: boolean): RunEnd {
   return { kind: 'completed', played, ...(limit?.startsWith('total.') && { limit }) };
 }
 
-/** False for a run whose files were torn by a system crash. */
+/** False if a system crash left the run's files incomplete. */
 const isReadable = (path: string) =>
   unlessRefused(() => {
     loadConfig({ file: join(path, runFiles.config) });

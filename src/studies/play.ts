@@ -1,4 +1,4 @@
-/** The engine for plans: plays the remaining runs, several at once. */
+/** Plays the remaining runs of a plan, several at once. */
 
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export type PlayedStatus = 'completed' | 'interrupted' | 'failed' | 'elsewhere';
 
 /** The outcome of a command that played a plan. */
 export interface Played<Entry extends PlanEntry = PlanEntry> {
-  /** Also `completed` if a plan-wide limit skipped the remaining runs. */
+  /** Also `completed` if the remaining runs were skipped because of a plan-wide limit. */
   readonly status: PlayedStatus;
   /** Number of runs that are now complete. */
   readonly complete: number;
@@ -89,7 +89,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
   if (part !== undefined) return playPart(plan, place, part, args, context);
   let given: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
-    // Other processes that play the parts start immediately and must not find the directory locked.
+    // Create the directory but unlock it at once: the processes that play parts start immediately.
     openPlan(plan.kind, place)();
     const end = await elsewhere(plan, place.directory);
     if (end === undefined) {
@@ -111,7 +111,7 @@ export async function playPlan<Entry extends PlanEntry, Result>(
 
 const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;
 
-/** The state of a plan that others played, and their reports on the rest. */
+/** The state of a plan played by other processes, with their reports on the runs that are left. */
 function playedElsewhere<Entry extends PlanEntry>(
   { entries }: Plan<Entry>,
   { directory }: PlanPlace,
@@ -128,7 +128,7 @@ function playedElsewhere<Entry extends PlanEntry>(
   };
 }
 
-/** Plays every nth run while other processes play the others; the command without `--part` combines the results. */
+/** Plays every nth run while other processes play the rest; the command without `--part` combines the results. */
 async function playPart<Entry extends PlanEntry>(
   plan: Plan<Entry>,
   place: PlanPlace,
@@ -138,7 +138,7 @@ async function playPart<Entry extends PlanEntry>(
 ): Promise<Played<Entry>> {
   await openPart(plan.kind, place);
   const entries = plan.entries.filter(isIn(part));
-  // Only one process plays a part at a time, so a lock from another machine is stale.
+  // Only one process plays a part at a time, so locks from other machines are stale.
   for (const { path } of entries) removeForeignLock(join(place.directory, path, runFiles.lock));
   const own = { ...plan, entries };
   const played = await new Player(own, place.directory, args, context, () => undefined).play();
@@ -156,7 +156,7 @@ class Player<Entry extends PlanEntry> {
   #jobs: number;
   /** The number of concurrent runs, capped by the number of runs left to play. */
   readonly #atOnce: () => number;
-  /** Workers that play runs one after another, in the order in which they were started. */
+  /** Workers, each playing runs one after another, in the order in which they were started. */
   readonly #players: Promise<void>[] = [];
   #busy = 0;
   readonly #control: PlanControl | undefined;
@@ -202,7 +202,7 @@ class Player<Entry extends PlanEntry> {
     this.#atOnce = () => Math.max(1, Math.min(this.#jobs, left.length));
     this.#display = createPlanDisplay({ plan, directory, context, json, quiet, jobs: this.#atOnce, done });
     const around = planAt(directory);
-    // Parts are played by concurrent processes, so it would be arbitrary which one receives a request.
+    // With concurrent processes for parts, it would be arbitrary which of them receives a command.
     if (args.part === undefined && around !== undefined)
       this.#control = new PlanControl(around, {
         complete: () => this.#complete,
@@ -219,7 +219,7 @@ class Player<Entry extends PlanEntry> {
     }
   }
 
-  /** Every run opens its model; shows each of its notes only once. */
+  /** Shows each note about models only once, although every run opens its model. */
   #contextOfRuns(context: CommandContext): CommandContext {
     const said = new Set<string>();
     const { finish, abort } = context.stop;
@@ -243,13 +243,13 @@ class Player<Entry extends PlanEntry> {
     try {
       this.#fill();
       const ended: PromiseSettledResult<void>[] = [];
-      // More may be started while waiting.
+      // More workers may be started while waiting.
       for (let i = 0; i < this.#players.length; i++)
         append(ended, await Promise.allSettled([this.#players[i]]));
       for (const end of ended) if (end.status === 'rejected') throw end.reason;
       const left = [...this.#upcoming].length;
       if (this.#limit !== undefined && left > 0) {
-        this.#display.note(`limits.${this.#limit} is reached: ${plural(left, 'run')} left out`);
+        this.#display.note(`limits.${this.#limit} is reached: ${plural(left, 'run')} skipped`);
       }
     } finally {
       this.#control?.close();
@@ -272,7 +272,7 @@ class Player<Entry extends PlanEntry> {
   #setJobs(jobs: number): number {
     const was = this.#jobs;
     this.#jobs = jobs;
-    this.#display.note(`${jobs} at once from now on (${was} before)`);
+    this.#display.note(`now running ${jobs} at once (${was} before)`);
     this.#fill();
     return was;
   }
@@ -281,13 +281,13 @@ class Player<Entry extends PlanEntry> {
     for (let more = this.#atOnce() - this.#busy; more > 0; more--) {
       this.#busy++;
       const player = this.#playNext();
-      // Rejections are handled where it is awaited; this prevents an unhandled rejection before then.
+      // `play` handles rejections; this prevents an unhandled rejection until then.
       player.catch(() => undefined);
       this.#players.push(player);
     }
   }
 
-  /** Plays runs one after another, in this thread or a new one, while other workers do the same. */
+  /** A worker: plays runs one after another, in this thread or a new one. */
   async #playNext(): Promise<void> {
     let thread: PlayerThread | undefined;
     try {
@@ -342,7 +342,7 @@ class Player<Entry extends PlanEntry> {
     this.#display.end(entry, end);
   }
 
-  /** Writes results once all runs of a repeat have ended, so that intermediate results can be viewed. */
+  /** Writes the results when all runs of a repeat have ended, so that intermediate results can be viewed. */
   #endOfRun({ repeat }: Entry): void {
     if (repeat === undefined) return;
     const left = this.#open.get(repeat)! - 1;
@@ -353,7 +353,7 @@ class Player<Entry extends PlanEntry> {
   }
 }
 
-/** The last line of `--json` in this case. */
+/** The last line of `--json` if a later command will report the combined results. */
 export interface PlanProgress {
   readonly status: PlayedStatus;
   /** Number of complete runs. */
@@ -402,7 +402,7 @@ class PlanControl {
   constructor({ changes, directory }: Omit<PlanDirectory, 'lock'>, plan: Steerable) {
     this.#changes = changes;
     this.#requests = new Requests(directory);
-    // Drops requests to an earlier process that ended before executing them.
+    // Drop commands to an earlier process that ended before executing them.
     this.#requests.clear();
     this.#plan = plan;
     this.#endWatch = watchRequests(() => this.#look());

@@ -15,7 +15,7 @@ const context: CommandContext = {
   terminal: undefined,
   cwd,
   env,
-  // Continues the command's clock.
+  // Continue the clock of the command.
   now: () => new Date(time + performance.now()),
   milliseconds: () => performance.now(),
   stop: { finish: stop.finish.signal, abort: stop.abort.signal },
@@ -34,7 +34,7 @@ parentPort?.on('message', (message: ToThread) => {
   });
 });
 
-/** Sends events once per iteration: sent one by one, they would cost more than short episodes. */
+/** Sends events once per iteration, because sending each would take longer than a short episode. */
 async function play(job: Job): Promise<void> {
   let events: RunEvent[] = [];
   const sendEvents = () => {
@@ -42,7 +42,7 @@ async function play(job: Job): Promise<void> {
     events = [];
   };
   const show = (event: RunEvent) => {
-    // Displays don't show trajectories, which may be large.
+    // Omit trajectories, which may be large and aren't displayed.
     events.push('episodes' in event ? { ...event, episodes: [] } : event);
     if (
       ['iteration-finished', 'run-finished', 'waiting', 'rate-limited', 'fault', 'warning'].includes(

@@ -35,7 +35,7 @@ import { reportInTime } from './single-run.js';
 
 /**
  * Creates the directory of new repeats.
- * @param notes shown to the user about the config, copied to the log of each repeat
+ * @param notes notes on the config shown to the user, copied to the log of each repeat
  */
 export function createGroup(path: string, config: Config, notes: readonly string[] = []): void {
   const seeds = repeatSeeds(config.seed, config.repeats);
@@ -54,7 +54,7 @@ function planOf(path: string, config: Config): Plan {
   };
 }
 
-/** Executes every repeat that isn't complete, then prints the combined results. */
+/** Plays the incomplete repeats, then prints the combined results. */
 export async function finishGroup(
   path: string,
   config: Config,
@@ -87,19 +87,19 @@ export async function finishGroup(
   return exitCodeOf(played.status);
 }
 
-/** The last line of `--json` for repeats: their totals, and the best result. */
+/** The last line of `--json` for repeats: totals and the best result. */
 export interface RepeatsResult extends Pick<RunResult, 'best' | 'confirmed' | 'usage' | 'report'> {
-  /** Directory that contains them. */
+  /** Directory that contains the repeats. */
   readonly run: string;
-  /** A limit that applies to all of them. */
+  /** The plan-wide limit that was reached. */
   readonly reason?: { readonly kind: 'limit'; readonly limit: LimitName };
   readonly status: PlayedStatus;
-  /** Total over all repeats. */
+  /** Total number of iterations over all repeats. */
   readonly iterations: number;
   /** Summary of the confirmed means; null if none was confirmed. */
   readonly summary: RepeatsSummary | null;
   readonly repeats: readonly RunResult[];
-  /** Absent if there are none. */
+  /** Absent if there are no failures. */
   readonly failures?: readonly { readonly run: string; readonly message: string }[];
 }
 

@@ -24,7 +24,7 @@ import { replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
 
-/** Runs an experiment in its directory, from wherever it is to its end, and writes its report. */
+/** Starts or resumes a run in its directory, and writes its report. */
 export async function runAndReport(
   assembly: Assembly,
   directory: RunDirectory,
@@ -35,11 +35,11 @@ export async function runAndReport(
   await reportInTime([directory.path], directory.path, context, assembly.family);
 }
 
-/** Logs larger than this take longer to report than a program has left after being told to stop. */
+/** With larger logs, writing the report takes longer than a program has left after a second stop request. */
 const quickBytes = 8 * 2 ** 20;
 
 /**
- * Writes the report of a run or of repeats, unless that would take long and everything must stop at once. In
+ * Writes the report of a run or of repeats, unless that would take long and the program must stop at once. In
  * that case, `policyloop report` or the next resume writes it.
  */
 export async function reportInTime(
@@ -52,14 +52,14 @@ export async function reportInTime(
   if (!stop.abort.aborted || bytes < quickBytes) await writeReport(path, played);
 }
 
-/** Whether the report shows the run's final state; the process may have ended before writing it. */
+/** Whether the report shows the run's final state; a process may have ended before writing it. */
 export function isReported(path: string, { updated }: Pick<Manifest, 'updated'>): boolean {
   const file = join(path, runFiles.report);
   const written = statSync(file, { throwIfNoEntry: false });
   return written !== undefined && written.mtimeMs >= Date.parse(updated) && !existsSync(`${file}.new`);
 }
 
-/** Cleans up after a process that was killed between completing its run and closing it. */
+/** Cleans up after a process that was killed after completing its run but before closing it. */
 export async function closeLeft(path: string, now: () => Date): Promise<void> {
   const lock = join(path, runFiles.lock);
   if (existsSync(lock) && !isLocked(lock)) await resumeRunDirectory(path, now).close();
@@ -100,7 +100,7 @@ export interface ReadyRun {
 
 interface Opening {
   readonly durability?: Durability | undefined;
-  /** Objects passed in that replace what the config names. */
+  /** Objects passed in that replace those in the config. */
   readonly own?: OwnParts;
   readonly notes?: readonly string[] | undefined;
 }
@@ -109,7 +109,7 @@ type Outside = Pick<CommandContext, 'note' | 'now'> & Partial<Pick<CommandContex
 
 /**
  * Starts a run once its model is ready.
- * @param place chooses the directory; called only if nothing is wrong
+ * @param place chooses the directory; called only if there are no problems
  */
 export async function beginRun(
   assembly: Assembly,
@@ -148,7 +148,7 @@ export function startRun(
   return directory;
 }
 
-/** Opens a run to resume it with `wanted`; undefined if nothing is left to do. */
+/** Opens a run to resume it with the config `wanted`; undefined if nothing is left to do. */
 export async function reopenRun(
   path: string,
   wanted: Config,
@@ -168,7 +168,7 @@ export async function reopenRun(
   return { assembly, directory };
 }
 
-/** Runs from wherever the directory is to the end, and prints the result. */
+/** Starts or resumes an opened run, and prints the result. */
 export async function finishRun(
   { assembly, directory }: ReadyRun,
   { json, quiet }: Pick<PlayArguments, 'json' | 'quiet'>,
@@ -182,7 +182,9 @@ export async function finishRun(
   }
   const result = printResult(directory.path, assembly.family.parameters, json, context);
   if (!existsSync(join(directory.path, runFiles.report))) {
-    context.note(`its logs are large, and there was no time for a report: policyloop report ${result.run}`);
+    context.note(
+      `no report was written because the logs are large; write it with policyloop report ${result.run}`,
+    );
   }
   return exitCodeOf(result.status);
 }

@@ -1,4 +1,4 @@
-/** Slurm jobs: submits one for a directory and reports its progress. */
+/** Submits a Slurm job for the runs of a directory, and reports its progress. */
 import { execFile } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,12 +24,12 @@ interface TaskState {
   readonly node: string;
 }
 
-/** Options for display and for handing over; tasks set their own. */
+/** Options for display and submission, which tasks set themselves. */
 const ofShowing = /^--(slurm|quiet|json|open)(=|$)/;
 
 /**
- * The arguments of a task, derived from those of the command that submits it.
- * @param option that names the directory; omitted if the config does
+ * Derives the arguments of a task from those of the command that submits it.
+ * @param option option that names the directory; omitted if the config names it
  */
 export const taskWords =
   ({ words = [] }: Pick<CommandContext, 'words'>, option?: '--out') =>
@@ -63,7 +63,7 @@ export async function isAtWork(
   return true;
 }
 
-/** Path of this program's command line. */
+/** Path of the command-line program. */
 const cli = fileURLToPath(new URL('../cli.js', import.meta.url));
 
 interface Submission {
@@ -71,9 +71,9 @@ interface Submission {
   readonly directory: string;
   /** The command's arguments, without the program. */
   readonly words: readonly string[];
-  /** What the script appends to them. */
+  /** Text that the script appends to `words`, in shell syntax. */
   readonly part: string;
-  /** Numbers of the tasks with work to do, ascending. */
+  /** Numbers of the tasks that have runs left, ascending. */
   readonly tasks: readonly number[];
   /** A description of the remaining work. */
   readonly what: string;
@@ -95,7 +95,7 @@ export async function submit(
   const id = (await asked('sbatch', ['--parsable', script])).split(';')[0]!.trim();
   replaceFile(recordOf(directory), `${JSON.stringify({ job: id, slurm })}\n`);
   context.note(
-    `job ${id}: ${what} left to ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; ${again} tells how far they are, and in the end the result`,
+    `job ${id}: ${what} submitted in ${plural(tasks.length, 'task')}; output in ${shownPath(folder, context.cwd)}; ${again} shows their progress and, at the end, the result`,
   );
 }
 
@@ -107,7 +107,7 @@ function countsOf(states: readonly TaskState[]): string {
   return [...counts].map(([state, count]) => `${count} ${state.toLowerCase()}`).join(', ');
 }
 
-/** Tasks that are queued or running; empty if Slurm no longer knows the job. */
+/** States of the tasks that are queued or running; empty if Slurm no longer knows the job. */
 async function statesOf(job: string): Promise<readonly TaskState[]> {
   const told = await asked('squeue', ['--noheader', '--array', '--format=%F|%K|%T|%N', '--me']);
   return told.split('\n').flatMap((line) => {
@@ -127,21 +127,21 @@ async function asked(program: string, args: readonly string[]): Promise<string> 
       message:
         code === 'ENOENT'
           ? `there is no ${program} here`
-          : `${program} refuses: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
+          : `${program} failed: ${stderr.trim().split('\n').slice(-3).join(' ')}`,
       remedy:
         code === 'ENOENT'
-          ? 'give this command where jobs are submitted, or leave --slurm out'
-          : 'slurm.partition, slurm.account, slurm.time and the others say what is asked for',
+          ? 'run this command on a machine that can submit jobs, or omit --slurm'
+          : 'check the resources requested by slurm.partition, slurm.account, slurm.time and the other keys',
     });
   }
 }
 
 /**
- * Plays a plan on a cluster. If tasks of the plan are queued or running, reports that; otherwise submits the
- * remaining runs. If tasks have reported why they left all of these, returns their report first; the next
+ * Plays a plan on a cluster. If tasks of the plan are queued or running, reports their progress; otherwise submits the
+ * remaining runs. If tasks have reported why all of these failed, first returns their report; the next
  * command then submits the runs again.
- * @param words arguments of the command whose tasks play parts, including the directory but not the program
- * @param again the command that reports their progress (default: the same one)
+ * @param words arguments of each task's command, including the directory but not the program
+ * @param again the command that reports progress (default: the same command)
  */
 export function onSlurm(
   slurm: SlurmConfig,
@@ -149,7 +149,7 @@ export function onSlurm(
   context: Pick<CommandContext, 'cwd' | 'note'>,
   again?: string,
 ): Elsewhere {
-  // The rounds of a plan share the reports of the ended job's tasks, so these are taken only once.
+  // Read the reports of the ended job only once; all rounds of a plan use them.
   let ended: PlanEnd | undefined;
   return async (plan, directory) => {
     const { entries } = plan;
@@ -173,7 +173,7 @@ export function onSlurm(
   };
 }
 
-/** The reason for not submitting the remaining runs; undefined if they should be submitted. */
+/** The report to return instead of submitting the remaining runs; undefined if they should be submitted. */
 function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd): PlanEnd | undefined {
   const messages = new Map(told.failures.map(({ run, message }) => [run, message]));
   const failed = left.filter(({ path }) => messages.has(path));
@@ -187,8 +187,8 @@ function endOf({ afterFailure }: Plan, left: readonly PlanEntry[], told: PlanEnd
 }
 
 /**
- * The same for a study, using the `slurm` section of its first config. @param given at least one config, plus
- * key=value overrides for all
+ * `onSlurm` for a study, with the `slurm` section of its first config. @param given at least one config, plus
+ * key=value overrides for all configs
  */
 export function studyOnSlurm(given: readonly string[], context: CommandContext): Elsewhere {
   const { files, overrides } = withoutOverrides(given);
@@ -198,10 +198,10 @@ export function studyOnSlurm(given: readonly string[], context: CommandContext):
 
 /**
  * @param command program and arguments
- * @param part what a task appends to them, in shell syntax
+ * @param part text that a task appends to them, in shell syntax
  * @param log folder for the tasks' output
- * @param tasks their numbers, ascending
- * @throws UserError for a text with a line break, which would start a line of its own
+ * @param tasks numbers of the tasks, ascending
+ * @throws UserError for text with a line break, which would add a line to the script
  */
 export function jobScript(
   {
@@ -234,7 +234,7 @@ export function jobScript(
     ...(slurm.gpus === undefined ? [] : [`gpus-per-task=${slurm.gpus}`]),
     'requeue',
     'open-mode=append',
-    // Not TERM, which `scancel` sends: a cancelled job must not be requeued.
+    // Not TERM, which `scancel` also sends: a cancelled job must not be requeued.
     `signal=B:USR1@${slurm.notice}`,
     `output=${pathForSlurm(log, '/%A_%a.log')}`,
   ];
@@ -283,7 +283,7 @@ function numbers(tasks: readonly number[]): string {
 }
 
 /**
- * A path in the syntax of an `sbatch` script, with `%` escaped. @param pattern appended to it, in which `%A`
+ * Quotes a path for an `sbatch` script and escapes `%`. @param pattern appended to it, in which `%A`
  * and the like are expanded
  */
 const pathForSlurm = (path: string, pattern: string) =>

@@ -1,4 +1,4 @@
-/** Several configs, each played by several arms with several seeds; every run is an ordinary run directory. */
+/** Plans a study: several configs, each played by several arms with several seeds. Each run has its own directory. */
 import { basename, extname, join } from 'node:path';
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -12,7 +12,7 @@ import type { Plan, PlanEntry } from './plan.js';
 export interface StudyArm {
   readonly name: string;
   readonly provider: ModelConfig['provider'];
-  /** `key=value` overrides that replace a config's model with it. */
+  /** `key=value` overrides that replace a config's model with the arm's. */
   readonly overrides: readonly string[];
 }
 
@@ -22,19 +22,19 @@ export interface StudyRun<Name extends string = string> extends PlanEntry {
   readonly repeat: number;
 }
 
-/** A plan in which each run is one experiment, one arm and one seed. */
+/** A plan with one run for each experiment, arm and seed. */
 export interface StudyPlan<Arm extends StudyArm> extends Plan<StudyRun<Arm['name']>> {
   readonly arms: readonly Arm[];
-  /** Each with the name of its directory and, by arm, its config; these differ only in the model. */
+  /** Each has the name of its directory and a config per arm; these configs differ only in the model. */
   readonly experiments: readonly {
     readonly name: string;
     readonly configs: Readonly<Record<string, Config>>;
   }[];
-  /** Root seed of each repeat, shared by all arms, so that they have the same warm-up and episodes. */
+  /** Root seed of each repeat; all arms share it, so that they have the same warm-up and episodes. */
   readonly seeds: readonly number[];
 }
 
-/** The factors of the number of runs, and the label whose runs are skipped after a failure. */
+/** What the number of runs is the product of, and the label whose runs are skipped after a failure. */
 const kinds = {
   controls: {
     counted: 'tasks, baselines, seeds',
@@ -46,7 +46,7 @@ const kinds = {
   },
 } as const;
 
-/** Runs are ordered by repeat, then experiment, then arm, so that an interrupted study still has complete pairs. */
+/** Orders runs by repeat, then experiment, then arm, so that an interrupted study still has complete pairs. */
 export function studyPlan<Arm extends StudyArm>(
   kind: keyof typeof kinds,
   { arms, experiments, seeds }: Pick<StudyPlan<Arm>, 'arms' | 'experiments' | 'seeds'>,
@@ -76,10 +76,10 @@ export function studyPlan<Arm extends StudyArm>(
 }
 
 /**
- * @param files configs, or names of bundled ones
+ * @param files config files, or names of bundled configs
  * @param overrides for all arms; those of the model apply only to language models
  * @param seed first root seed; if undefined, that of the first config
- * @param field the option that the files were given by
+ * @param field name of the option that lists the files
  * @param reserved keys that no override may set, with the alternative
  * @throws UserError if a config can't be used, or an override would invalidate the comparison
  */
@@ -116,16 +116,16 @@ export function planStudy<Arm extends StudyArm>(request: {
   if (twice !== undefined) {
     throw new UserError({
       field,
-      message: 'two configs have this name',
+      message: 'two configs have the same name',
       value: twice.name,
-      remedy: 'name each config once; rename a file where two have one name',
+      remedy: 'list each config once, and rename files with the same name',
     });
   }
   const first = experiments[0]?.configs[arms[0]!.name];
   if (first === undefined) {
     throw new UserError({
       field,
-      message: 'names no config',
+      message: 'must contain at least one config',
       remedy: `name the experiments to run: ${field} cartpole-numeric acrobot-numeric`,
     });
   }
@@ -153,7 +153,7 @@ export function requireConfirmation({ confirmation }: Config, file: string): voi
     file,
     field: 'confirmation.candidates',
     message:
-      'is 0, but runs are compared by their confirmed returns: the observed ones are selected on noise',
-    remedy: 'confirmation.candidates=3',
+      'is 0, but runs are compared by their confirmed returns, because observed returns are selected on noise',
+    remedy: 'set confirmation.candidates=3',
   });
 }

@@ -1,4 +1,4 @@
-/** A thread that executes runs one after another; `player-thread.ts` is its other side. */
+/** Starts a thread that executes runs one after another; `player-thread.ts` is the code inside it. */
 
 import type { Worker } from 'node:worker_threads';
 import { onAbort } from '../base/abortable.js';
@@ -7,18 +7,18 @@ import type { RunEvent } from '../runs/events.js';
 import { startThread } from '../storage/thread.js';
 import type { Job, RunEnd } from './play-run.js';
 
-/** Passed to a thread when it starts. */
+/** Data passed to a thread when it starts. */
 export interface ThreadSetting {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Start time, in milliseconds since 1970. */
+  /** Start time in milliseconds since 1970. */
   readonly time: number;
 }
 
 export type ToThread = { readonly kind: 'play'; readonly job: Job } | { readonly kind: 'finish' | 'abort' };
 
 export type FromThread =
-  /** Without trajectories. */
+  /** Events, without trajectories. */
   | { readonly kind: 'events'; readonly events: readonly RunEvent[] }
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'ended'; readonly end: RunEnd };
@@ -39,7 +39,7 @@ export class PlayerThread {
     ];
   }
 
-  /** @throws system errors, and whatever ended the thread */
+  /** Executes a run in the thread. @throws system errors, and any error that ended the thread */
   play(job: Job, show: (event: RunEvent) => void): Promise<RunEnd> {
     return new Promise((resolve, reject) => {
       this.#worker.removeAllListeners();

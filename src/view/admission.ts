@@ -13,10 +13,10 @@ function isSame(a: string, b: string): boolean {
   return timingSafeEqual(left!, right!);
 }
 
-/** Authorization header of all page requests. A cookie would be sent to every port of the host. */
+/** Value of the Authorization header that pages send. A cookie would also be sent to other ports of the host. */
 export const authorizationOf = (token: string): string => `Bearer ${token}`;
 
-/** Key that admits one address, for frames and pictures, which can't send headers. */
+/** Key that gives access to a single address; for frames and pictures, which can't send headers. */
 const keyOf = (token: string, address: string): string =>
   createHmac('sha256', token).update(address).digest('base64url');
 
@@ -25,7 +25,7 @@ const withKey = (address: string, token: string, and = '&'): string =>
 
 export const admitted = (address: string, token: string): string => withKey(address, token);
 
-/** Adds keys to frames, pictures and links to saved pages. Quotes in the markup's text are escaped. */
+/** Adds keys to the addresses of frames, pictures and saved pages. Only attributes match: quotes in text are escaped. */
 export const admittedMarkup = (markup: string, token: string): string =>
   markup.replaceAll(
     /\b(src|href)="(\/(?:api|saved)\/[^"]*)"/g,

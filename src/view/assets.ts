@@ -65,7 +65,7 @@ const assets: Readonly<Record<string, Asset>> = {
 
 const bodies = new Map<string, Buffer>();
 
-/** Cached, because anyone may request it. */
+/** Reads an asset, cached because anyone can request it. */
 export function assetAt(path: string): { readonly type: string; readonly body: Buffer } | undefined {
   const asset = Object.hasOwn(assets, path) ? assets[path] : undefined;
   if (asset === undefined) return undefined;
@@ -85,7 +85,7 @@ const imports = JSON.stringify({
   },
 });
 
-/** Only content from this server may run, load or be fetched; scripts embedded in displayed text never run. */
+/** Allows only scripts and content from this server; scripts embedded in displayed text never run. */
 export const contentPolicy = [
   "default-src 'none'",
   `script-src 'self' ${hashSource(imports)}`,
@@ -98,7 +98,7 @@ export const contentPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** For saved pages, which may come from anywhere: they run no scripts and load nothing. */
+/** Policy for saved pages, which may come from anywhere: they can't run scripts or load anything. */
 export const savedPolicy = [
   'sandbox',
   "default-src 'none'",

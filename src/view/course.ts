@@ -95,7 +95,7 @@ export class Figures {
   #changed = 0;
   readonly #names = new Set<string>();
 
-  /** Keeps the finite numbers of the line. */
+  /** Adds a line, keeping only its finite numbers. */
   add(line: Readonly<Record<string, unknown>>): void {
     const row: Record<string, number> = Object.create(null);
     for (const [name, value] of Object.entries(line)) {
@@ -138,7 +138,7 @@ export class Figures {
   }
 }
 
-/** The weighted mean of each metric; for `step`, the last value. */
+/** The weighted mean of each metric, except `step`, which keeps its last value. */
 function meanOf(a: Row, countA: number, b: Row, countB: number): Record<string, number> {
   const mean: Record<string, number> = Object.create(null);
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {

@@ -18,9 +18,9 @@ import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 
 export interface Wanted {
   readonly place: Place;
-  /** Default: the run's best. */
+  /** Default: the iteration of the run's best evaluation. */
   readonly iteration?: number;
-  /** 1-based; default: the iteration's best. */
+  /** Numbered from 1. Default: the iteration's best candidate. */
   readonly candidate?: number;
 }
 
@@ -33,7 +33,7 @@ interface Side extends RunFrame {
   readonly calls: readonly CallRecord[];
 }
 
-/** @throws UserError if an iteration has no call and no evaluation */
+/** @throws UserError if an iteration has neither calls nor evaluations */
 export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const [left, right] = [await sideOf(a), await sideOf(b)];
   const isOneRun = left.name === right.name;
@@ -79,7 +79,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   if (entry === undefined && asked.length === 0)
     throw new UserError({
       ...{ field: 'iteration', value: wanted },
-      message: `${name} has no call and no evaluation in this iteration`,
+      message: `${name} has no calls or evaluations in this iteration`,
     });
   const configYaml = readOwnText(join(path, runFiles.config));
   return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
@@ -158,13 +158,13 @@ const promptOf = ({ calls }: Side): string | undefined =>
 
 const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completion?.text;
 
-/** Unchanged lines shown before and after a difference. */
+/** Number of unchanged lines shown before and after a difference. */
 const context = 3;
 
-/** Milliseconds before falling back to showing both texts. */
+/** Time limit for comparing two texts, in milliseconds; after it, both are shown in full. */
 const patience = 1000;
 
-/** In characters. */
+/** Maximum number of characters to compare. */
 const longest = 500_000;
 
 function textDifference(left: string | undefined, right: string | undefined): Content {
@@ -191,7 +191,7 @@ const linesIn = (value: string): readonly string[] => value.split(/(?<=\n)/);
 const linesOf = (kind: 'ins' | 'del', value: string): readonly Html[] =>
   linesIn(value).map((line) => (kind === 'ins' ? html`<ins>${line}</ins>` : html`<del>${line}</del>`));
 
-/** In milliseconds, per line. */
+/** Time limit for comparing one line word by word, in milliseconds. */
 const patienceOfLine = 50;
 
 /** Maximum number of lines in a change that is compared word by word. */
@@ -212,7 +212,7 @@ function changedLines(left: string, right: string): readonly Html[] {
   });
 }
 
-/** Adds the final line break that a comparison by lines requires. */
+/** Truncates a text, and adds the final line break that a comparison by lines requires. */
 const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
 
 const folded = (text: string) =>

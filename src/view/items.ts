@@ -28,13 +28,13 @@ export interface Changes {
 }
 
 interface Known extends Place {
-  /** Identifies the state of the files it was read from. */
+  /** Changes whenever the files that the item was read from change. */
   readonly version: string;
-  /** The lock that shows whether it is running, if any. */
+  /** Path of the lock that shows whether the item is running, if there is one. */
   readonly lock?: string;
 }
 
-/** Maximum depth of folders. */
+/** Maximum depth of folders to search. */
 const deepest = 5;
 
 /** Items found under the root directories. Each scan rereads only what has changed. */
@@ -42,7 +42,7 @@ export class Items {
   readonly #roots: () => readonly Root[];
   #known = new Map<string, Known>();
 
-  /** @param more evaluated on every scan */
+  /** @param more returns further root directories on every scan */
   constructor(roots: readonly Root[], more: () => readonly Root[] = () => []) {
     this.#roots = () => [...roots, ...more()];
   }
@@ -204,12 +204,12 @@ function holderItem({ name, names, path, within }: Sight): Item {
 
 function planKind(path: string): ItemKind {
   const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as { readonly kind?: unknown } | null);
-  // Evaluations of earlier versions have no kind.
+  // Evaluations recorded by earlier versions have no `kind`.
   const kind = typeof plan === 'object' ? (plan?.kind ?? 'evaluation') : undefined;
   return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
 }
 
-/** Adds up the runs in each holder. */
+/** Adds up the runs in each directory of runs. */
 function addUp(found: Map<string, Known>): void {
   const inside = new Map<string, Item[]>();
   for (const { item } of found.values()) {
@@ -264,7 +264,7 @@ function unlessDamaged<T>(read: () => T): T | string {
     return read();
   } catch (error) {
     if (error instanceof UserError) return error.message.split('\n', 1)[0]!;
-    // Removed during the scan.
+    // The file was removed during the scan.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'was removed';
     throw error;
   }

@@ -8,10 +8,10 @@ import { type Subject, subjectOf } from './subject.js';
 const lookEvery = 250;
 const leastBetweenScans = 1000;
 
-/** Maximum share of time spent on scans. */
+/** Maximum share of the time to spend on scans. */
 const scanShare = 0.1;
 
-/** Maximum number of unsent bytes; above it, the connection is closed, and the page reconnects. */
+/** Maximum number of unsent bytes. If there are more, the connection is closed, and the page reconnects. */
 const mostWaiting = 8 * 2 ** 20;
 
 /** Milliseconds between keep-alive messages. */
@@ -25,13 +25,13 @@ export const mostWatched = 16;
 interface Watcher {
   readonly response: ServerResponse;
   readonly names: ReadonlySet<string>;
-  /** Whether it receives all items, or only those it watches. */
+  /** True if the page receives all items, not just those it watches. */
   readonly all: boolean;
 }
 
 interface Watched {
   readonly subject: Subject;
-  /** If it changes, a new subject is needed. */
+  /** Path of the item; if it changes, a new subject is needed. */
   readonly path: string;
 }
 
@@ -54,7 +54,7 @@ export class Live {
     return this.#watchers.size;
   }
 
-  /** Scans again if the name is unknown. */
+  /** Finds an item by name; scans again if the name is unknown. */
   find(name: string): Place | undefined {
     const known = this.#items.find(name);
     if (known === undefined) this.#scan();

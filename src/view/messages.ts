@@ -13,7 +13,7 @@ export type ItemKind =
 
 /** A run, a training run, or a directory of several runs. */
 export interface Item {
-  /** Path below the directory. */
+  /** Path below the root directory. */
   readonly name: string;
   readonly kind: ItemKind;
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
@@ -36,7 +36,7 @@ export interface Item {
   readonly minutes: number | null;
   readonly tags: readonly string[];
   readonly note: string | null;
-  /** The outermost item that contains it. */
+  /** Name of the outermost item that contains this one. */
   readonly within: string | null;
   /** Why the item can't be read, or has no result. */
   readonly fault?: string;
@@ -55,7 +55,7 @@ export type PointRow = readonly [number, number, number, number, number, number]
 
 type MetricKind = 'step' | 'validation' | 'evaluation';
 
-/** A question to a person. */
+/** The run's open question to a person, if there is one. */
 export interface ShownQuestion {
   readonly open: {
     /** Identifies the question within its run. */
@@ -63,7 +63,7 @@ export interface ShownQuestion {
     readonly text: string;
     /** Address of the animation; null if the environment can't be drawn. */
     readonly picture: string | null;
-    /** In characters. */
+    /** Maximum length of a remark, in characters. */
     readonly longestRemark: number;
   } | null;
 }

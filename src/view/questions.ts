@@ -24,10 +24,10 @@ export function shownQuestion({ item, path }: Place, admitted: (address: string)
   return { open: { question, text, picture: picture === null ? null : admitted(address), longestRemark } };
 }
 
-/** In bytes. */
+/** Maximum size of a picture, in bytes. */
 const largestPicture = 32 * 2 ** 20;
 
-/** The open question's GIF. @throws HttpError if the question isn't open */
+/** The GIF of the open question. @throws HttpError if the question isn't open */
 export function questionPicture(place: Place, question: string | null): Buffer {
   const open = place.item.kind === 'run' ? readQuestion(place.path) : undefined;
   const name = open?.question === question ? open?.picture : undefined;
@@ -37,7 +37,7 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
-/** In bytes; a character may take several. */
+/** Maximum size of a request body, in bytes; a character may take several. */
 const longestBody = 16 * 2 ** 10;
 
 const answerShape = z.strictObject({
@@ -47,7 +47,7 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark must have at most ${longestRemark} characters`).optional(),
 });
 
-/** Milliseconds that the run has to accept an answer, and between checks. */
+/** How long to wait for the run to accept an answer, and how often to check, in milliseconds. */
 const patienceMs = 3000;
 const lookMs = 50;
 
@@ -117,7 +117,7 @@ export function markRoots(roots: readonly Root[]): () => void {
   };
 }
 
-/** Whether the directory was created. */
+/** Creates a directory if possible. @returns whether it was created */
 function isMade(path: string): boolean {
   try {
     return mkdirSync(path, { recursive: true }) !== undefined;

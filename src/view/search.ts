@@ -10,7 +10,7 @@ const around = 80; // characters
 /** Maximum number of lines remembered per run, to report repeated lines only once. */
 const mostKnown = 10_000;
 
-/** Calls searched between pauses for other requests. */
+/** Number of calls searched between pauses for other requests. */
 const callsAtOnce = 50;
 
 /**

@@ -28,9 +28,9 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Training runs in other directories; new ones may appear. */
+  /** Returns directories of training runs elsewhere; new ones may appear. */
   readonly elsewhere?: () => readonly Root[];
-  /** Name of the directory. */
+  /** Name of the directory that is shown. */
   readonly place: string;
   /** A monotonic clock. */
   readonly milliseconds: () => number;
@@ -41,15 +41,15 @@ export interface ViewOptions extends Address {
 }
 
 export interface RunningView {
-  /** Includes the token. */
+  /** URL of the view, including the token. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** In milliseconds. */
+/** Time limit of a search, in milliseconds. */
 const searchTime = 5000;
 
-/** In bytes. */
+/** Maximum size of a saved page, in bytes. */
 const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError if the server can't listen on the address */
@@ -155,7 +155,7 @@ async function answerApi(
         candidate: wholeNumber(query, 'candidate', 1) ?? 1,
         episode: wholeNumber(query, 'episode', 1) ?? 1,
       });
-      // Only this picture may contain its own styles.
+      // Allow the picture's own styles, but nothing else.
       response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
       return send(response, 'image/svg+xml', svg);
     }
@@ -272,7 +272,7 @@ function fail(
         ? new HttpError(422, 'invalid_request_error', error.message)
         : new HttpError(500, 'server_error', messageOf(error));
   if (known.status === 500) note(harmlessLine(`warning: ${known.message}`));
-  // A browser shows this response to the user.
+  // The browser shows this response to the user, so it is plain text.
   if (headers.accept?.includes('text/html')) {
     const type = { 'content-type': 'text/plain; charset=utf-8' };
     response.writeHead(known.status, { ...type, ...known.headers }).end(`${known.message}\n`);

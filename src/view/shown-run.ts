@@ -1,4 +1,4 @@
-/** Pages of runs. They never import or start what a run refers to, because the run may come from someone else. */
+/** Pages of runs. They never run code or programs that a run refers to, because it may come from someone else. */
 
 import { UserError } from '../base/errors.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
@@ -28,7 +28,7 @@ export const pageAddress = (name: string, query = ''): string =>
 const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): string =>
   `/api/episode?${new URLSearchParams({ of: name, iteration: `${iteration}`, candidate: `${candidate + 1}` })}`;
 
-/** The report of a run up to now. */
+/** The report of a run in its current state. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
   const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
@@ -58,7 +58,7 @@ function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): re
 }
 
 export interface ShownIteration {
-  /** Up to the iteration, oldest first. */
+  /** Evaluations up to the iteration, oldest first. */
   readonly entries: readonly BufferEntry[];
   readonly calls: readonly CallRecord[];
 }
@@ -82,7 +82,7 @@ export function readIteration(path: string, iteration: number): ShownIteration {
 const ignore = () => undefined;
 
 /**
- * One iteration: episodes, prompts, replies and policies.
+ * The page of an iteration: episodes, prompts, replies and policies.
  * @throws UserError if the run doesn't have this iteration
  */
 export async function iterationPage(name: string, path: string, iteration: number): Promise<Page> {

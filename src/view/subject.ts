@@ -32,7 +32,7 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
   }
 };
 
-/** Reads a growing file to its end, in bounded steps. @returns whether the file was cut or replaced */
+/** Reads a growing file to its end, in bounded steps. @returns whether the file was truncated or replaced */
 function read(tail: Tail, onLine: (item: Readonly<Record<string, unknown>>) => void): boolean {
   let wasCut = false;
   for (let looks = 0; looks < 4; looks++) {
@@ -51,7 +51,7 @@ const sizesOf = (files: readonly string[]) =>
     return `${stats?.size} ${stats?.mtimeMs}`;
   });
 
-/** An item without a curve, whose page may change. */
+/** Watches an item that has no curve, but whose page may change. */
 class FilesSubject implements Subject {
   readonly #files: readonly string[];
   #sizes: string;
@@ -116,7 +116,7 @@ class RunSubject implements Subject {
     if (stale.length === 0) return [];
     const { cut, lost } = this.#read();
     if (cut) {
-      // Resuming a run removes an unfinished iteration, so read everything again.
+      // Resuming a run removes its unfinished iteration, so read everything again.
       this.#curve = new Curve();
       this.#lost = [];
       this.#evaluations.restart();
@@ -236,7 +236,7 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was cut or replaced, so reading restarts; `more`: there may be more lines to read now
+   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: more lines may be ready
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;

@@ -227,7 +227,7 @@ describe('compare', () => {
     const [task] = (await compare([at()], { by: 'prompts' })).parsed().tasks;
     const [numeric, semantic] = task!.groups;
     expect([numeric!.runs.length, semantic!.runs.length, semantic!.confirmed!.count]).toEqual([8, 16, 8]);
-    expect(task!.cautions.join('\n')).toMatch(/mixes runs of different model.temperature/);
+    expect(task!.cautions.join('\n')).toMatch(/mixes runs with different model.temperature/);
     await expect(names('prompt.set')).rejects.toThrow(
       /--by: no config of these runs has this key[\s\S]*prompts\.set/,
     );

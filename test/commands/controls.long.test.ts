@@ -105,9 +105,9 @@ it('goes on with what is there: more repeats, tasks and controls', async () => {
   // A table of fewer leaves the others alone.
   expect((await play({ out: 'more', configs: [pole], controls: 'random' })).last().rows).toHaveLength(1);
   await expect(play({ out: 'more', iterations: 5 })).rejects.toThrow(
-    /--out: holds runs of .* another budget/,
+    /--out: contains runs of .* another budget/,
   );
-  await expect(play({ out: 'more', seed: 1 })).rejects.toThrow(/--out: holds runs of/);
+  await expect(play({ out: 'more', seed: 1 })).rejects.toThrow(/--out: contains runs of/);
 });
 
 it('finds its directory again where none is named', async () => {
@@ -141,7 +141,7 @@ it('loses no other task to one that fails', async () => {
   expect(code).toBe(1);
   expect(last().failures).toHaveLength(1);
   expect(last().failures[0]).toMatchObject({ experiment: 'broken', run: 'broken/random-01' });
-  expect(noted.join('\n')).toMatch(/broken\/random-01: [\s\S]*no-such-python[\s\S]*the other tasks go on/);
+  expect(noted.join('\n')).toMatch(/broken\/random-01: [\s\S]*no-such-python[\s\S]*the other tasks continue/);
   expect(last().rows.map(({ runs }) => runs)).toEqual([0, 0, 0, 1, 1, 1]);
 });
 
@@ -177,8 +177,8 @@ it('writes the table for documents and for programs', async () => {
 
 it.each<readonly [string, Partial<ControlsArguments>, RegExp]>([
   ['an unknown control', { controls: 'random,annealing' }, /--controls: unknown baseline[\s\S]*cma-es/],
-  ['no config', { configs: [] }, /configs: names no config/],
-  ['a config twice', { configs: [pole, pole] }, /two configs have this name/],
+  ['no config', { configs: [] }, /configs: must contain at least one config/],
+  ['a config twice', { configs: [pole, pole] }, /two configs have the same name/],
   ['an override of the budget', { configs: [pole, 'iterations=3'] }, /iterations: .*[\s\S]*use --iterations/],
   ['an override of the model', { configs: [pole, 'model.sigma=3'] }, /model\.sigma: /],
   ['no iteration', { iterations: 0 }, /--iterations: .*at least 1/],
@@ -194,7 +194,7 @@ it.each<readonly [string, Partial<ControlsArguments>, RegExp]>([
 it('writes neither into a directory of something else nor beside another process', async () => {
   writeFileSync(at('buffers', 'notes.txt'), '');
   await expect(play({ out: 'buffers' })).rejects.toThrow(
-    /--out: holds something else than a table of baselines/,
+    /--out: contains something other than a table of baselines/,
   );
   await play({ out: 'locked', configs: [lake], repeats: 1, controls: 'random' });
   const release = lockRun(at('locked', 'controls.lock'));

@@ -147,7 +147,7 @@ it('resumes after an interruption, takes more models and histories, and shows wh
   expect(existsSync(at('whole', 'report.html'))).toBe(true);
   expect(server.requests.length).toBe(asked);
   await expect(compare([all], { out: 'nothing', replay: true })).rejects.toThrow(/nothing is recorded/);
-  await expect(compare([...some, 'warmup=2'], { out: 'whole' })).rejects.toThrow(/--out: holds runs of/);
+  await expect(compare([...some, 'warmup=2'], { out: 'whole' })).rejects.toThrow(/--out: contains runs of/);
   const items = new Items([{ path: place, prefix: '' }]);
   items.look();
   expect(items.find('whole')!.item).toMatchObject({ kind: 'models', of: 7 * 3 });

@@ -123,7 +123,7 @@ it('plays every setting under every seed, and tells what the keys do; several at
       .entries.slice(0, 3)
       .map(({ returns }) => returns);
   expect(warmup('sigma-2')).toEqual(warmup('sigma-0.3'));
-  expect(readFileSync(at('one', 'report.html'), 'utf8')).toContain('What the keys do');
+  expect(readFileSync(at('one', 'report.html'), 'utf8')).toContain('Effects of keys');
 
   await sweep(grid, { out: 'several', jobs: 3 });
   for (const setting of ['sigma-0.3', 'sigma-2'])
@@ -144,7 +144,7 @@ it('goes on with what is there, and takes more values and seeds, but no other co
   expect(more.last().settings.map(({ runs }) => runs)).toEqual([4, 4, 4]);
   expect(readManifest(at('stopped', 'sigma-0.3', 'seed-1')).created).toBe(created);
   await expect(sweep([...grid, 'iterations=4'], { out: 'stopped' })).rejects.toThrow(
-    /--out: holds runs of sigma-0\.3/,
+    /--out: contains runs of sigma-0\.3/,
   );
 });
 
@@ -294,7 +294,7 @@ it('shares limits over all of its runs', async () => {
 
 it('tells of settings that are one experiment, and how whole numbers are drawn', async () => {
   const { noted } = await sweep(['model.sigma=1,1.0'], { dryRun: true });
-  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1: each is played');
+  expect(noted).toContain('sigma-1.0 is the same experiment as sigma-1; both are played');
   const drawn = ['memory.best=uniform(1,9)', 'sweep.method=random', 'sweep.samples=3'];
   await expect(sweep(drawn, { dryRun: true })).rejects.toThrow(
     /memory\.best: must be a whole number[\s\S]*whole ones are listed: 1\.\.9/,

@@ -76,8 +76,10 @@ describe('policyloop play', () => {
       /policy.prompts=cartpole[\s\S]*does not describe text:cooking/,
     );
     await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json, constrained or scored/);
-    await expect(refused(['player=human'])).rejects.toThrow('there is no terminal to type into');
-    await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow('a play is one run');
+    await expect(refused(['player=human'])).rejects.toThrow('a person can only play in a terminal');
+    await expect(refused(['limits.total.calls=3', 'player=random'])).rejects.toThrow(
+      "doesn't apply to a play, which is a single run",
+    );
     await expect(
       refused(['environment={id: "gymnasium:CartPole-v1", python: /nowhere/python}', 'player=random']),
     ).rejects.toThrow('/nowhere/python');
@@ -86,7 +88,7 @@ describe('policyloop play', () => {
     const { context } = fakeContext(cwd);
     const args = { ...common, config: 'mine.yaml', overrides: [], human: false, runDir: undefined };
     await expect(play.execute(args, context)).rejects.toThrow(
-      /mine.yaml:1:1: model: missing[\s\S]*only `player: model` needs it/,
+      /mine.yaml:1:1: model: missing[\s\S]*required only for `player: model`/,
     );
     writeFileSync(file, 'environment: CartPole-v1\nmodel: { provider: random }\n');
     await expect(play.execute(args, context)).rejects.toThrow(
@@ -228,7 +230,7 @@ describe('plays among the runs', () => {
     const { context } = fakeContext(cwd);
     const other = { ...common, runs: ['buffers/other-*', named.expert!], unfinished: false };
     await expect(compare.execute(other, context)).rejects.toThrow(
-      'name plays of one environment with the same options',
+      'choose plays of the same environment, with the same options',
     );
     const by = { ...common, runs: [named.expert!], unfinished: false, by: 'model' };
     await expect(compare.execute(by, context)).rejects.toThrow('no learning curve and no groups');

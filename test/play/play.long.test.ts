@@ -58,7 +58,7 @@ describe('players without a model', () => {
 
   it('are refused where they can not play, with those that can', async () => {
     await expect(played('agents/cartpole', ['player=expert'])).rejects.toThrow(
-      /nobody knows what wins in CartPole-v1[\s\S]*model, random, first, human/,
+      /the winning commands of CartPole-v1 are unknown[\s\S]*model, random, first, human/,
     );
     await expect(played('agents/cartpole', ['player=first', 'environment=Pendulum-v1'])).rejects.toThrow(
       /can't be listed[\s\S]*model, random, human/,
@@ -225,7 +225,7 @@ describe('constrained actions', () => {
 
   it('are refused with a model that may say anything, and where there is no list', async () => {
     await expect(played('agents/blackjack', constrained, createScriptedModel(['hit']))).rejects.toThrow(
-      /scripted\/model can't be held to given texts[\s\S]*text, json/,
+      /scripted\/model can't restrict replies to given texts[\s\S]*text, json/,
     );
     const pendulum = ['environment=Pendulum-v1', 'policy.prompts=generic'];
     const held = { ...createScriptedModel(['0']), scoresTexts: true };
@@ -286,7 +286,7 @@ describe('scored actions', () => {
   it('are refused with a model that gives no log-probabilities of texts, and where there is no list', async () => {
     const hosted = createScriptedModel(['look']);
     await expect(played('agents/cooking', cooking, hosted)).rejects.toThrow(
-      /scripted\/model gives no log-probabilities of given texts[\s\S]*text, json/,
+      /scripted\/model can't compute log-probabilities of given texts[\s\S]*text, json/,
     );
     await expect(
       played('agents/cooking', [

@@ -222,7 +222,7 @@ describe('finetune collect', { timeout: 300_000 }, () => {
     const foreign = write('parallel/00000-cartpole-v1/..', (same) =>
       same.replace(/output: .*/, `output: ${place}`),
     );
-    expect(await refusal(() => collect(foreign))).toContain('holds something else than a collection');
+    expect(await refusal(() => collect(foreign))).toContain('contains something other than a collection');
   });
 
   it.each([1, 2])(

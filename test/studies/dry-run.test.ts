@@ -78,9 +78,9 @@ it('refuses what shows no history', async () => {
     { model: seededModel(), path: join(cwd, 'buffers', 'car') },
   );
   await expect(dryRun(cwd, { historyFrom: 'car' })).rejects.toThrow(
-    'is a run of 9 parameters, but this policy has 10',
+    'this run has 9 parameters, but this policy has 10',
   );
-  await expect(dryRun(cwd, { historyFrom: 'car', history: 3 })).rejects.toThrow('give one of the two');
+  await expect(dryRun(cwd, { historyFrom: 'car', history: 3 })).rejects.toThrow('remove one of the two');
   await expect(dryRun(cwd, { historyFrom: 'none' })).rejects.toThrow('there is no such run');
   await expect(dryRun(cwd, { history: -1 })).rejects.toThrow('--history');
   await expect(dryRun(cwd, { history: 3 }, false)).rejects.toThrow('add --dry-run');

@@ -47,7 +47,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** A line for each run, then the results of each model. */
+/** One line per run, then the results of each model. */
 export type Output = StudyRunLine | ModelsSummary;
 
 export const finishing =

@@ -22,7 +22,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** Location of each run in the trash; without `run` if the trash was emptied. */
+/** Where each run is in the trash; if the trash was emptied, the directories that were removed. */
 export type Output = readonly { readonly run?: string; readonly trash: string }[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
@@ -95,7 +95,7 @@ async function emptyAll(args: Args, context: CommandContext): Promise<number> {
   return 0;
 }
 
-/** Asks for confirmation. @throws UserError without a terminal */
+/** Asks for confirmation. @throws UserError if there is no terminal */
 async function agreed(
   question: string,
   { yes }: Pick<Args, 'yes'>,

@@ -3,9 +3,9 @@ import { type Value, valueAt, type WrittenSet } from './values.js';
 
 const separator = String.raw`["')\]]{0,2}[ \t]{0,8}(?:\([^()\n]{0,80}\)[ \t]{0,8})?(?::=|==|=>|->|[:=\u2192\u21d2])[ \t]{0,8}(?:action[ \t]{1,4}(?=\d))?`;
 const index = String.raw`(?: ?\[ ?["']?(?<a>\d{1,9})["']? ?\]| ?\( ?(?<b>\d{1,9}) ?\)|[ _.]?\{?(?<c>\d{1,9})\}?)`;
-/** Words glued to the name belong to the preceding text. */
+/** Names of parameters, such as `params`, `w` or `theta`; may include a prefix, as in `policy_params`. */
 const stem = String.raw`(?<stem>[\p{L}_]{0,24}?param(?:eter)?s?|weights?|theta|\u03b8|states?|cells?|b|bias(?:es)?|[wxpqs])`;
-/** An index alone is a key at the start of a line or after a comma. */
+/** An index without a name counts as a key only at the start of a line or after a comma. */
 const bareIndex = String.raw`(?<=^[ \t>"'({]{0,8}|[,;{]\s{0,16}["']?)(?<d>\d{1,9})${separator}`;
 const key = new RegExp(
   String.raw`(?<![\p{L}\p{N}_])(?:${stem}${index}(?:${separator}|(?<=\])[ \t]{1,4}(?:is )?(?=[+-]?\.?\d))|(?<bias>b|bias)${separator})|${bareIndex}`,
@@ -19,13 +19,13 @@ interface Group {
   readonly values: Map<number, Value>;
   readonly conflicts: Set<number>;
   readonly start: number;
-  /** True if only a bullet or a label precedes it on its line. */
+  /** True if nothing but a bullet or a label precedes the set on its line. */
   readonly opens: boolean;
   end: number;
   keysOnLine: number;
 }
 
-/** Every set of named values; a complete one has `count` values. */
+/** Finds all sets of named values; a complete set has `count` values. */
 export function readAssignments(text: string, lists: readonly WrittenSet[], count: number): WrittenSet[] {
   const groups: Group[] = [];
   const rows = new Map(lists.map((list) => [list.start, list]));
@@ -61,7 +61,7 @@ export function readAssignments(text: string, lists: readonly WrittenSet[], coun
   }));
 }
 
-/** Whether a value belongs to the preceding set. */
+/** Whether the next value belongs to `group`; `gap` is the text before it. */
 function continues(group: Group, index: number, gap: string, opens: boolean, count: number): boolean {
   const { keysOnLine, values } = group;
   const isComplete = values.size >= count;

@@ -1,11 +1,11 @@
-/** Parses bracketed lists, lines of numbers, and tables with one column of values. */
+/** Parses bracketed lists, lines of numbers, and tables. */
 import { blank } from './plain-text.js';
 import { isPlaceholder, type Value, valueAt, type WrittenSet, wholeValue } from './values.js';
 
 const named =
   /(?:param\w*|policy|weights?|theta|\u03b8|answer|final|vector|table)["']?\s*(?:\[[\d: ]*\]\s*)?(?:[:=]|is|are)?\s*(?:[a-z.]{1,20}\()?\s*["']?$/i;
 const labelled = /[\p{L}\p{N}"')\]]\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*["']?$/iu;
-/** Text around a list that makes it an index or part of an expression. */
+/** Text before or after a list that shows it to be an index or part of an expression. */
 const before = /[\p{L}\p{N}_\]]$|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|[^\s,;:([{-][ \t]{0,4}-[ \t]*$|-$/u;
 const after = /^[)\t ]*(?:[/^%+[]|-?[ \t]*[\d[]|if\b)/;
 const foreignCall = /[a-z]\($(?<!(?:array|tensor|tuple|list)\()/i;
@@ -14,7 +14,7 @@ const setOf = (values: readonly Value[], label: string, start: number, end: numb
   naming: named.test(label) ? 'params' : labelled.test(label) ? 'other' : 'none',
 });
 
-/** Every list of numbers; a list of lists counts as the flat list of their items. */
+/** Finds all lists of numbers; nested lists are flattened. */
 export function readLists(text: string): { lists: readonly WrittenSet[]; isUnfinished: boolean } {
   const lists: WrittenSet[] = [];
   let open: number[] = [];
@@ -51,7 +51,7 @@ const numberLines =
 /** `params[3]:` is followed by a single value, not a set. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
-/** Lines that contain only numbers; adjacent ones also form a joint set. */
+/** Finds lines that contain only numbers; adjacent lines also form a joint set. */
 export function readLines(text: string): readonly WrittenSet[] {
   const unscored = text.replace(/\bf ?\( ?param\w* ?\)[^\n]*/gi, blank);
   return [...unscored.matchAll(numberLines)].flatMap(({ 0: all, 1: label = '', 2: body = '', index }) => {
@@ -97,7 +97,7 @@ export function readTables(text: string): readonly WrittenSet[] {
   });
 }
 
-/** The column of names and the column of values. */
+/** Finds the column of names and the column of values. */
 function columnsOf(titles: readonly string[], body: readonly (readonly string[])[]) {
   const columns = titles.map((title, i) => ({ title, cells: body.map((row) => row[i] ?? '') }));
   const naming = columns.filter(({ cells }) => cells.every(isName));

@@ -5,19 +5,19 @@ import type { ProgramFailure } from '../../policies/programs/program.js';
 import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
-/** Why a reply has no usable parameters. It is logged, counted and explained to the model, not thrown. */
+/** Why a reply has no usable parameters: logged, counted and explained to the model, but not thrown. */
 export type ParseFailure =
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
-  /** Values are outside the range or not among the choices. */
+  /** Some values are outside the range or not among the choices. */
   | { kind: 'range'; values: readonly IndexedText[]; low: number; high: number; choices?: readonly number[] }
   | { kind: 'decimals'; values: readonly IndexedText[]; decimals: number }
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
   | ({ kind: 'repeated' } & SeenParameters)
-  /** Closer than `novelty.distance` to known parameters or to others of the group. */
+  /** The parameters are closer than `novelty.distance` to known ones or to others of the group. */
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
-  /** Further than `critic.distance` from the revised parameters. */
+  /** The revision is further than `critic.distance` from the original parameters. */
   | { kind: 'too-far'; distance: number; most: number }
   /** The program can't be used: syntax error, exception, invalid action, exceeded limit, or an edit that doesn't apply. */
   | ({ kind: 'program' } & ProgramFailure)
@@ -25,14 +25,14 @@ export type ParseFailure =
   | { kind: 'no-feedback' }
   /** The reply was cut off at its token limit before the answer was complete. */
   | { kind: 'truncated' }
-  /** The reply only repeats sets from the prompt, or the format example. */
+  /** The reply only repeats the prompt's parameters or format example. */
   | { kind: 'echo' };
 
 export type IndexedText = { readonly index: number; readonly text: string };
 
 export type ParseFailureKind = ParseFailure['kind'];
 
-/** The parameters of a reply and, if given, the score that the model predicts for them. */
+/** The parameters in a reply and, if stated, the score that the model predicts for them. */
 export type ParseResult =
   | { readonly ok: true; readonly value: ParameterVector; readonly predicted?: number }
   | { readonly ok: false; readonly failure: ParseFailure };
@@ -48,7 +48,7 @@ export interface ParseContext {
   /** Finds earlier uses of these parameters: in an evaluation, or in the same group. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   readonly finishReason?: FinishReason;
-  /** True if `answerGrammar` was enforced: the list it allows is then the answer, whatever surrounds it. */
+  /** True if `answerGrammar` was enforced: the list in that form is the answer, whatever surrounds it. */
   readonly constrained?: boolean | undefined;
 }
 
@@ -71,13 +71,13 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
     .filter(({ values }) => values.size === spec.count && indices.every((i) => values.has(i)))
     .map((set) => ({ set, result: validate(set, spec, context) }));
   const isKnown = ({ result }: Candidate) => !result.ok && result.failure.kind === 'repeated';
-  // Among sets on their own lines, valid ones are preferred; ties go to the last.
+  // Sets on their own lines rank higher if they are valid; ties go to the last set.
   const weight = ({ result, set }: Candidate) => set.rank + (result.ok ? (set.rank > 2.7 ? 3 : 0.1) : 0);
   const chosen = complete
     .filter((one) => !isKnown(one))
     .toSorted((a, b) => weight(a) - weight(b))
     .at(-1);
-  // A number at the very end of a truncated reply may lack digits.
+  // The last number of a truncated reply may be missing digits.
   const isTorn = isCut && chosen && /^\d\.?$/.test(text.slice(chosen.set.end - 1, chosen.set.end + 2));
   if (chosen && !isTorn) return chosen.result;
   if (isTorn || ((isCut || isUnfinished) && complete.length === 0)) return failed({ kind: 'truncated' });
@@ -98,7 +98,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
 }
 
-/** The list that a model wrote under `answerGrammar`; free text may precede it, and a reason may follow. */
+/** Finds the answer in a reply generated under `answerGrammar`, between free text and a reason. */
 function grammarAnswer(text: string, count: number): string | undefined {
   const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
   if (json !== undefined) return json;
@@ -132,7 +132,7 @@ function validate(set: NumberSet, spec: ParameterSpec, { seen }: ParseContext): 
   const value = written.map(({ number }) => number!);
   const before = seen?.(value);
   if (before !== undefined) {
-    // A buffer entry has further fields, which a failure must not contain.
+    // `before` may be a buffer entry; a failure must not contain its other fields.
     const { iteration, score } = before;
     const known = { ...(iteration !== undefined && { iteration }), ...(score !== undefined && { score }) };
     return failed({ kind: 'repeated', ...known });

@@ -1,8 +1,8 @@
-/** Normalises the text of an answer: plain characters, no markup, no comments. */
+/** Normalises a reply: replaces typographic characters, and removes markup and comments. */
 const signs = '\r\v\f*`\u201c\u201d\u2028\u2029\uff0c\u3001\uff1b\uff1a\uff1d\u3002\uff08\uff09';
 const plainSigns = '       \n\n,,;:=.()';
 
-/** Blanks out emphasis, code marks and LaTeX, and makes typographic characters plain; positions don't change. */
+/** Blanks out emphasis, code marks and LaTeX, and replaces typographic characters; positions don't change. */
 function undecorated(text: string): string {
   return text
     .replace(
@@ -24,7 +24,7 @@ function undecorated(text: string): string {
 
 export const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
-/** The text to search for sets, without fences, comments and strings in objects, and the positions of the fences. */
+/** The text to search for sets (fences, comments and JSON strings blanked out), and the positions of the fences. */
 export function prepared(raw: string): { plain: string; fences: readonly number[] } {
   const fences: number[] = [];
   let at = 0;

@@ -8,12 +8,12 @@ import { predictionIn, scoreAt, type WrittenSet } from './values.js';
 
 export interface NumberSet extends WrittenSet {
   readonly isBlock: boolean;
-  /** How strongly form and position indicate an answer; below 0 for a quotation. */
+  /** How likely the set is the answer, judging by form and position; negative for a quotation. */
   readonly rank: number;
   readonly predicted: number | undefined;
 }
 
-/** All sets in text order, and whether the text ends inside a list. */
+/** Finds all sets, in text order, and whether the text ends inside a list. */
 export function findSets(text: string, count: number): { sets: readonly NumberSet[]; isUnfinished: boolean } {
   const { plain, fences } = prepared(text);
   const { lists, isUnfinished } = readLists(plain);
@@ -31,7 +31,7 @@ export function findSets(text: string, count: number): { sets: readonly NumberSe
     while (fences[fence]! < set.start) fence++;
     const opensReply = previous === undefined && (lineEnd < 0 || set.start <= lineEnd);
     const placed = inPlace(plain, set, previous, opensReply, fence % 2 === 1);
-    // Two numbers in a sentence or under another name may well be a range.
+    // One or two numbers in a sentence or under another name are probably a range.
     const isRange = count <= 2 && set.naming !== 'params' && (!placed.isBlock || set.naming === 'other');
     if (isRange || set.values.size === 0) continue;
     sets.push(placed);
@@ -43,11 +43,11 @@ export function findSets(text: string, count: number): { sets: readonly NumberSe
 const bullets =
   /^[\s>"'_([{$#|\u2022\u2705\u2714+*-]{0,40}(?:(?:\d{1,3}|[a-z])[.)]\s{1,8})?[\s"'_([{$]{0,16}$/i;
 const label = /[:=]\s*(?:[a-z.]{1,20}\()?\s*["'_([{$]*$/i;
-/** Words that announce an answer. */
+/** Words that introduce an answer. */
 const final = /\bfinal\b[^.!?]*$|\banswer(?: is)?\s*[:=]?\s*["'_([{$]*$/i;
 const announced = /\b(?:new|propos\w*)\b[^.!?]*$/i;
 const asked = /(?<!\w)(?:params|parameters)["']?\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*$/i;
-/** Text that may follow a set on its line: closing brackets, a comment, a remark, the next entry of an object. */
+/** What may follow a set on its line: closing brackets, a comment, a remark or the next JSON key. */
 const closing = /^["'\s)\]}.,;|$]*(?:$|#|\/\/|\(|-{1,2} |\u2014|["'][\w ]+["']\s*:)/;
 
 function inPlace(
@@ -71,7 +71,7 @@ function inPlace(
   const opens = prefix !== undefined || (line.length < 160 && (bullets.test(line) || label.test(line)));
   const isBlock = opens && (score !== undefined || closing.test(rest));
   const isFirst = opensReply && (bullets.test(line) || asked.test(line));
-  // This line is directly below another set, so the model is probably continuing a list.
+  // A set directly below another one is probably part of an enumeration.
   const gap = previous && start - previous.end < 400 ? text.slice(previous.end, start) : '';
   const isNext = /^[^\n]*\n[^\n\p{L}]*$/u.test(gap);
   // A scored set below a history heading, `… so far`, quotes the history.
@@ -91,7 +91,7 @@ function inPlace(
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
-/** The model's text apart from the parameters, on one line; for reports and datasets, never for results. */
+/** The reason given in a reply, on one line: its text without the parameters. For reports and datasets only. */
 export function statedReason(reply: string, limit = 600): string {
   const { text } = answerText(reply);
   const inJson = jsonReason.exec(text)?.[1];
@@ -101,7 +101,7 @@ export function statedReason(reply: string, limit = 600): string {
   return oneLine(`${text.slice(0, start)}\n${text.slice(end, end + 4 * limit)}`.replace(opener, ''), limit);
 }
 
-/** Joins the text into one line and removes markup around the answer and the label in front of the reason. */
+/** Joins the text into one line, and removes markup and a label such as `Reason:` from its start. */
 function oneLine(text: string, limit: number): string {
   const parts = text.slice(0, 8 * limit).split(/\s*\n\s*/);
   const line = parts

@@ -1,4 +1,4 @@
-/** Parses a single value of a number set, and checks that the text after it doesn't change its meaning. */
+/** Parses a single value of a set, and checks that the text after it doesn't change its meaning. */
 export interface Value {
   /** As written in the reply, at most 24 characters. */
   readonly text: string;
@@ -6,7 +6,7 @@ export interface Value {
   readonly number?: number;
 }
 
-/** A set as written, complete or not. */
+/** A set of parameters as written, possibly incomplete. */
 export interface WrittenSet {
   readonly values: ReadonlyMap<number, Value>;
   /** Indices given twice with different values. */
@@ -46,16 +46,16 @@ const prediction = new RegExp(
 );
 const numberOf = (text = 'none') => (Number.isFinite(Number(text)) ? Number(text) + 0 : undefined);
 
-/** The score at the start of a text: undefined if there is none, null if it has no number. */
+/** The score at the start of `text`; undefined if there is none, null if it isn't a number. */
 export function scoreAt(text: string): number | null | undefined {
   const found = score.exec(text.slice(0, 160));
   return found === null ? undefined : (numberOf(found[1]) ?? null);
 }
 
-/** The score that a text predicts for its set: `Expected return: 95`, `"score": 24`. */
+/** The predicted score in the text after a set, such as `Expected return: 95` or `"score": 24`. */
 export const predictionIn = (text: string): number | undefined => numberOf(prediction.exec(text)?.[1]);
 
-/** The value at `at`. `next` is the start of the next key or, for the last value, the end of the line. */
+/** Parses the value at `at`. `next`: start of the next key or, for the last value, end of the line. */
 export function valueAt(text: string, at: number, next: number, isLast: boolean): Value & { end: number } {
   leading.lastIndex = at;
   const found = leading.exec(text);
@@ -72,7 +72,7 @@ export function valueAt(text: string, at: number, next: number, isLast: boolean)
   return { text: text.slice(at, end + length).slice(0, 24), end: end + length };
 }
 
-/** Words that form an expression: `1 to 2`, `2 times ten`. */
+/** Words that make a number part of an expression, as in `1 to 2` or `2 times ten`. */
 const operation = /^(?:to|or|and|x|times|plus|minus|by|per|e|pi|negat\w+|maybe|param\w*)(?![\p{L}\p{N}])/iu;
 
 /** Whether the text after a number changes its meaning: a unit, an operator, more digits, a decimal comma. */
@@ -100,7 +100,7 @@ function spoils(tail: string, isLast: boolean, number: string): boolean {
   }
 }
 
-/** Whether words after a number belong to it: true for `3 cm` and `2 to 4`, false for a longer remark. */
+/** Whether the words after a number belong to it: true for `cm` and `to 4`, false for a longer remark. */
 function isQuantity(text: string, isLast: boolean): boolean {
   const phrase = /^[^,;|:\n(#]*?(?=$|[,;|:\n(#]|[.!?](?:\s|$))/.exec(text)![0].trim();
   if (/^(?:and|or)$/.test(phrase) && !isLast) return false;

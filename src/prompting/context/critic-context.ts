@@ -23,7 +23,7 @@ const statisticsSchema = z.strictObject({
   }),
 });
 
-/** Input of a revision prompt. */
+/** Variables of a revision prompt. */
 const revisionSchema = z.strictObject({
   iteration: count('The current iteration, from 1'),
   remaining: count('Iterations after this one'),
@@ -68,13 +68,13 @@ export function statisticsContext(behaviour: Behaviour): StatisticsContext {
       last: lastText(ending.last),
     })),
     figures: figures
-      // Something that never happens in any episode carries no information.
+      // A statistic that is 0 in every episode carries no information.
       .filter(({ high, low, median }) => low !== 0 || median !== 0 || high !== 0)
       .map(({ name, ...values }) => ({ name, value: spread(values) })),
   };
 }
 
-/** The median, and the range of the middle half of the episodes. */
+/** The median and the interquartile range. */
 const spread = ({ high, low, median }: Quartiles) =>
   low === high ? short(median) : `${short(median)} (${short(low)} to ${short(high)})`;
 

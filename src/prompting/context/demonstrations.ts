@@ -1,4 +1,4 @@
-/** Good episodes shown in prompts, so that the model looks for parameters that act similarly. */
+/** Good episodes shown in prompts as examples of how the policy should act. */
 
 import { z } from 'zod';
 import type { Action, Observation } from '../../environments/environment.js';
@@ -7,7 +7,7 @@ import { count, flag, list, maybeText, text } from './fields.js';
 import { scoreTexts } from './scores.js';
 import { evenSteps, show } from './trajectory.js';
 
-/** A good episode, with either all of its steps or those shown in prompts. */
+/** A good episode, with all of its steps or only those shown in prompts. */
 export interface Demonstration {
   /** Undiscounted; absent if unknown. */
   readonly return?: number | undefined;
@@ -46,13 +46,13 @@ export const demonstratedSchema = z.strictObject({
   }),
 });
 
-/** An episode reduced to the number of steps shown in prompts. */
+/** Reduces an episode to the steps shown in prompts. */
 export function sampled(whole: Demonstration, most: DemonstrationsConfig['steps']): Demonstration {
   if (most === 'all') return whole;
   return { ...whole, steps: evenSteps(whole.steps.length, most).map((t) => whole.steps[t]!) };
 }
 
-/** Template variables; null if there are no demonstrations. `ofReturns`: `memory.digits`. */
+/** The template variables; null if there are no demonstrations. `ofReturns` is `memory.digits`. */
 export function demonstratedContext(
   demonstrations: readonly Demonstration[],
   digits: number | undefined,

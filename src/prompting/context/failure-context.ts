@@ -2,7 +2,7 @@ import type { IndexedText, ParseFailure, SeenParameters } from '../answer/parse.
 import type { FailureContext } from './prompt-context.js';
 import { type ScoreText, twoDecimals } from './scores.js';
 
-/** Maximum number of indices or values that a correction lists; it only counts the rest. */
+/** Maximum number of indices or values to list in a correction; the rest are only counted. */
 const namedLimit = 20;
 
 const nothing: FailureContext = {
@@ -21,7 +21,7 @@ const nothing: FailureContext = {
   ambiguous: null,
 };
 
-/** Variables of the format-correction prompt for a failure; `name`: the name of the values, such as `params`. */
+/** Variables of the format-correction prompt for a failure. `name`: what the prompt calls the values, e.g. `params`. */
 export const failureContext = (
   failure: ParseFailure,
   name: string,

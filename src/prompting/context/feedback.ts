@@ -8,10 +8,10 @@ import type { ParseFailure } from '../answer/parse.js';
 import { count, flag, list, object, text } from './fields.js';
 import { failureSchema, taskContextSchema } from './prompt-context.js';
 
-/** Maximum number of characters of a remark, which appears in every later prompt. */
+/** Maximum length of a remark in characters; remarks appear in every later prompt. */
 export const longestRemark = 500;
 
-/** The content of feedback from any source. If both are absent, the question was skipped. */
+/** The content of feedback, whatever its source. If both fields are absent, the question was skipped. */
 export type Said = Pick<Feedback, 'rating' | 'remark'>;
 
 type Typed =
@@ -19,12 +19,12 @@ type Typed =
   /** A description of the problem. */
   | { readonly kind: 'unclear'; readonly problem: string };
 
-/** Either the format of a model's reply, or a rating in words. */
+/** Matches `rating: 4`, as a model replies, and ratings in words. */
 const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 
 const isRating = (text: string) => /^[1-5]$/.test(text);
 
-/** Parses typed feedback: `4`, a remark, or `4: too jerky`; empty skips. Ambiguous numbers are unclear. */
+/** Parses typed feedback: `4`, a remark, or `4: too jerky`. An empty line skips the question. */
 export function readTyped(line: string): Typed {
   const text = oneLine(line);
   if (text === '') return { kind: 'said', said: {} };
@@ -59,7 +59,7 @@ export function typedText({ rating, remark = '' }: Said): string {
   return /^[-+\d.,:]/.test(text) || namesRating.test(text) ? `: ${text}` : text;
 }
 
-/** Bidirectional control characters in a remark could reorder the text around it. */
+/** Control characters; bidirectional ones could reorder the text around a remark. */
 const marks = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu;
 
 const oneLine = (text: string) => text.replaceAll(marks, ' ').replaceAll(/\s+/g, ' ').trim();
@@ -68,7 +68,7 @@ type Reading =
   | { readonly ok: true; readonly said: Said }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** Parses `rating: 4` and `remark: …` in a reply; one may be missing, the first of each counts, long ones are cut. */
+/** Parses `rating: 4` and `remark: …` in a reply. One may be missing; the first of each counts; long remarks are cut. */
 export function readFeedback(reply: string, finishReason: FinishReason): Reading {
   const { text, unclosedThinking } = answerText(reply);
   const values = (name: string) =>
@@ -80,7 +80,7 @@ export function readFeedback(reply: string, finishReason: FinishReason): Reading
   const [ratings, remarks] = [values('rating'), values('remark').filter((remark) => remark !== '')];
   const rating = /^([1-5])(?:\.0+)?(?:\s*(?:\/|of|out of)\s*5)?\W*$/i.exec(ratings[0] ?? '')?.[1];
   const [remark] = remarks;
-  // A rating outside the scale shows that the question was misunderstood.
+  // A rating outside the scale means that the model misunderstood the question.
   const isWrong = ratings[0] !== undefined && ratings[0] !== '' && rating === undefined;
   if (isWrong || (rating === undefined && remark === undefined)) {
     const isCut = (finishReason === 'length' || unclosedThinking) && !isWrong;
@@ -98,7 +98,7 @@ export function readFeedback(reply: string, finishReason: FinishReason): Reading
 const cut = (remark: string) =>
   remark.length <= longestRemark ? remark : `${remark.slice(0, longestRemark - 1).trimEnd()}…`;
 
-/** The line with the feedback on an evaluation and its source, shown below it; empty without feedback. */
+/** The line shown below an evaluation with its feedback and the source; empty if there is no feedback. */
 export function feedbackLines(feedback: Feedback | undefined): readonly string[] {
   if (feedback === undefined) return [];
   const who = feedback.from === 'person' ? 'a person who' : 'a vision model that';
@@ -109,7 +109,7 @@ export function feedbackLines(feedback: Feedback | undefined): readonly string[]
 export function saidText({ rating, remark }: Said): string {
   return [
     ...(rating === undefined ? [] : [`rated ${rating} of 5`]),
-    // A quote inside a remark must not end it early.
+    // A quotation mark inside a remark must not end it early.
     ...(remark === undefined ? [] : [`“${remark.replaceAll(/[“”]/g, '"')}”`]),
   ].join(', ');
 }

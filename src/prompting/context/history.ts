@@ -10,10 +10,10 @@ import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
-/** Share of the token budget used after the window moves. It moves rarely, so prompts share their beginning. */
+/** Share of the token budget used after the window moves: it moves rarely, so that prompts share their beginning. */
 const keptShare = 0.75;
 
-/** The fields of an evaluation that the memory uses. */
+/** The fields of an evaluation that determine whether it is remembered. */
 type Remembered = Pick<BufferEntry, 'iteration' | 'score'> &
   Partial<Pick<BufferEntry, 'candidate' | 'revises'>>;
 
@@ -42,7 +42,7 @@ export function remembered<Entry extends Remembered>(
   return held;
 }
 
-/** Removes the worse of each revision and its original. */
+/** Removes the worse of each pair of original and revision. */
 function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): readonly Entry[] {
   const dropped = new Set<Entry>();
   for (const [i, entry] of entries.entries()) {
@@ -80,7 +80,7 @@ export function selectHistory(
   }
 }
 
-/** Replays how the window moved as entries were added. */
+/** Replays how the window moved as entries were added, so that the result is the same after resuming. */
 function window(
   entries: readonly BufferEntry[],
   budget: number,
@@ -127,21 +127,21 @@ interface HistoryTurn {
 
 /** The history of a run; formats each evaluation only once. */
 export interface History {
-  /** Registers all evaluations in memory, oldest first; the format of a score depends on the other scores. */
+  /** Registers all evaluations in memory, oldest first; the format of a score depends on earlier scores. */
   know(held: readonly BufferEntry[]): void;
   readonly scoreText: ScoreText;
-  /** The evaluations as turns of a conversation, in the given order. */
+  /** The evaluations as turns of a conversation, in the same order. */
   turns(shown: readonly BufferEntry[], form: AnswerForm): readonly HistoryTurn[];
-  /** Estimated prompt tokens of an evaluation, as budgeted by `selectHistory`. */
+  /** Estimated number of prompt tokens for an evaluation, as passed to `selectHistory`. */
   tokens(entry: BufferEntry): number;
   /** The variables that change from prompt to prompt. */
   context(progress: {
     readonly iteration: number;
     readonly iterations: number;
     readonly held: readonly BufferEntry[];
-    /** The subset shown in the prompt, in display order. */
+    /** The evaluations shown in the prompt, in that order. */
     readonly shown: readonly BufferEntry[];
-    /** True if the prompt continues a conversation and shows only what earlier prompts lack. */
+    /** True if the prompt continues a conversation and shows only evaluations that it lacks so far. */
     readonly continued?: boolean;
     readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
   }): ProgressContext;
@@ -165,7 +165,7 @@ export function createHistory({
       ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
     ].join('\n  ');
   const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.of), entry);
-  // A long run shows only a few of its evaluations, so texts are cached only for those, to save memory.
+  // Prompts of a long run show only a few of its evaluations, so only their texts are cached.
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
   const know = (held: readonly BufferEntry[]) => {
@@ -223,7 +223,7 @@ export function createHistory({
   };
 }
 
-/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if it was cut short. */
+/** `params[0]: 1.2; params[1]: -0.5; f(params): 123.45`, plus the number of episodes if the evaluation stopped early. */
 export function historyLine(
   entry: Pick<BufferEntry, 'parameters' | 'score' | 'returns' | 'planned'>,
   encoding: Encoding,
@@ -257,7 +257,7 @@ function bestContext(
   };
 }
 
-/** The `memory.best` highest evaluations (default: all), the best last, then the others, oldest first. */
+/** Splits the shown evaluations into the `memory.best` highest (default: all; best last) and the rest, oldest first. */
 export function rankHistory(
   shown: readonly BufferEntry[],
   encoding: Encoding,
@@ -280,7 +280,7 @@ export function rankHistory(
   return { best: [...highest].map(ranked), others: others.map(ranked) };
 }
 
-/** The parents, best first: the `beam` best evaluations, or for changes the latest one (the best of its iteration). */
+/** The parents, best first: the `beam` best evaluations or, with `form: delta`, the best one of the last iteration. */
 export function parentsOf(
   proposal: ProposalConfig | undefined,
   held: readonly BufferEntry[],

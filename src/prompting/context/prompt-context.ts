@@ -39,7 +39,7 @@ const namesSchema = z.array(
   }),
 );
 
-/** Variables for the description of an environment, in addition to the facts of that environment. */
+/** Variables for describing any environment; each environment adds its own facts. */
 export const descriptionSchema = z.strictObject({
   id: text('Environment id'),
   stepLimit: count('Step limit of an episode'),

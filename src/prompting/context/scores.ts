@@ -14,13 +14,13 @@ const mostDigits = 15;
 /** With more decimals than this, numbers are written with an exponent. */
 const mostDecimals = 20;
 
-/** The format in runs of earlier versions. */
+/** The format used by earlier versions. */
 export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
 
-/** `131.35`; a score below 1 gets at least `digits` significant digits: `0.05`, `0.000123`. */
+/** Two decimals, as in `131.35`; below 1, as many as needed for `digits` significant digits, as in `0.000123`. */
 export const scoreText = (score: number, digits: number): string => written(score, decimalsOf(score, digits));
 
-/** Formats scores that are known in advance; `digits`: `memory.digits`, undefined in runs of earlier versions. */
+/** Formats scores that are all known; `digits` is `memory.digits`, undefined in runs of earlier versions. */
 export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {
   const texts = new ScoreTexts(digits);
   texts.know(scores.map((score) => ({ iteration: 0, score })));
@@ -28,8 +28,8 @@ export function scoreTexts(digits: number | undefined, scores: readonly number[]
 }
 
 /**
- * Formats the scores of a growing history. A text depends only on earlier entries, so prompts share their beginning.
- * The warm-up's spread determines the decimals; a score that would look like another one gets more.
+ * Formats the scores of a growing history, each based only on earlier ones, so that prompts share their beginning.
+ * The spread of the warm-up determines the decimals; a score that would look like a different one gets more.
  */
 export class ScoreTexts {
   readonly #digits: number | undefined;
@@ -43,7 +43,7 @@ export class ScoreTexts {
     this.#digits = digits;
   }
 
-  /** Also formats scores that aren't in the history. */
+  /** Formats a score, even one that isn't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
   /** `entries`: the whole history, oldest first. @returns true if texts returned earlier may have changed */
@@ -77,7 +77,7 @@ export class ScoreTexts {
   }
 }
 
-/** The scores that determine the common number of decimals: those of the warm-up, extended until two differ. */
+/** The scores that determine the common number of decimals: the warm-up's or, if these are equal, more. */
 function firstScores(entries: readonly Scored[]): readonly number[] {
   const first = entries[0]?.score;
   const proposed = entries.findIndex(({ iteration }) => iteration > 0);
@@ -86,7 +86,7 @@ function firstScores(entries: readonly Scored[]): readonly number[] {
   return entries.slice(0, end).map(({ score }) => score);
 }
 
-/** Number of decimals that resolves a tenth of the scores' spread; at least two. */
+/** Number of decimals needed to resolve a tenth of the scores' range; at least two. */
 function decimalsFor(scores: readonly number[]): number {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const score of scores) {
@@ -96,7 +96,7 @@ function decimalsFor(scores: readonly number[]): number {
   return high > low ? Math.max(2, 1 + Math.ceil(-Math.log10(high - low))) : 2;
 }
 
-/** Number of decimals that shows `digits` significant digits; at least two. */
+/** Number of decimals needed to show `digits` significant digits; at least two. */
 const decimalsOf = (score: number, digits: number): number =>
   score === 0 ? 2 : Math.max(2, digits - 1 - Math.floor(Math.log10(Math.abs(score))));
 

@@ -42,7 +42,7 @@ function named(space: Space, names: readonly string[] = []) {
   return names.map((name, i) => ({ label: first === undefined ? `[${i}]` : `${first + i}`, name }));
 }
 
-/** The parts of a run that define its task. */
+/** The parts of a run that describe its task. */
 interface Task {
   readonly config: {
     readonly environment: Pick<EnvironmentConfig, 'options'>;
@@ -135,7 +135,7 @@ function parametersContext(spec: ParameterSpec): TaskContext['parameters'] {
     high: bound(high),
     decimals,
     oneDecimal: decimals === 1,
-    // A long list of choices without gaps is described as a range instead.
+    // A long list of choices without gaps is shown as a range instead.
     choices: choices !== undefined && (gaps || choices.length <= 12) ? choices.join(', ') : null,
   };
 }
@@ -204,7 +204,7 @@ function tableContext(
   };
 }
 
-/** Formula for the state number of an observation, with the last component varying fastest. */
+/** Formula for the state number of an observation; the last component varies fastest. */
 function stateFormula(bins: readonly BinEdges[] | undefined, observation: Space): string | null {
   if (bins !== undefined) {
     const sizes = bins.map(({ edges }) => edges.length + 1);

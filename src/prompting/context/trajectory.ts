@@ -5,7 +5,7 @@ import type { EpisodeRecord } from '../../rollout/episode.js';
 import type { MemoryConfig } from '../settings.js';
 import type { ScoreText } from './scores.js';
 
-/** The lines shown for an evaluation's first episode; without `returnText` (earlier versions), with two decimals. */
+/** The lines shown for an evaluation's first episode. Without `returnText`, returns have two decimals. */
 export function trajectoryLines(
   episode: Episode | undefined,
   memory: MemoryConfig,
@@ -25,7 +25,7 @@ export function trajectoryLines(
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
 type Value = Observation | Action;
 
-/** `count` evenly spaced steps, `step | observation | action | reward`, then how the episode ended. */
+/** `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
 export function trajectoryRows(episode: Episode, count: number, returnText?: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
@@ -58,10 +58,10 @@ function outcome({ actions, rewards, terminated }: Episode, returnText?: ScoreTe
   return `${terminated ? 'terminated' : 'cut off'} after ${steps}, return ${returnText?.(total) ?? total.toFixed(2)}`;
 }
 
-/** Maximum number of distinct values to list with their counts. */
+/** Maximum number of distinct values listed with their counts. */
 const countedValues = 12;
 
-/** Counts integers and strings; for vectors, gives the minimum, mean and maximum of each component. */
+/** Counts each value if they are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];

@@ -27,7 +27,7 @@ export function linearContext(policy: PolicyDescription & { kind: 'linear' }): L
   };
 }
 
-/** Definition of each activation function in the prompt; null if it needs none. */
+/** Definition of each activation function shown in the prompt; null if it needs no explanation. */
 const definitions = {
   tanh: null,
   relu: 'relu(x) = max(0, x)',

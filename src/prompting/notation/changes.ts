@@ -4,13 +4,13 @@ import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 import { type AnswerForm, answerGrammar, exampleAnswer, formatValue } from './grammar.js';
 
-/** Name of the parameters in answers of this form. */
+/** What answers in this form call their values. */
 export const changeName = 'delta';
 
 /** Example: `delta[0]: <number>, …`. */
 export const exampleChanges = (spec: ParameterSpec): string => asChanges(exampleAnswer(spec));
 
-/** Grammar of such answers; each change is at most as large as the range. */
+/** Grammar of answers in this form; no change exceeds the width of the range. */
 export function changesGrammar(spec: ParameterSpec, form?: AnswerForm): AnswerGrammar {
   const { choices: _choices, ...range } = spec;
   const span = Number((range.high - range.low).toFixed(range.decimals));
@@ -48,7 +48,7 @@ export function parseChanges(
     : { ...read, value };
 }
 
-/** Renames changes to the name that the parameter parser knows, and parameters to one that it doesn't. */
+/** Renames `delta` to `params`, which the parser looks for, and `params` to a name that it ignores. */
 const renamed = (reply: string): string =>
   reply
     .replaceAll(/\b\w{0,24}params?(?=["']?\s{0,4}[[(:=])|\bparameters?(?=["']?\s{0,4}[[(:=])/gi, 'old')

@@ -5,15 +5,15 @@ import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
 export interface AnswerForm {
   /** `labels`: `params[0]: 1.2, params[1]: …`; `json`: `{"params": [1.2, …]}`. */
   readonly notation: 'labels' | 'json';
-  /** True if nothing except thinking may surround the answer. */
+  /** True if the reply may contain nothing but thinking and the answer. */
   readonly whole: boolean;
   readonly reason: 'first' | 'last' | 'none';
 }
 
-/** Parameters on the first line and a reason below; no provider enforces this form. */
+/** Parameters on the first line and a reason below; used if the format isn't enforced. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/** The form of answers: JSON if the format is enforced. A local model then gives no reason, to answer faster. */
+/** Chooses the form of answers: JSON if the format is enforced. A local model then gives no reason, to answer faster. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
@@ -23,7 +23,7 @@ export function answerFormOf(
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
   if (isEnforced && !isLocal)
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
-  // Models trained on the `compact` prompt set only know labels.
+  // Models trained on the `compact` prompt set only know the `labels` notation.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');
   if (isEnforced) return { notation, whole: true, reason: 'none' };
   return notation === 'labels' ? freeForm : { notation, whole: true, reason: 'last' };
@@ -49,7 +49,7 @@ export function answerGrammar(
   };
 }
 
-/** Writes an answer in the given form, as a model would. `parseParameters` is the inverse. */
+/** Writes an answer in the given form, as a model would; the inverse of `parseParameters`. */
 export function writtenAnswer(
   parameters: ParameterVector,
   spec: ParameterSpec,
@@ -71,7 +71,7 @@ export function formatValue(value: number, decimals: number): string {
   return text.startsWith('-') && Number(text) === 0 ? text.slice(1) : text;
 }
 
-/** The answer format: `params[0]: 1.2, params[1]: -0.5`. */
+/** Formats parameters as answers do: `params[0]: 1.2, params[1]: -0.5`. */
 export function formatParameters(parameters: ParameterVector, spec: ParameterSpec, separator = ', '): string {
   return parameters.map((value, i) => `params[${i}]: ${formatValue(value, spec.decimals)}`).join(separator);
 }

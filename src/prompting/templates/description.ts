@@ -1,4 +1,4 @@
-/** Finds the template that describes an environment. */
+/** Finds and renders the template that describes an environment. */
 import { join } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import { packageRoot } from '../../base/package.js';
@@ -25,7 +25,7 @@ export function environmentDescription(
   return render[0]!({ ...descriptionContext(environment, options, maxSteps), facts });
 }
 
-/** The file that describes an environment: from the config, the prompt set, or the package. */
+/** Finds the file that describes an environment: in the config, the prompt set or the package. */
 export function findDescription(
   set: string,
   { id, words }: Pick<EnvironmentSpec, 'id' | 'words'>,
@@ -49,5 +49,5 @@ export function findDescription(
   );
 }
 
-/** An id may contain characters that a file name can't, such as a slash after a namespace. */
+/** Ids may contain characters that file names can't, such as the slash after a namespace. */
 const fileName = (id: string): string => id.replace(/[^\w.-]/g, '-');

@@ -33,19 +33,19 @@ import type { TemplateHelpers } from './template-check.js';
 import { fileOfSet, isFolder } from './template-files.js';
 import { shapeOfData, shapeOfSchema, withField } from './template-scope.js';
 
-/** Renders the prompts for one kind of call; the user prompt has the variables of `Context`. */
+/** Renders the prompts for one kind of call. User prompts can use the variables of `Context`. */
 interface Prompts<Context> {
   system(context: TaskContext): string;
   user(context: Context): string;
-  /** @param scoreText score format of the prompt being corrected */
+  /** @param scoreText formats scores as the preceding prompt did */
   formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
-  /** SHA-256 of the sources of all templates that these prompts can use. */
+  /** SHA-256 of the sources of all templates available to these prompts. */
   readonly hash: string;
 }
 
-/** Renders the prompts of a run that ask for proposals. */
+/** Renders the prompts that ask for proposals. */
 export interface PromptSet extends Prompts<PromptContext> {
-  /** Description of the environment: `environment.description` in the context. */
+  /** Description of the environment; becomes `environment.description` in the context. */
   readonly description: string;
 }
 
@@ -57,7 +57,7 @@ export interface PromptSetOptions {
   readonly environment: EnvironmentSpec;
   readonly options: Readonly<Record<string, unknown>>;
   readonly maxSteps: number;
-  /** True for a user module's policy, whose own description then replaces the `policy` partial. */
+  /** True if the policy is a user's module; its own description then replaces the `policy` partial. */
   readonly ownPolicy?: boolean;
   readonly userHelpers?: TemplateHelpers | undefined;
 }
@@ -65,7 +65,7 @@ export interface PromptSetOptions {
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
-/** Loads and checks all templates of a set. @throws UserError with file, line and column for an unusable set */
+/** Loads and checks all templates of a set. @throws UserError with file, line and column if a template is invalid */
 export function loadPromptSet(options: PromptSetOptions): PromptSet {
   const { environment } = options;
   const folder = findSet(options.set, builtInSets, 'prompts.set');
@@ -106,10 +106,10 @@ function loadOthers<Context extends TaskContext>(
   return loadPrompts<Context>(findSet(options.set, [section], field), field, options, schemas).prompts;
 }
 
-/** Schemas of the user prompt and the correction. */
+/** Schemas of the variables in the user prompt and the correction. */
 type Schemas = readonly [z.ZodObject, z.ZodObject];
 
-/** @param more additional templates, rendered by the last functions in `render` */
+/** @param more additional templates; their render functions come last in `render` */
 function loadPrompts<Context extends TaskContext>(
   folder: string,
   field: string,

@@ -1,4 +1,4 @@
-/** Loads, checks and renders templates. Prompt sets are untrusted, and nested loops multiply, so work is bounded. */
+/** Loads, checks and renders templates. Prompt sets are untrusted and loops can be nested, so rendering has limits. */
 import { createHash } from 'node:crypto';
 import Handlebars from 'handlebars';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -63,7 +63,7 @@ function renderer({ file }: ParsedTemplate, render: HandlebarsTemplateDelegate):
   };
 }
 
-/** An instance with only `blockHelpers` and the user's helpers, without Handlebars' own for logging and lookup. */
+/** Creates an instance with only `blockHelpers` and the user's helpers, without Handlebars' `log` and `lookup`. */
 function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   const handlebars = Handlebars.create();
   boundLoops(handlebars);
@@ -78,11 +78,11 @@ function createHandlebars(helpers: TemplateHelpers): typeof Handlebars {
   return handlebars;
 }
 
-/** Maximum number of iterations of all loops in one prompt; the longest histories with trajectories use a tenth. */
+/** Maximum number of loop iterations in one prompt; the longest histories with trajectories use a tenth of it. */
 const mostTurns = 1_000_000;
 /** Maximum number of characters written by loops in one prompt, counted once per enclosing loop. */
 const mostCharacters = 20_000_000;
-/** Time limit in seconds, because the counters don't cover the user's helpers. */
+/** Time limit in seconds, because the counters above don't cover the user's helpers. */
 const mostSeconds = 20;
 
 /** Remaining budget of the current prompt. */
@@ -108,13 +108,13 @@ export function boundLoops(handlebars: typeof Handlebars): void {
   );
 }
 
-/** @throws Error if rendering takes too many iterations, too many characters or too long */
+/** @throws Error if rendering exceeds the limits on iterations, characters or time */
 export function bounded(render: () => string): string {
   Object.assign(left, { turns: mostTurns, characters: mostCharacters });
   return withinTime(mostSeconds, render);
 }
 
-/** Loads the user's helpers. @throws UserError with the file and the problem */
+/** Loads the user's helpers. @throws UserError naming the file and the problem */
 export async function loadHelpers(path: string): Promise<TemplateHelpers> {
   const { file, create } = await loadModule(path, 'helpers', 'prompts.helpers');
   const made = await create({}, 'prompts.helpers');

@@ -1,4 +1,4 @@
-/** Checks a template against its context. Handlebars' strict mode only detects unknown variables that it reaches. */
+/** Checks a template against its context. Handlebars' strict mode only checks the branches that it renders. */
 import { nearest, type Problem, UserError } from '../../base/errors.js';
 import {
   assured,
@@ -60,7 +60,7 @@ interface Place {
   readonly scope: Scope;
   readonly partials: ReadonlyMap<string, ParsedTemplate>;
   readonly helpers: TemplateHelpers;
-  /** Names of the partials that led here. */
+  /** Names of the partials being included, outermost first. */
   readonly including: readonly string[];
   /** Collects the names of all partials encountered. */
   readonly included: Set<string>;
@@ -72,7 +72,7 @@ interface Place {
 
 /** Maximum nesting of blocks and partials; the built-in sets reach 6. */
 export const deepest = 50;
-/** Limits partials that include each other, which doubles the work per level; the built-in sets have 500 statements. */
+/** Maximum number of statements; partials that include others twice double it per level. The built-in sets have 500. */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {
@@ -83,7 +83,7 @@ function at({ file }: Place, node: Node, problem: Problem): Problem {
 function* checkProgram(program: hbs.AST.Program | undefined, outer: Place): Problems {
   const place = { ...outer, depth: outer.depth + 1 };
   for (const statement of program?.body ?? []) {
-    // Unbounded growth must stop the check at once; other problems are collected.
+    // Exceeding these limits stops the check at once; other problems are collected.
     if (place.depth > deepest)
       throw new UserError(
         at(place, statement, { message: `blocks and partials are nested more than ${deepest} levels deep` }),
@@ -119,7 +119,7 @@ function* checkStatement(node: Node, place: Place): Problems {
 
 function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems {
   if (!isPath(node.path)) {
-    yield at(place, node, { message: 'this is a constant, not a variable: write the text itself' });
+    yield at(place, node, { message: 'this is a constant, not a variable: write it as plain text' });
   } else if (place.helpers.has(node.path.original)) {
     yield* checkHelper(node, place);
   } else if (node.params.length > 0 || node.hash !== undefined) {
@@ -131,7 +131,7 @@ function* checkMustache(node: hbs.AST.MustacheStatement, place: Place): Problems
   }
 }
 
-/** User helpers take variables and literals. */
+/** Checks a call of a user's helper: arguments can be variables or literals. */
 function* checkHelper({ path, params, hash }: hbs.AST.MustacheStatement, place: Place): Problems {
   const { original: name } = path as Path;
   if (fieldNames(place.scope.root).includes(name))

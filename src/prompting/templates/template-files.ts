@@ -1,4 +1,4 @@
-/** Reads the files of a prompt set, which are untrusted: regular files inside its folder, within size limits. */
+/** Reads the files of a prompt set, which are untrusted: only regular files inside its folder, within size limits. */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import type Handlebars from 'handlebars';
@@ -11,14 +11,14 @@ import { deepest, type ParsedTemplate } from './template-check.js';
 const largestTemplate = 2 ** 18;
 const mostPartials = 500;
 
-/** True for regular files only, not for folders or devices. */
+/** True for regular files; false for folders and devices. */
 export const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** A template of a set; `example` is the built-in set to copy from. @throws UserError if the set lacks it */
+/** Path of a set's template; `example` is a built-in set to copy from. @throws UserError if the template is missing */
 export function fileOfSet(
   folder: string,
   name: string,
@@ -37,7 +37,7 @@ export function fileOfSet(
   });
 }
 
-/** Reads a template; links must not leave `folder`, if given. @throws UserError if it can't be read or parsed */
+/** Reads a template; links must not point outside `folder`. @throws UserError if it can't be read or parsed */
 export function readTemplate(
   handlebars: typeof Handlebars,
   file: string,
@@ -62,7 +62,7 @@ export function readTemplate(
   }
 }
 
-/** The parser takes minutes for thousands of nested blocks. */
+/** Refuses deeply nested blocks: the parser takes minutes for thousands of levels. */
 function refuseDeep(file: string, source: string): void {
   let depth = 0;
   for (const [tag, kind, inside] of source.matchAll(/\{\{~?(?:([#/]|\^(?!~?\}))|(?=[^#/^]))([^{}]*)/g)) {
@@ -106,7 +106,7 @@ function realpathOf(file: string): string | undefined {
   try {
     return realpathSync(file);
   } catch {
-    // A broken link, which can't be read either.
+    // The link is broken.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The shape of a template's context: the available variables, and how paths resolve. */
+/** The shape of a template's context: which variables exist, and how paths resolve to them. */
 import { z } from 'zod';
 import { nearest, type Problem } from '../../base/errors.js';
 import type { Fact } from '../../environments/catalogue/facts.js';
@@ -10,7 +10,7 @@ export type Shape =
 
 const value: Shape = { kind: 'value', optional: false };
 
-/** The shape of what a schema accepts; nullable means optional. */
+/** The shape of the values that a schema accepts; nullable means optional. */
 export function shapeOfSchema(schema: z.core.$ZodType): Shape {
   if (schema instanceof z.ZodNullable) return { ...shapeOfSchema(schema.unwrap()), optional: true };
   if (schema instanceof z.ZodArray)
@@ -20,7 +20,7 @@ export function shapeOfSchema(schema: z.core.$ZodType): Shape {
   return { kind: 'object', optional: false, fields: Object.fromEntries(fields) };
 }
 
-/** The shape of given data; a list has the shape of its first item. */
+/** The shape of some data; a list's items have the shape of the first. */
 export function shapeOfData(data: Fact): Shape {
   if (typeof data !== 'object') return value;
   if (isList(data)) return { kind: 'list', optional: false, item: shapeOfData(data[0] ?? '') };
@@ -34,7 +34,7 @@ const isList = (data: Fact): data is readonly Fact[] => Array.isArray(data);
 export const withField = (context: Shape, name: string, field: Shape): Shape =>
   context.kind === 'object' ? { ...context, fields: { ...context.fields, [name]: field } } : context;
 
-/** All variables in schema order. */
+/** All variables of a schema, in its order. */
 export function variablesOf(
   schema: z.core.$ZodType,
   path = '',
@@ -62,7 +62,7 @@ function typeName(schema: z.core.$ZodType): string {
 
 export type Path = hbs.AST.PathExpression;
 
-/** The names available in one part of a template. */
+/** The names that can be used in one part of a template. */
 export interface Scope {
   readonly root: Shape;
   readonly shape: Shape;
@@ -70,7 +70,7 @@ export interface Scope {
   readonly parent: Scope | undefined;
   /** True if `@index`, `@first` and `@last` are defined. */
   readonly inLoop: boolean;
-  /** Paths below `shape` and below `@root` that an enclosing `#if` has checked. */
+  /** Optional paths, below `shape` or `@root`, known to be present because an enclosing `#if` checks them. */
   readonly present: ReadonlySet<string>;
   readonly blockParams: ReadonlyMap<string, Shape>;
 }
@@ -80,7 +80,7 @@ export function rootScope(context: Shape): Scope {
   return { root: context, shape: context, ...nothing };
 }
 
-/** The scope inside `#if path`, in which `path` is known to be present. */
+/** The scope inside `#if path`, where `path` is known to be present. */
 export function assured(scope: Scope, path: Path, depth = path.data ? 0 : path.depth): Scope {
   if (depth > 0)
     return scope.parent === undefined ? scope : { ...scope, parent: assured(scope.parent, path, depth - 1) };
@@ -134,7 +134,7 @@ function resolveField(path: Path, scope: Scope): Resolved {
   return walk(path, from.shape, path.parts, '../'.repeat(path.depth).slice(0, -1), from.present);
 }
 
-/** Follows `parts` from `start`, which the template calls `startName` (empty for the current context). */
+/** Resolves `parts` from `start`, which messages call `startName` (empty for the current context). */
 function walk(
   path: Path,
   start: Shape,

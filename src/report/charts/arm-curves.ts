@@ -24,22 +24,22 @@ export interface CurveArm {
    * unfinished repeat.
    */
   readonly curves: readonly (readonly number[])[];
-  /** Possible range of a return. */
+  /** Smallest and largest possible return. */
   readonly range: Interval;
-  /** Its confirmed return; absent if no repeat was confirmed. */
+  /** Confirmed return of the arm; absent if no repeat was confirmed. */
   readonly confirmed?: { readonly mean: number; readonly interval: readonly [number, number] } | undefined;
 }
 
 const height = 280;
 
-/** Number of colours in the style sheet. */
+/** Number of arm colours in the style sheet. */
 const colours = 8;
 
 export interface CurveAxis {
   readonly title: string;
-  /** Ticks for `count` values. `at` is in slots; 0.5 is the first value. */
+  /** Ticks for `count` values; `at` is in slots, so the first value is at 0.5. */
   ticks(count: number): readonly { readonly at: number; readonly label: string }[];
-  /** Name of the position at this index, for the start of a sentence. */
+  /** Name of the position at this index, capitalised. */
   place(index: number): string;
   /** The whole span, e.g. `40 iterations`. */
   span(count: number): string;
@@ -52,7 +52,7 @@ export const iterationAxis: CurveAxis = {
   span: (count) => plural(count - 1, 'iteration'),
 };
 
-/** @param step evaluations between values; the first value is at `step` */
+/** @param step number of evaluations between values; the first value is at `step` */
 export const evaluationAxis = (step: number): CurveAxis => ({
   title: 'Evaluation (warm-up first)',
   ticks: (count) =>
@@ -63,12 +63,12 @@ export const evaluationAxis = (step: number): CurveAxis => ({
   span: (count) => plural(count * step, 'evaluation'),
 });
 
-/** CSS class of an arm's lines, marks and keys; once all colours are used, further arms are dashed. */
+/** CSS class of an arm's lines, marks and keys; after the last colour, colours repeat with dashed lines. */
 export const armClass = (index: number) =>
   `arm-${index % colours}${index % (2 * colours) < colours ? '' : ' dashed'}`;
 
 /**
- * Mean best-so-far of each arm with its 95% interval, and confirmed returns at the right edge. Intervals of
+ * Mean best return so far of each arm with its 95% interval, and confirmed returns at the right edge. Bands of
  * several arms would overlap, so each is shown only on request.
  */
 export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
@@ -78,7 +78,7 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
     return html`<p class="empty">No evaluations.</p>`;
   }
   const y = verticalScale(arms, summaries);
-  // Space for the confirmed marks.
+  // The slots after the last value leave space for the confirmed returns.
   const slots = last + 1 + Math.max(1, Math.ceil((last + 1) * 0.06));
   const x = (iteration: number) => iteration + 0.5;
   const chart = plotChart({
@@ -140,7 +140,7 @@ export function meanCurve(curves: readonly (readonly number[])[], range: Interva
   });
 }
 
-/** Fits all values, but not wide bands of a few repeats, which would flatten the rest. */
+/** Fits the curves and means, but not the bands: those of a few repeats are wide and would flatten the rest. */
 function verticalScale(arms: readonly CurveArm[], summaries: readonly (readonly CurvePoint[])[]): Scale {
   const values = [
     ...arms.flatMap(({ curves }) => curves.flat()),

@@ -32,11 +32,11 @@ const axisHeight = 20;
 const tallest = 640;
 const mostColumns = 1500;
 
-/** Parameters (rows) of every evaluation (columns) as one image, with the scores as a strip above. */
+/** Draws the parameters (rows) of all evaluations (columns) as an image, below a strip with the scores. */
 export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
   const { entries: all, parameters: spec } = data;
   const highest = bestEntry(all);
-  // A wider image would have more columns than a screen has pixels.
+  // With more columns, the image would be wider than a screen.
   const entries = sampled(all, mostColumns, highest);
   const columns = entries.length;
   if (columns === 0 || spec.count === 0) return html`<p class="empty">No evaluations.</p>`;
@@ -144,7 +144,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
   return pngDataUri(pixels, pixels.length, sequentialPalette);
 }
 
-/** Short names if the policy's structure provides them, otherwise those of the spec. */
+/** Short names if the policy is linear or a network or has named states, otherwise those of the spec. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
   if (policy.kind === 'linear' && policy.projection === undefined && policy.places === undefined) {
     const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
@@ -163,7 +163,7 @@ function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLa
   return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
 }
 
-/** Example: `pole angle → 1.3`, from an input to unit 3 of layer 1. */
+/** Names of a network's weights, such as `pole angle → 1.3` for the one from an input to unit 3 of layer 1. */
 function unitNames(policy: PolicyDescription & { kind: 'mlp' }, labels: TaskLabels): readonly string[] {
   const layers = layersOf(policy);
   return layers.flatMap(({ units }, l) => {

@@ -34,7 +34,7 @@ export function timelineOf(data: RunData, proposals: readonly LoggedProposal[]):
   let candidates = 1;
   for (const { iteration, candidate, entry, purpose } of proposals) {
     iterations = Math.max(iterations, iteration);
-    // One slot for each proposal, and for each evaluated revision.
+    // Proposals and evaluated revisions have a slot each.
     if (purpose === 'proposal' || entry) candidates = Math.max(candidates, candidate + 1);
   }
   return {
@@ -59,7 +59,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
       at,
       best,
       improved,
-      // Computed lazily, because a long run draws only a few of them.
+      // Computed only when needed: the chart of a long run draws only a few spreads.
       get spread() {
         return spread(entry);
       },
@@ -67,7 +67,7 @@ export function curvePoints(data: RunData, timeline: Timeline): Point[] {
   });
 }
 
-/** Whether episodes have at most two distinct returns (success or failure); quartiles are then uninformative. */
+/** Whether returns have at most two distinct values (success and failure), which makes quartiles uninformative. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   return entries.every(({ returns }) => {
@@ -93,7 +93,7 @@ function isProposal(entry: BufferEntry): boolean {
 
 const height = 320;
 
-/** Score of every evaluation, the spread of its episodes, best so far, confirmed interval and target. */
+/** Draws each evaluation's score and spread, the best so far, the confirmed interval and the target. */
 export function learningCurve(
   data: RunData,
   proposals: readonly LoggedProposal[],
@@ -213,7 +213,7 @@ function targetLine(target: number, y: Scale): Html {
   return html`<g class="target" data-value="${target}"><line x1="0" x2="100%" y1="${coordinate(at)}" y2="${coordinate(at)}"/></g>`;
 }
 
-/** Lines between iterations with several candidates, up to 60 iterations. */
+/** Lines between iterations, if these have several candidates and there are at most 60. */
 function iterationEdges({ warmup, iterations, candidates, slots }: Timeline): Html | undefined {
   if (candidates === 1 || iterations > 60) return undefined;
   const edges = Array.from({ length: iterations }, (_, i) => percent((warmup + i * candidates) / slots));
@@ -224,7 +224,7 @@ function iterationTicks(timeline: Timeline): { at: number; label: string }[] {
   const { warmup, iterations, candidates, slots } = timeline;
   const ticks = numberedTicks(iterations).map(({ at, label }) => ({ at: warmup + at * candidates, label }));
   if (warmup === 0) return ticks;
-  // The first iteration's label needs room next to the warm-up label.
+  // Omit the first iteration's label if it would overlap the warm-up label.
   const room = (warmup / 2 + candidates / 2) / slots > 0.18;
   return [{ at: warmup / 2, label: 'warm-up' }, ...ticks.filter(({ label }) => room || label !== '1')];
 }

@@ -1,4 +1,4 @@
-/** The learning curve of a run with too many evaluations to mark individually; evaluations are grouped into columns. */
+/** The learning curve of a run with too many evaluations to draw individually; each column combines several. */
 
 import { apart, formatCount, formatScore, plural } from '../../format/numbers.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
@@ -26,19 +26,19 @@ export interface Point {
   readonly spread: Spread;
 }
 
-/** Outer and inner ends of a whisker, ascending. */
+/** Ends of a whisker in ascending order: outer, inner, inner, outer. */
 export type Spread = readonly [number, number, number, number];
 
-/** Up to this many evaluations, each has its own mark and column. */
+/** Maximum number of evaluations drawn individually, each with a mark and a column of its own. */
 const mostPoints = 1500;
 const mostStretches = 500;
 
-/** Slots per column; 1 if each evaluation has its own. */
+/** Number of slots per column; 1 if each evaluation has its own. */
 export function stretchOf({ slots }: Timeline, points: number): number {
   return points <= mostPoints ? 1 : Math.ceil(slots / mostStretches);
 }
 
-/** The highest and the lowest evaluation of each column, in order. */
+/** The highest and the lowest evaluation in each column, from left to right. */
 export function extremes(points: readonly Point[], stretch: number): readonly Point[] {
   const kept = new Map<number, { low: Point; high: Point }>();
   for (const point of points) {
@@ -60,7 +60,7 @@ export function firstOfEach<T>(items: readonly T[], keyOf: (item: T) => number):
 }
 
 /**
- * One column per group: its lowest and highest score, the best so far, and the number of proposals without a result.
+ * One column per stretch: lowest and highest score, best so far, and the number of proposals without a result.
  */
 export function stretchColumns(
   drawn: readonly Point[],

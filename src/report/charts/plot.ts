@@ -5,7 +5,7 @@ import { quantile } from '../../statistics/descriptive.js';
 /** The horizontal axis: `slots` columns of equal width, some of them labelled. */
 interface SlotAxis {
   readonly slots: number;
-  /** `at` is in slots from the left edge; 0.5 is the middle of the first. */
+  /** `at` is in slots from the left edge; 0.5 is the middle of the first slot. */
   readonly ticks: readonly { readonly at: number; readonly label: string }[];
   readonly title: string;
 }
@@ -21,7 +21,7 @@ export interface Plot {
   readonly formatY?: NumberFormat;
   /** Shapes behind the data, in percent of the width and pixels of the height. */
   readonly background?: Content;
-  /** Paths in slots × pixels; they stretch with the page, but their stroke width doesn't. */
+  /** Paths in slots × pixels; they stretch with the page, but keep their stroke width. */
   readonly paths: Content;
   /** Shapes in front of the data, in percent of the width and pixels of the height. */
   readonly marks?: Content;
@@ -32,13 +32,13 @@ export interface PlotColumn {
   readonly at: number;
   readonly width: number;
   readonly text: string;
-  /** Fragment to navigate to on a click. */
+  /** Link to follow on a click, such as `#evaluation`. */
   readonly href?: string;
 }
 
 const tickLabels = 20;
 
-/** An SVG chart that fills the available width while text keeps its size, because no viewBox scales the whole. */
+/** An SVG chart that fills the available width. Text keeps its size, because no viewBox scales the chart. */
 export function plotChart(plot: Plot): Html {
   const { x, y, height } = plot;
   const format = apart(y.ticks, plot.formatY ?? formatNumber);
@@ -68,7 +68,7 @@ ${plot.marks}
 </div>`;
 }
 
-/** A chart with its caption, and a line that repeats the tooltip under the pointer or finger. */
+/** A chart with its caption, and a line below that repeats the tooltip of the column under the pointer or finger. */
 export function figure(chart: Content, caption: Content, hint = ''): Html {
   return html`<figure data-readout>
 ${chart}
@@ -77,7 +77,7 @@ ${chart}
 </figure>`;
 }
 
-/** A diamond at the mean with its interval as a bar; `share` is the x position as a share of the width. */
+/** A diamond at the mean, with its interval as a bar. `share`: x position as a fraction of the width. */
 export function intervalMark(
   value: { readonly mean: number; readonly interval: readonly [number, number] },
   share: number,
@@ -89,7 +89,7 @@ export function intervalMark(
 <g class="confirmed"><line x1="${x}" x2="${x}" y1="${low}" y2="${high}"/><use href="#diamond" x="${x}" y="${coordinate(y.at(value.mean))}"/></g>`;
 }
 
-/** Ticks at 1 and at round numbers, for `count` slots numbered from 1. */
+/** Ticks for `count` slots numbered from 1: at 1 and at round numbers. */
 export function numberedTicks(count: number): { readonly at: number; readonly label: string }[] {
   const step = Math.max(1, tickStep(count / 6));
   return Array.from({ length: count }, (_, i) => i + 1)
@@ -102,7 +102,7 @@ export function line(points: readonly (readonly [number, number])[]): string {
   return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${coordinate(x)} ${coordinate(y)}`).join('');
 }
 
-/** Ticks of an iteration axis; 0 is the warm-up. */
+/** Ticks of an iteration axis, where 0 is the warm-up. */
 export function iterationTicks(last: number): { at: number; label: string }[] {
   const ticks = numberedTicks(last).map(({ at, label }) => ({ at: at + 1, label }));
   return last > 6 ? ticks.filter(({ label }) => label !== '1') : ticks;
@@ -127,7 +127,7 @@ export interface Scale {
   at(value: number): number;
 }
 
-/** Maps `[low, high]`, widened to round ticks if `nice`, to pixels `from … to`. */
+/** Maps `domain` to `range`, in pixels; `nice` first widens the domain to round ticks. */
 export function linearScale(
   domain: readonly [number, number],
   range: readonly [number, number],
@@ -168,7 +168,7 @@ function roundTick(value: number): number {
 }
 
 /**
- * The range of the values without outliers at the low end, which would flatten the rest: the low end is at
+ * The range of the values without low outliers, which would flatten the rest: its lower end is at
  * most three interquartile ranges below the lower quartile (Tukey's outer fence).
  */
 export function robustDomain(values: readonly number[]): readonly [number, number] {
@@ -179,7 +179,7 @@ export function robustDomain(values: readonly number[]): readonly [number, numbe
   return [Math.max(sorted[0]!, fence), sorted.at(-1)!];
 }
 
-/** The maximum without outliers, by the same rule as the low end of `robustDomain`. */
+/** The maximum without high outliers, by the rule that `robustDomain` uses for low ones. */
 export function robustMaximum(values: readonly number[]): number {
   return -robustDomain(values.map((value) => -value))[0];
 }

@@ -12,17 +12,17 @@ export interface RevisionFigures extends StageUsage {
   /** Revisions that scored higher than the original. */
   readonly better: number;
   readonly noBetter: number;
-  /** Revisions that change nothing. */
+  /** Revisions that left the parameters unchanged. */
   readonly kept: number;
-  /** Requests without a usable answer. */
+  /** Requests that got no usable answer. */
   readonly rejected: number;
-  /** Mean change of the score over all evaluated revisions; null if there are none. */
+  /** Mean change in the score over all evaluated revisions; null if there are none. */
   readonly change: number | null;
   /** Mean distance from the original parameters, in [0, 1]; null if no revision was evaluated. */
   readonly distance: number | null;
 }
 
-/** Undefined if the critic was never called. */
+/** Summarises the revisions; undefined if the critic was never called. */
 export function revisionFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -69,7 +69,7 @@ export function revisionText(figures: RevisionFigures): string {
 export interface StageUsage {
   readonly calls: number;
   readonly tokens: number;
-  /** Absent without a price. */
+  /** Absent if the model has no price. */
   readonly cost?: number;
 }
 
@@ -95,9 +95,9 @@ function usedText({ calls, cost, tokens }: StageUsage): string {
   return `${used.join(', ')} (included in usage)`;
 }
 
-/** Feedback on a run's episodes, and its usage. */
+/** The feedback on a run's episodes, and the usage of its calls. */
 export interface FeedbackFigures extends StageUsage {
-  /** One result per question, in order. */
+  /** The result of each question, in order. */
   readonly results: readonly FeedbackResult[];
   /** Number of questions answered. */
   readonly given: number;
@@ -105,7 +105,7 @@ export interface FeedbackFigures extends StageUsage {
   readonly rating: number | null;
 }
 
-/** Undefined if nobody was asked. */
+/** Summarises the feedback; undefined if nobody was asked. */
 export function feedbackFigures(
   events: Iterable<LoggedEvent>,
   calls: Iterable<CallRecord>,
@@ -113,7 +113,7 @@ export function feedbackFigures(
   const results: FeedbackResult[] = [];
   for (const event of events) {
     if (event.kind !== 'feedback') continue;
-    // If an iteration was not fully recorded, its question is asked again.
+    // After an interruption, the question of an unfinished iteration is asked again; only its last result counts.
     if (results.at(-1)?.iteration === event.iteration) results.pop();
     const { time: _, lines: __, ...result } = event;
     results.push(result);
@@ -139,20 +139,20 @@ export function feedbackFiguresText(figures: FeedbackFigures): string {
 /** What a portfolio member contributed. */
 export interface MemberFigures {
   readonly member: string;
-  /** Number of candidates requested from it. */
+  /** Number of candidates requested from the member. */
   readonly candidates: number;
-  /** Number of these that were evaluated. */
+  /** Number of its candidates that were evaluated. */
   readonly evaluated: number;
-  /** Number of evaluations that beat all earlier ones. */
+  /** Number of its evaluations that beat all earlier ones. */
   readonly improved: number;
-  /** Its share of all such evaluations, in [0, 1]; 0 if there are none. */
+  /** Its share of all members' new bests, in [0, 1]; 0 if there are none. */
   readonly share: number;
   /** Mean and maximum of its scores; null if nothing was evaluated. */
   readonly mean: number | null;
   readonly best: number | null;
 }
 
-/** The portfolio members, ordered by number of new bests; empty if the run has no members. */
+/** Summarises the portfolio members, most new bests first; empty if the run has no members. */
 export function memberFigures(proposals: readonly LoggedProposal[]): readonly MemberFigures[] {
   const all = proposals.filter(({ improved, member }) => improved && member !== undefined).length;
   const names = new Set(proposals.flatMap(({ member }) => member ?? []));
@@ -170,7 +170,7 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
 }
 
-/** Returns who proposed an evaluation: a portfolio member or the critic. Undefined if there is only one proposer. */
+/** @returns a function that names an evaluation's proposer: a portfolio member or `critic`, undefined if neither */
 export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
   const members = new Map<string, string>();
   for (const { candidate, iteration, member } of calls)

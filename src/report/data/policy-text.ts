@@ -10,10 +10,10 @@ import {
 } from '../../policies/policy.js';
 import { formatParameters } from '../../prompting/notation/grammar.js';
 
-/** Decimals of derived weights; parameters have their own number of decimals. */
+/** Number of decimals for weights derived from parameters. */
 const weightDecimals = 3;
 
-/** Maps parameters to weights if they span a random subspace; undefined otherwise. */
+/** Maps parameters to weights if they are coordinates in a random subspace; undefined otherwise. */
 export function projectedWeights(
   policy: PolicyDescription,
 ): ((parameters: ParameterVector) => ParameterVector) | undefined {
@@ -22,13 +22,13 @@ export function projectedWeights(
   return (parameters) => weightsOf(policy, parameters);
 }
 
-/** A policy whose parameters are weights, or coordinates of weights. */
+/** A policy whose parameters are weights, or coordinates in a subspace of weights. */
 export type WeightedPolicy = PolicyDescription & { kind: 'linear' | 'mlp' };
 
 export const weightsOf = (policy: WeightedPolicy, parameters: ParameterVector): ParameterVector =>
   policy.kind === 'mlp' ? networkWeights(policy, parameters) : linearWeights(policy, parameters);
 
-/** A table of weights for each layer, or the parameters in the answer format. */
+/** The policy as text: a table of weights for each layer, or the parameters in the answer format. */
 export function policyLines(
   policy: PolicyDescription,
   spec: ParameterSpec,
@@ -70,7 +70,7 @@ interface Matrix {
   readonly start: number;
 }
 
-/** The weight matrices, each with its biases as the last row. */
+/** The weight matrices; the last row of each holds the biases, if any. */
 export function matricesOf(
   policy: WeightedPolicy,
   observations = Array.from(

@@ -1,12 +1,12 @@
 import type { ChatMessage } from '../../models/language-model.js';
 
 /**
- * The prompts of a run without repetition. Prompts share most lines with earlier ones as the history grows or its
- * window moves. So each distinct line is stored once, and a message is a list of runs of consecutive lines.
+ * A run's prompts without repetition. As the history grows or its window moves, prompts share most lines with earlier
+ * ones. So each distinct line is stored once, and a message is a list of sequences of lines.
  */
 export interface PackedPrompts {
   readonly lines: readonly string[];
-  /** Every distinct message: its role, then the start and length of each run of lines. */
+  /** Every distinct message: its role, then the start and length of each sequence of lines. */
   readonly messages: readonly (readonly [role: ChatMessage['role'], ...runs: number[]])[];
   /** For each call, the indices of its messages in `messages`. */
   readonly prompts: readonly (readonly number[])[];
@@ -35,7 +35,7 @@ export function packPrompts(prompts: readonly (readonly ChatMessage[])[]): Packe
 
 /**
  * Recurring lines first, then the others, each group in order of appearance. A line that occurs in only one
- * message, such as the iteration number, would otherwise interrupt runs of history lines.
+ * message, such as the iteration number, would otherwise interrupt sequences of history lines.
  */
 function orderedLines(messages: readonly ChatMessage[]): readonly string[] {
   const recurs = new Map<string, boolean>();
@@ -58,10 +58,10 @@ function lineRuns(text: string, index: ReadonlyMap<string, number>): number[] {
   return runs;
 }
 
-/** Maximum size of a page's prompts, in characters of distinct lines. */
+/** Maximum total length of the distinct lines in a page's prompts, in characters. */
 const mostCharacters = 1_500_000;
 
-/** Indices of as many prompts as fit on a page, taken alternately from the two ends inwards. */
+/** Indices of the prompts that fit on a page, chosen alternately from the start and the end. */
 export function fittingPrompts(prompts: readonly (readonly ChatMessage[])[]): readonly number[] {
   const known = new Set<string>();
   const texts = new Set<string>();

@@ -5,7 +5,7 @@ import { type CallRecord, faultsOf, type Stage, stageOf } from '../../runs/calls
 import type { LoggedEvent } from '../../runs/events.js';
 import type { RunSummary } from '../../runs/summary.js';
 
-/** A call as counted on a page, with its index among the run's calls. Its prompt and reply stay on disk. */
+/** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
 export interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
@@ -22,12 +22,12 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** The purpose of its calls. Revisions by the critic and questions are also listed, but aren't proposals. */
+  /** The purpose of its calls: besides proposals, these can be revisions by the critic or questions for feedback. */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
   readonly predicted: number | undefined;
   readonly entry: BufferEntry | undefined;
-  /** True if its score beat everything before it. */
+  /** True if its score is higher than all earlier ones. */
   readonly improved: boolean;
 }
 
@@ -40,15 +40,15 @@ interface Mutable extends Place {
   improved: boolean;
 }
 
-/** Exceeds the number of candidates that an iteration can have. */
+/** More than the number of candidates an iteration can have. */
 const mostCandidates = 1e6;
 
-/** Shared by the many calls that have nothing to report. */
+/** Shared by all accepted calls, to save memory. */
 const accepted = { kind: 'accepted' } as const;
 const none: readonly string[] = [];
 
 /**
- * The run's proposals in loop order, along with revisions, questions for feedback, and evaluations without calls.
+ * The run's proposals in order, along with revisions, questions for feedback, and evaluations without calls.
  * @param onCall receives each call as it is read
  */
 export function loggedProposals(
@@ -93,7 +93,7 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Keeps only proposals. */
+/** Removes revisions and questions. */
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 
@@ -125,22 +125,22 @@ export interface RunData extends RunSummary {
   readonly calls: Iterable<CallRecord>;
   /** Every event, oldest first; read from disk on each iteration. */
   readonly events: Iterable<LoggedEvent>;
-  /** Descriptions of unreadable parts; complete once calls and events have been read. */
+  /** Descriptions of unreadable parts; complete only after calls and events have been read. */
   readonly faults: readonly string[];
-  /** Animations of its best, worst and first policy; empty if the environment can't be drawn. */
+  /** Animations of the best, worst and first policy; empty if the environment can't be drawn. */
   readonly animations: Animations;
 }
 
 export interface ShownEpisode {
-  /** `Best`, or `Best and first` if they are the same policy. */
+  /** `Best`, or for example `Best and first` if both are the same policy. */
   readonly name: string;
   readonly iteration: number;
   readonly candidate: number;
-  /** Mean return of its evaluation. */
+  /** Mean return of the policy's evaluation. */
   readonly score: number;
   readonly return: number;
   readonly length: number;
-  /** The return recorded by the evaluation; if it differs, the environment has changed. */
+  /** The return that the evaluation recorded; if `return` differs, the environment has changed. */
   readonly recorded: number;
   readonly svg: string;
 }

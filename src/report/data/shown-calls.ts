@@ -1,5 +1,5 @@
 /**
- * Selects the proposals that a page shows with prompts and replies, so that the pages of long runs also open quickly.
+ * Selects the proposals that a page shows with prompts and replies, so that pages of long runs open quickly, too.
  */
 import { spread } from '../../render/terminal-picture.js';
 import type { CallRecord } from '../../runs/calls.js';
@@ -7,7 +7,7 @@ import { type LoggedProposal, proposalId, type RunData } from './proposals.js';
 
 const mostShown = 500;
 
-/** A longer run shows the first, the last, those with failures, new bests, and a sample of all. */
+/** How many proposals of each kind a longer run shows; `sample`: evenly spaced among all. */
 const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
 
 interface Place {
@@ -15,16 +15,16 @@ interface Place {
   readonly candidate: number;
 }
 
-/** The part of a run that its page shows in full. */
+/** The proposals that a page shows in full. */
 export interface ShownCalls {
   readonly proposals: readonly LoggedProposal[];
-  /** The calls of these proposals, by their index among the run's calls. */
+  /** The calls of these proposals, by position among the run's calls. */
   readonly calls: ReadonlyMap<number, CallRecord>;
   /** Link to a proposal, if the page shows it. */
   link(place: Place): string | undefined;
 }
 
-/** Selects the calls to show in a single pass, and discards the others. */
+/** Selects the calls to show while they are read, and discards the others. */
 export class CallKeeper {
   readonly #known: ReadonlySet<string>;
   readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
@@ -32,7 +32,7 @@ export class CallKeeper {
   /** The last failed proposal for each kind of failure. */
   readonly #latest = new Map<string, string>();
   readonly #last: string[] = [];
-  /** One in this many failed proposals is kept; a power of two. */
+  /** One of every `#stride` failed proposals is kept; a power of two. */
   #stride = 1;
   #failures = 0;
   #isLong = false;
@@ -79,7 +79,7 @@ export class CallKeeper {
   }
 }
 
-/** Proposals of a long run that are shown regardless of how their calls ended. */
+/** The proposals of a long run that are shown whether or not their calls failed. */
 function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'>): ReadonlySet<string> {
   const { best, confirmations } = manifest;
   const proposed = entries.filter(({ source }) => source === 'proposal');

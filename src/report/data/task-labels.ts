@@ -2,13 +2,13 @@ import type { EnvironmentConfig } from '../../environments/settings.js';
 import { frozenLakeMaps } from '../../environments/toy-text/grid-walks.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 
-/** Human-readable names for the numbers of a task. */
+/** Readable names for a task's observations, actions and states. */
 export interface TaskLabels {
   readonly observations: readonly string[];
   readonly actions: readonly string[];
 }
 
-/** Meanings as documented by Gymnasium. */
+/** Names from the Gymnasium documentation. */
 const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   CartPole: {
     observations: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
@@ -62,7 +62,7 @@ function actionLabels(
       policy.discrete ? `action ${a + policy.firstAction}` : `action[${a}]`,
     );
   }
-  // Action vectors are self-explanatory; only numbered actions have names.
+  // Only numbered actions need names.
   const numbered = policy.actions.every((action) => /^\d+$/.test(action));
   return numbered && names?.length === policy.actions.length ? names : policy.actions;
 }

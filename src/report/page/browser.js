@@ -98,7 +98,7 @@
         if (dataset.arm === 'all') for (const box of boxes.querySelectorAll(others)) box.checked = checked;
         show();
       });
-      // Browsers restore the state of checkboxes on reload.
+      // Apply the checkbox states that the browser restored on reload.
       show();
     }
 
@@ -152,7 +152,7 @@
     update();
     setInterval(update, 1000);
     setInterval(() => {
-      // A reload would lose what the reader has selected or opened.
+      // Don't reload while text is selected or a section is open, because that would be lost.
       const isRead = !getSelection().isCollapsed || document.querySelector('main details[open]');
       if (follow.checked && !isRead) location.reload();
     }, 1000 * Number(follow.dataset.every));

@@ -9,24 +9,24 @@ export interface Section {
   readonly content: Content;
 }
 
-/** Marks a page as showing work in progress. */
+/** Present on pages that show work in progress. */
 interface Following {
   /** When the page was written, ISO 8601. */
   readonly written: string;
-  /** Seconds without an update after which the process may have died. */
+  /** Seconds without an update after which the page warns that the process may have died. */
   readonly silence: number;
 }
 
 /** Reload interval of a page that shows work in progress, in seconds. */
 const reloadEvery = 10;
 
-/** The content of a page, whether delivered as a file or section by section in the live view. */
+/** The content of a page, for a file or, section by section, for the live view. */
 export interface Page {
   readonly title: string;
   readonly header: Html;
   readonly sections: readonly Section[];
   readonly footer: Content;
-  /** Present only while the work shown is in progress; the page then reloads itself. */
+  /** Present only while the work is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
 }
 
@@ -36,7 +36,7 @@ export const pageStyle = (): string =>
 export const pageScript = (): string => file('browser.js');
 
 /**
- * A whole page in one file. Its Content-Security-Policy allows only this style and this script by their
+ * Renders a page as a single file. Its Content-Security-Policy allows only this style and this script, by their
  * hashes, and embedded images: the page sends no requests, and no text in it can run as code.
  */
 export function page(options: Page): string {
@@ -92,7 +92,7 @@ function followLine({ silence, written }: Following): Html {
 
 const file = (name: string) => packageText(`src/report/page/${name}`);
 
-/** The Content-Security-Policy source that allows exactly this text. */
+/** The Content-Security-Policy source that allows only this text. */
 export function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -2,21 +2,21 @@ import { png } from '../../render/png.js';
 
 export type Rgba = readonly [number, number, number, number];
 
-/** A PNG as a data URI; `pixels` are palette indices, row by row. */
+/** Encodes a PNG as a data URI; `pixels` are palette indices, row by row. */
 export function pngDataUri(pixels: Uint8Array, width: number, palette: readonly Rgba[]): string {
   const file = png(pixels, palette, { width, height: pixels.length / width });
   return `data:image/png;base64,${Buffer.from(file).toString('base64')}`;
 }
 
 /**
- * Colours of numbers and choices. Numbers are encoded as opacity over the page, so that one image works on
+ * Colours of numbers and choices. Numbers are drawn with varying opacity, so that the same image works on
  * light and dark pages and 0 has the colour of the page.
  */
 const positive = [217, 84, 33] as const;
 const negative = [38, 110, 224] as const;
 const sequential = [22, 148, 110] as const;
 
-/** Distinguishable with common forms of colour blindness (Paul Tol's bright scheme, and his orange). */
+/** Distinguishable with common forms of colour blindness (Paul Tol's bright scheme, plus his orange). */
 const categorical = [
   [68, 119, 170],
   [238, 102, 119],
@@ -41,7 +41,7 @@ export const divergingPalette: readonly Rgba[] = Array.from({ length: 2 * steps 
   return [r, g, b, Math.round(((i <= steps ? i : i - steps) / steps) * 255)];
 });
 
-/** Index in the diverging palette; `scale` is the magnitude shown fully opaque. */
+/** Index in the diverging palette; values of magnitude `scale` or more are fully opaque. */
 export function divergingIndex(value: number, scale: number): number {
   const level = scale > 0 ? Math.round(Math.min(1, Math.abs(value) / scale) * steps) : 0;
   return value < 0 && level > 0 ? steps + level : level;
@@ -65,7 +65,7 @@ export function cellClass(value: number, scale: number): string {
   return level === 0 ? '' : `${value < 0 ? 'neg' : 'pos'}-${level}`;
 }
 
-/** Line colours of arms. */
+/** Colours of the arms' lines. */
 const arms = [
   'var(--point)',
   'var(--accent)',
@@ -78,7 +78,7 @@ const arms = [
 ];
 const tokens = { cached: '#9db8e8', fresh: '#3d6fd1', reasoning: '#e0a24a', answer: '#c2571f' };
 
-/** The colours as CSS properties (`--positive`, `--choice-0`, …) and classes. Shades of cells stay light enough for text. */
+/** The colours as CSS properties (`--positive`, `--choice-0`, …) and classes; cells stay light enough for text. */
 export function paletteStyle(): string {
   const colours = {
     positive,

@@ -24,14 +24,14 @@ import {
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Longer texts are truncated so that the page opens quickly; calls.jsonl has the full text. */
+/** Longer replies are truncated, so that the page opens quickly; calls.jsonl contains them in full. */
 const longestText = 100_000;
 
-/** Maximum size of all replies on a page, in characters. */
+/** Maximum total length of the replies on a page, in characters. */
 const mostCharacters = 1_200_000;
 
 /**
- * The proposals with their calls: prompt, reply, reason and outcome.
+ * Shows the proposals with their calls: prompt, reply, reason and outcome.
  * @param all number of proposals in the whole run
  */
 export function callLog(
@@ -56,7 +56,7 @@ export function callLog(
 ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
 }
 
-/** The proposals of one iteration with their calls, all expanded. */
+/** Shows the proposals of an iteration with their calls, all expanded. */
 export function iterationLog(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
@@ -88,12 +88,12 @@ interface Log {
   readonly groups: boolean;
   /** Index of each prompt on the page, by the index of its call. */
   readonly prompts: ReadonlyMap<number, number>;
-  /** Length in characters at which texts are truncated. */
+  /** Length in characters at which replies are truncated. */
   readonly longest: number;
   readonly asText: (value: number) => string;
 }
 
-/** The truncation length at which all texts fit together. */
+/** The length at which to truncate replies so that all fit on the page. */
 function longestOf(calls: readonly CallRecord[]): number {
   const lengths = calls.flatMap(({ completion }) => [
     completion?.text.length ?? 0,
@@ -142,7 +142,7 @@ ${callFacts(call)}
 </article>`;
 }
 
-/** @param position index of the prompt on the page; undefined if it doesn't fit */
+/** @param position index of the prompt on the page; undefined if the prompt didn't fit */
 function promptOf({ iteration, messages }: CallRecord, position: number | undefined, run: string): Html {
   const size = messages.reduce((sum, message) => sum + message.content.length, 0);
   const length = html`<span class="muted">${plural(messages.length, 'message')}, ${plural(size, 'character')}</span>`;
@@ -162,7 +162,7 @@ function outcomeChip(call: CallRecord): Html {
 function outcomeText({ outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
-      // Longer vectors would fill the page; they are in the reply anyway.
+      // Longer vectors would fill the page, and the reply shows them anyway.
       if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
       return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
     case 'rejected':

@@ -33,7 +33,7 @@ export function criticView(figures: RevisionFigures | undefined): Html | undefin
 const usageText = ({ calls, cost, tokens }: StageUsage) =>
   html`${plural(calls, 'call')}${tokens > 0 && html`, ${formatCount(tokens)} tokens`}${cost !== undefined && html`, at a cost of ${formatCost(cost)}`}`;
 
-/** Maximum number of questions on a page; the rest are in events.jsonl. */
+/** Maximum number of questions on a page; events.jsonl has all of them. */
 const mostShown = 200;
 
 const outcomes = {
@@ -43,7 +43,7 @@ const outcomes = {
   unusable: 'no usable answer',
 };
 
-/** The feedback given on episodes; undefined if nobody was asked. */
+/** Shows the feedback on episodes; undefined if nobody was asked. */
 export function feedbackView(figures: FeedbackFigures | undefined): Html | undefined {
   if (figures === undefined || figures.results.length === 0) return undefined;
   const { rating, results } = figures;

@@ -9,7 +9,7 @@ import { largest } from '../../statistics/descriptive.js';
 import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Failed calls and provider faults, by kind. */
+/** Shows failed calls and provider faults, by kind. */
 export function failureView(
   proposals: readonly LoggedProposal[],
   config: Pick<Config, 'candidates'>,
@@ -22,7 +22,7 @@ export function failureView(
   }${faultTable(proposals)}`;
 }
 
-/** Faults of all attempts, including those that a retry resolved. */
+/** Counts the faults of all attempts, including those that a retry resolved. */
 function faultTable(proposals: readonly LoggedProposal[]): Html | undefined {
   const faults = proposals.flatMap(({ attempts }) => attempts.flatMap((attempt) => attempt.faults));
   const groups = mostFrequentFirst(faults, (kind) => kind);
@@ -77,7 +77,7 @@ function outcomeText(outcome: LoggedAttempt['outcome']): string {
   return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
 }
 
-/** Groups the items by kind, most frequent first, ties by name; `share` is relative to the most frequent kind. */
+/** Groups the items by kind, most frequent first, then by name; `share` is relative to the most frequent kind. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
   const byKind = new Map<Kind, Item[]>();
   for (const item of items) {

@@ -15,7 +15,7 @@ import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
 
 const height = 130;
 
-/** How the model was trained during the search; undefined if it wasn't. */
+/** Shows how the model was trained during the search; undefined if it wasn't. */
 export function learningView(adaptations: readonly LoggedAdaptation[], activeMs: number): Html | undefined {
   const totals = adaptationTotals(adaptations);
   if (totals === undefined) return undefined;
@@ -84,7 +84,7 @@ function totalsTable(
 const predictionHeight = 180;
 const slots = 100;
 
-/** Predicted against observed returns; undefined if no reply predicted one. */
+/** Plots predicted against observed returns; undefined if no reply predicted one. */
 export function predictionView(proposals: readonly LoggedProposal[]): Html | undefined {
   const asked = onlyProposals(proposals);
   const points = asked.flatMap(({ entry, iteration, predicted }) =>
@@ -100,7 +100,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
   const asText = apart([...predicted, ...observed]);
   const tick = apart(x.ticks);
   const place = (value: number) => percent(x.at(value) / slots);
-  // The part of the diagonal within both axes.
+  // The ends of the diagonal where both axes overlap.
   const [low, high] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
   const errors = points.map((point) => point.predicted - point.observed);
   const error = mean(errors.map(Math.abs));
@@ -126,7 +126,7 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
 
 const extent = (values: readonly number[]): [number, number] => [smallest(values), largest(values)];
 
-/** Pearson correlation; undefined for fewer than three points, or if either side is constant. */
+/** Pearson correlation; undefined for fewer than three points, or if either variable is constant. */
 function correlation(a: readonly number[], b: readonly number[]): number | undefined {
   const [centreA, centreB] = [mean(a), mean(b)];
   const product = (f: (i: number) => number) => a.reduce((sum, _, i) => sum + f(i), 0);

@@ -87,7 +87,7 @@ function stopText(reason: StopReason): string {
   }
 }
 
-/** The results that matter most, starting with the confirmed mean. */
+/** Shows the most important results, starting with the confirmed mean. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
   const { manifest, entries, config } = data;
   const best = bestEntry(entries);
@@ -139,7 +139,7 @@ export function tile(name: string, value: Content, note: Content, className = ''
   return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 }
 
-/** Every candidate that was re-evaluated, next to the score that selected it. */
+/** Shows each confirmed candidate's return on unseen episodes next to its observed score. */
 export function confirmationTable(
   confirmations: readonly Confirmation[],
   config: Pick<Config, 'candidates'>,
@@ -158,7 +158,7 @@ export function confirmationTable(
 <p class="note">The best candidates were compared on unseen episodes; the winner was then evaluated on further ones.</p></div>`;
 }
 
-/** The run's distinct warnings with their counts, and commands from other processes. */
+/** Lists the run's distinct warnings with their counts, and commands from other processes. */
 export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>): Html | undefined {
   const counts = new Map<string, number>();
   for (const event of events)
@@ -169,7 +169,7 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
   return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
 }
 
-/** Commands that repeat, evaluate and resume the run, and the versions needed for the same result. */
+/** Shows how to repeat, evaluate and resume the run, and which versions it used. */
 export function reproduction(data: RunData): Html {
   const { manifest } = data;
   const commands = [

@@ -9,7 +9,7 @@ import { cellClass, maxCategories } from '../page/palette.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
-/** A policy in readable form: a weight matrix, a map with arrows, or a table of states. */
+/** Shows a policy in readable form: a weight matrix, a map with arrows, or a table of states. */
 export function policyView(
   parameters: ParameterVector,
   policy: PolicyDescription,
@@ -120,7 +120,7 @@ function actionTable(
 <p class="note">Action by state (state number = row label + column label)</p></div>`;
 }
 
-/** Index of the action taken in each state, the first if tied. */
+/** Index of the action taken in each state; the first wins ties. */
 function greedyActions(
   parameters: ParameterVector,
   policy: TableDescription,
@@ -135,7 +135,7 @@ function greedyActions(
   });
 }
 
-/** Map letters that are labelled; no action is taken in final cells. */
+/** Letters of a map with their names; no action is taken in final cells. */
 const places: Readonly<Record<string, { name: string; final: boolean }>> = {
   S: { name: 'start', final: false },
   G: { name: 'goal', final: true },

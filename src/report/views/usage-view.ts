@@ -26,14 +26,14 @@ import type { RunData } from '../data/proposals.js';
 
 const height = 130;
 
-/** Tokens and latency of each iteration, cost so far, and the totals. */
+/** Shows tokens and latency of each iteration, the cost so far, and the totals. */
 export function usageView(
   { caps, usage: totals }: Pick<RunData['manifest'], 'caps' | 'usage'>,
   iterations: readonly UsageTotals[],
 ): Html {
   const usage = spansOf(iterations);
   const tokens = totals.promptTokens + totals.completionTokens > 0;
-  // The latency of a baseline is only noise.
+  // Latencies this short, as of baselines, are only noise.
   const slow = usage.some((iteration) => iteration.latencyMs >= 100);
   return html`<div class="charts">
 ${tokens && tokenChart(usage)}
@@ -45,7 +45,7 @@ ${capsTable(caps)}</div>
 </div>`;
 }
 
-/** How much of each limit is used. */
+/** Shows how much of each limit is used. */
 function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
   if (caps === undefined || caps.length === 0) return undefined;
   const amount = (limit: string, value: number) => {
@@ -61,7 +61,7 @@ function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
 <p class="note">A run stops before a call that could exceed a limit, so usage stays slightly below it.</p>`;
 }
 
-/** `perCall.promptTokens` becomes `prompt tokens per call`. */
+/** Spells out a limit: `perCall.promptTokens` becomes `prompt tokens per call`. */
 function spelled(limit: string): string {
   const name = limit.replace(/^.*\./, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   const words = name === 'minutes' ? 'time' : name;
@@ -69,7 +69,7 @@ function spelled(limit: string): string {
   return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
-/** Accumulates the usage of calls while they are read. */
+/** Adds up the usage of each iteration while calls are read. */
 export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
   readonly #isPersonAsked: boolean;
@@ -89,7 +89,7 @@ export class UsageByIteration {
   }
 }
 
-/** The content of one bar: an iteration or, if there are too many, several consecutive ones. */
+/** The iteration shown by a bar or, if there are too many, several consecutive ones. */
 interface Span extends UsageTotals {
   readonly first: number;
   readonly last: number;

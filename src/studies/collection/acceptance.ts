@@ -18,24 +18,24 @@ export const acceptanceSchema = z.strictObject({
   gain: share
     .default(0.1)
     .describe(
-      'What the search must find beyond random policies, as a share of the way from their median to its best',
+      'Minimum improvement of the search over the best random policy, as a share of its improvement over their median',
     ),
-  largerGain: share.default(0.3).describe('The same for `larger` of the runs'),
-  larger: share.default(0.5).describe('The share of runs whose task has to leave `largerGain` to be found'),
-  warmup: share.default(0.9).describe('The warm-up must stay below this share of that way'),
+  largerGain: share.default(0.3).describe('Minimum improvement for the share `larger` of the runs'),
+  larger: share.default(0.5).describe('Share of runs whose task must allow an improvement of `largerGain`'),
+  warmup: share.default(0.9).describe('The warm-up must achieve less than this share of the improvement'),
   search: count(10)
     .default(400)
-    .describe('Evaluations of the baseline `mix`, of which the warm-up is a part'),
-  random: count(4).default(100).describe('Random policies'),
-  episodes: count(1).default(2).describe('Episodes of an evaluation'),
+    .describe('Number of evaluations of the baseline `mix`, including the warm-up'),
+  random: count(4).default(100).describe('Number of random policies'),
+  episodes: count(1).default(2).describe('Episodes per evaluation'),
 });
 
 export type Acceptance = z.output<typeof acceptanceSchema>;
 
-/** Number of random policies with which `mix` starts. */
+/** Number of random policies in the warm-up of `mix`. */
 const warmup = 4;
 
-/** Scores of a task's policies, all played on the same episodes. */
+/** Scores of a task's policies, all evaluated on the same episodes. */
 export interface Findings {
   readonly median: number;
   readonly warmup: number;
@@ -45,7 +45,7 @@ export interface Findings {
 
 /**
  * Both results are shares of the improvement from the median random policy to the search's best: `left` is
- * what remains beyond the best random policies, `begun` what the warm-up already achieved. Undefined if the
+ * what the best random policies don't achieve, `begun` is what the warm-up already achieves. Undefined if the
  * search finds nothing better than the median.
  */
 export function gainOf({ median: start, random, search, warmup: begun }: Findings) {
@@ -55,8 +55,8 @@ export function gainOf({ median: start, random, search, warmup: begun }: Finding
 }
 
 /**
- * Plays random policies, half drawn as in the warm-up and half uniformly over the box, and a search with `mix`.
- * @param enough ends the search early if true; called after each new best
+ * Plays random policies, half drawn as in the warm-up and half uniformly over the range, and a search with `mix`.
+ * @param enough called after each new best; ends the search if it returns true
  */
 export function findingsOf(
   { environment, family, maxSteps }: { environment: Environment; family: PolicyFamily; maxSteps: number },
@@ -103,9 +103,9 @@ export function findingsOf(
 }
 
 /**
- * Whether search gains at least `gain` over random policies on the synthetic task of a config, and the
+ * Whether, on a config's synthetic task, search gains at least `gain` over random policies and the
  * warm-up doesn't solve the task.
- * @param seed of the policies tried and their episodes
+ * @param seed for the policies and their episodes
  */
 export function paysToSearch(config: Config, accept: Acceptance, gain: number, seed: number): boolean {
   const environment = makeSynthetic(config.environment.id, config.environment.options);

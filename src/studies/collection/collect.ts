@@ -35,14 +35,14 @@ export interface CollectionSummary {
   readonly played: number;
   /** Evaluations made by this command. */
   readonly evaluations: number;
-  /** Task draws that `accept` rejected for the runs of this command. */
+  /** Number of drawn tasks that `accept` rejected for this command's runs. */
   readonly rejected: number;
   readonly seconds: number;
   readonly failures: readonly { readonly run: string; readonly message: string }[];
 }
 
 interface CollectArguments extends PlayArguments {
-  /** If true, Slurm plays the runs. */
+  /** If true, submits the runs to Slurm. */
   readonly slurm?: boolean | undefined;
   readonly config: string;
   readonly overrides: readonly string[];
@@ -65,7 +65,7 @@ export async function collect(args: CollectArguments, context: CommandContext): 
   return exitCodeOf(played.status);
 }
 
-/** Creates each task and each proposer once before playing anything, so that errors surface early. */
+/** Creates each task and each proposer once before any run starts, so that errors surface early. */
 async function checkAssemblies(collection: Collection, context: CommandContext): Promise<void> {
   const seen = new Set<string>();
   for (const { task, proposer, config } of checkCollection(collection)) {
@@ -117,7 +117,7 @@ function report(
       `runs        ${shown}`,
       status === 'completed'
         ? `learn       policyloop finetune dataset ${shown} --recipe best-of-group --out DIRECTORY`
-        : 'go on       with the same command',
+        : 'resume      with the same command',
     ].join('\n'),
   );
 }
@@ -129,10 +129,10 @@ const recordShape = z.looseObject({
   settings: z.record(z.string(), z.unknown()),
 });
 
-/** Where a collection is played. Its `record` throws a UserError if the existing runs would now be different. */
+/** The directory of a collection. `record` throws a UserError if the settings of existing runs have changed. */
 export function collectionPlace(collection: Collection): PlanPlace {
   const { output, runs, seed, experiment, tasks, proposers } = collection;
-  // The settings that define the runs, without the undefined values that JSON drops.
+  // The settings that define the runs; the round trip through JSON removes undefined values.
   const settings: unknown = JSON.parse(JSON.stringify({ seed, experiment, tasks, proposers }));
   const record = (written: unknown) => {
     const before = written === undefined ? undefined : recordOf(written, output);
@@ -147,8 +147,8 @@ function recordOf(written: unknown, output: string) {
   if (success) return data;
   throw new UserError({
     file: join(output, collectionFile),
-    message: 'this is no record of a collection',
-    remedy: 'restore it from a copy, or name another output',
+    message: "this file isn't the record of a collection",
+    remedy: 'restore it from a copy, or choose another output',
   });
 }
 
@@ -161,8 +161,8 @@ function requireSame(before: unknown, now: unknown, output: string): void {
     .map((key) => `${key}: ${was.get(key) ?? 'nothing'} → ${is.get(key) ?? 'nothing'}`);
   throw new UserError({
     file: join(output, collectionFile),
-    message: `the runs there began with other settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
-    remedy: 'restore them, or name another output; only runs may change',
+    message: `the existing runs have other settings: ${shown.join('; ')}${changed.length > 4 ? `; and ${changed.length - 4} more` : ''}`,
+    remedy: 'restore these settings (only runs may change), or choose another output',
   });
 }
 

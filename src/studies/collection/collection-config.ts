@@ -1,4 +1,4 @@
-/** The single definition of a collection's config: runs of many tasks by many proposers. */
+/** Defines the config of a collection: runs on many tasks by many proposers. */
 
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -19,12 +19,16 @@ import { overlaid, parseSettings, type Where } from '../../settings/settings.js'
 import { largest } from '../../statistics/descriptive.js';
 import { type Acceptance, acceptanceSchema } from './acceptance.js';
 
-/** Part of an experiment's config as a user may write it, in which a number may be a range. */
+/** A part of an experiment's config as written by the user; any number can be a range. */
 export type Layer = Readonly<Record<string, unknown>>;
 
 const count = (minimum: number) => z.int().min(minimum);
 export const layerSchema = z.record(z.string(), z.unknown());
-const weight = z.number().positive().default(1).describe('How often it is drawn, beside the others');
+const weight = z
+  .number()
+  .positive()
+  .default(1)
+  .describe('How often this item is drawn, relative to the others');
 
 /** Tasks from which runs are drawn. */
 export const tasksSchema = z
@@ -35,41 +39,39 @@ export const tasksSchema = z
         .enum(['seed', 'nothing'])
         .optional()
         .describe(
-          '`seed`: `environment.options.seed` is another in each run (default: for `synthetic:` without a seed)',
+          '`seed`: each run has a different `environment.options.seed` (default for `synthetic:` without a seed)',
         ),
       accept: acceptanceSchema
         .optional()
-        .describe('Draws a synthetic task anew until search pays on it: `{}` for the defaults'),
+        .describe('Draw synthetic tasks until search pays off on one; `{}` uses the defaults'),
     }),
   )
   .min(1);
 
 const settings = z.strictObject({
-  $schema: z.string().optional().describe('For editors'),
+  $schema: z.string().optional().describe('Schema for editors'),
   output: z
     .string()
     .min(1)
     .optional()
     .describe("Directory of the runs (default: named after this file, in the working directory's `buffers`)")
     .meta({ format: 'path' }),
-  runs: count(1).max(1_000_000).describe('How many; more can be asked for later'),
-  seed: count(0).default(0).describe('Fixes what each run draws, and its own seed'),
-  slurm: slurmSchema.optional().describe('What a cluster is asked for, where `--slurm` hands it the runs'),
-  experiment: layerSchema
-    .default({})
-    .describe("What all runs have in common: a part of an experiment's config"),
-  tasks: tasksSchema.describe('One is drawn for each run, and laid over `experiment`'),
+  runs: count(1).max(1_000_000).describe('Number of runs; can be raised later'),
+  seed: count(0).default(0).describe('Seed that determines the task, proposer, numbers and seed of each run'),
+  slurm: slurmSchema.optional().describe('Resources to request from Slurm with `--slurm`'),
+  experiment: layerSchema.default({}).describe("Settings of all runs: a part of an experiment's config"),
+  tasks: tasksSchema.describe('Tasks; each run draws one, whose settings override `experiment`'),
   proposers: z
     .array(z.looseObject({ weight }))
     .min(1)
-    .describe('The same way: a model, and what goes with it'),
+    .describe('Proposers; each run draws one: a model, and the settings that belong to it'),
 });
 
 let layered: SchemaNode | undefined;
 
 /**
- * The settings kind of a collection's config, whose layers are parts of an experiment's config in which a
- * number may be a range.
+ * The settings kind of a collection's config. Its layers are parts of an experiment's config, in which any
+ * number can be a range.
  */
 export const collectionKind: SettingsKind<z.output<typeof settings>> = {
   schema: settings,
@@ -89,7 +91,7 @@ const range: SchemaNode = {
 };
 
 /**
- * @param own schema of settings in which `experiment` and the items of the lists `tasks`, … are layers
+ * @param own settings schema in which `experiment` and the items of lists such as `tasks` are layers
  * @param reserved keys that a layer can't set, with the alternative
  */
 export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
@@ -112,13 +114,13 @@ export function withLayers(own: SchemaNode, reserved: Reserved): SchemaNode {
   };
 }
 
-/** Keys of lists whose items are layers. */
+/** Lists whose items are layers. */
 const layerLists = ['tasks', 'heldOut', 'proposers'] as const;
 
 /** Keys that a layer can't set, with the alternative. */
 export type Reserved = Readonly<Record<string, string>>;
 
-/** The schema of a partial `node`: nothing is required, and a number may be a range. */
+/** The schema of a part of `node`: nothing is required, and any number can be a range. */
 function partOf({
   required: _,
   default: __,
@@ -129,7 +131,7 @@ function partOf({
 }: SchemaNode): SchemaNode {
   if (anyOf !== undefined) {
     const parts = anyOf.map(partOf).flatMap((part) => part.anyOf ?? [part]);
-    // The range comes last, because `from` is also a key of `warmup`.
+    // The range comes last because `warmup` also has a key `from`.
     const [last, others] = [parts.filter((part) => part === range), parts.filter((part) => part !== range)];
     return { ...node, anyOf: [...others, ...last.slice(0, 1)] };
   }
@@ -163,11 +165,11 @@ export interface Collection {
   readonly experiment: Layer;
   readonly tasks: readonly Task[];
   readonly proposers: readonly Proposer[];
-  /** Maps problems with a field of a run's config to the place in this file that the field comes from. */
+  /** Maps problems in a run's config to the places in this file that the fields come from. */
   locate(error: UserError, task: number, proposer: number): UserError;
 }
 
-/** A number to be drawn: an integer if both ends are integers, otherwise a fraction. */
+/** A range to draw a number from: an integer if both ends are integers, otherwise any number. */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -243,7 +245,7 @@ export function layerProblems(
       ...emptyRanges(own, path).map((at) => ({
         ...where(at, 'value'),
         field: fieldName(at),
-        message: 'from must not be above to, and both finite',
+        message: 'from must not exceed to, and both must be finite',
         value: valueAt(at, content),
       })),
     ];
@@ -254,8 +256,8 @@ const indices = (items: unknown, list: string) =>
   Array.isArray(items) ? items.map((_, i) => [list, i]) : [];
 
 const reserved: Reserved = {
-  seed: 'each run has its own, which follows from the seed of the collection',
-  repeats: 'raise runs',
+  seed: "each run has its own, derived from the collection's seed",
+  repeats: 'increase runs',
 };
 
 function emptyRanges(value: unknown, path: Path): readonly Path[] {
@@ -264,11 +266,11 @@ function emptyRanges(value: unknown, path: Path): readonly Path[] {
   return Object.entries(value).flatMap(([key, item]) => emptyRanges(item, [...path, key]));
 }
 
-/** Adds the places in the file to an error in a config that was merged from layers. */
+/** Adds places in the file to an error in a config that was merged from layers. */
 export const locatedIn = (error: UserError, layers: readonly Path[], content: unknown, where: Where) =>
   new UserError(error.problems.map((problem) => located(problem, layers, content, where)));
 
-/** A field comes from the topmost layer among those that define the longest part of its path. */
+/** Locates a field in the topmost of those layers that define the longest part of its path. */
 function located(problem: Problem, layers: readonly Path[], content: unknown, where: Where): Problem {
   if (problem.file !== undefined) return problem;
   const field = problem.field?.split('.') ?? [];

@@ -13,9 +13,9 @@ import type { Plan } from '../plan.js';
 import { type Acceptance, paysToSearch } from './acceptance.js';
 import { type Collection, isRange, type Layer, type Range, type Task } from './collection-config.js';
 
-/** What was drawn for a run. */
+/** The items drawn for a run. */
 export interface Draw {
-  /** 0-based. */
+  /** Index of the run, from 0. */
   readonly index: number;
   /** Index of the task. */
   readonly task: number;
@@ -25,10 +25,10 @@ export interface Draw {
   readonly name: string;
 }
 
-/** Independent streams below the collection's seed and a run's number. */
+/** Independent random streams, derived from the collection's seed and a run's index. */
 const streams = { choice: 0, ranges: 1, seeds: 2, draws: 3 } as const;
 
-/** Doesn't depend on the number of runs, so a larger collection starts with the runs of a smaller one. */
+/** Draws a run, regardless of the number of runs, so that a larger collection starts with the runs of a smaller one. */
 export function drawRun({ seed, tasks, proposers, experiment }: Collection, index: number): Draw {
   const random = createGenerator(seed, [index, streams.choice]);
   const [task, proposer] = [tasks, proposers].map((items) => random.categorical(shares(items))) as [
@@ -40,7 +40,7 @@ export function drawRun({ seed, tasks, proposers, experiment }: Collection, inde
 }
 
 /**
- * The resolved config of a run. If `accept` draws tasks repeatedly, the first call takes between a tenth of a
+ * The resolved config of a run. If `accept` has to draw tasks, the first call takes between a tenth of a
  * second and several seconds.
  * @throws UserError with the places in the collection's file
  */
@@ -60,13 +60,13 @@ export function configOfRun(collection: Collection, { index, task, proposer }: D
 }
 
 interface AcceptedDraw {
-  /** Of the task. */
+  /** Seed of the task. */
   readonly seed: number;
-  /** Number of draws rejected before it. */
+  /** Number of draws rejected before this one. */
   readonly rejected: number;
 }
 
-/** Cache of accepted draws, because a config is requested more than once. */
+/** Caches accepted draws, because configs are requested more than once. */
 const acceptedDraws = new WeakMap<Collection, Map<number, AcceptedDraw>>();
 
 /** How many draws were accepted and rejected for the configs requested so far. */
@@ -75,7 +75,7 @@ export function drawsOf(collection: Collection): { readonly accepted: number; re
   return { accepted: draws.length, rejected: sum(draws.map(({ rejected }) => rejected)) };
 }
 
-/** @throws UserError if search almost never pays off on the drawn tasks */
+/** Draws a task on which search pays off. @throws UserError if none of `mostDraws` tasks is acceptable */
 function acceptedDraw(
   collection: Collection,
   index: number,
@@ -100,17 +100,17 @@ function acceptedDraw(
   }
   throw new UserError({
     field: 'tasks.accept',
-    message: `search paid on none of ${mostDraws} draws of ${configOf(0).environment.id}`,
-    remedy: 'ask for a smaller gain, or leave accept out',
+    message: `search paid off on none of ${mostDraws} tasks drawn from ${configOf(0).environment.id}`,
+    remedy: 'lower gain, or remove accept',
   });
 }
 
-/** If one draw in twenty is acceptable, only one run in 10²² runs out of draws. */
+/** Maximum number of draws per run. If one draw in twenty is acceptable, only one run in 10²² needs more. */
 const mostDraws = 1000;
 
 /**
- * A config for each combination of task and proposer, with all ranges at either end.
- * @throws UserError with the problems of all of them, so that nothing starts that would fail later
+ * Creates a config for each combination of task and proposer, with all ranges at either end.
+ * @throws UserError with the problems of all of these configs, so that no run starts only to fail later
  */
 export function checkCollection(collection: Collection): readonly (Draw & { config: Config })[] {
   const problems = new Map<string, Problem>();
@@ -134,7 +134,7 @@ export function checkCollection(collection: Collection): readonly (Draw & { conf
   return checked;
 }
 
-/** The plan of a collection. A run's config is created only when it is read, because there may be a million of them. */
+/** The plan of a collection. Configs are created only when they are read, because there may be a million. */
 export function collectionPlan(collection: Collection): Plan {
   const configs = checkCollection(collection).map(({ config }) => config);
   return {
@@ -156,9 +156,9 @@ interface Choice {
   readonly task: number;
   readonly proposer: number;
   readonly seed: number;
-  /** Draws the number of a range. */
+  /** Draws a number from a range. */
   readonly number: (range: Range) => number;
-  /** For `environment.options.seed`, if it varies. */
+  /** Value of `environment.options.seed`, if it varies. */
   readonly taskSeed: number;
 }
 
@@ -179,7 +179,7 @@ function resolved(collection: Collection, choice: Choice): Config {
 }
 
 /**
- * Merges mappings key by key; any other value replaces the one below, as does a model or policy of a different kind.
+ * Merges mappings key by key. Other values replace those below, as do models and policies of a different kind.
  */
 function layOver(under: Layer, over: Layer): Layer {
   const merged: Record<string, unknown> = { ...under };
@@ -209,7 +209,7 @@ const sameKind = (under: Layer, over: Layer, tag: string | undefined) =>
 const writtenOut = (section: string, value: unknown): unknown =>
   isMapping(value) || value === undefined ? value : (experimentKind.longForm?.([section], value) ?? value);
 
-/** Draws in alphabetical order of the keys, so that their order in the file doesn't matter. */
+/** Draws numbers for all ranges, in alphabetical order of the keys, so that their order in the file doesn't matter. */
 function withNumbers(value: unknown, number: (range: Range) => number): unknown {
   if (isRange(value)) return number(value);
   if (!isMapping(value)) return value;
@@ -238,20 +238,20 @@ function requireDrawn({ environment, policy }: Config, { vary }: Task, task: num
   if (isSyntheticId(environment.id) && !seeded && vary !== 'nothing' && policy?.kind !== 'module') return;
   throw new UserError({
     field: `tasks.${task}.accept`,
-    message: 'draws a task anew, but this one is not drawn by the seed of its run, or its policy is a module',
+    message: "only works for synthetic tasks that vary with the run's seed, and not for module policies",
     value: environment.id,
-    remedy: 'leave accept out, or name a family without a seed, e.g. synthetic:balance',
+    remedy: 'remove accept, or choose a family without a seed, e.g. synthetic:balance',
   });
 }
 
-/** Runs are played in parallel, so threads of their own would only compete. */
+/** Refuses more threads per run: runs are played in parallel, so their threads would only compete. */
 function requireOneThread({ evaluation: { workers } }: Config): void {
   if (workers === 'auto' || workers === 1) return;
   throw new UserError({
     field: 'evaluation.workers',
-    message: 'must be 1: the runs of a collection are played beside each other',
+    message: 'must be 1, because the runs of a collection are played in parallel',
     value: workers,
-    remedy: 'remove it; --jobs says how many runs are played at once',
+    remedy: 'remove it; use --jobs to set the number of concurrent runs',
   });
 }
 

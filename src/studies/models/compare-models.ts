@@ -15,9 +15,9 @@ import { type ModelRun, type ModelsPlan, type ModelsRequest, planModels, planOf 
 import { type ModelsResult, modelsResult, proposalReader } from './models-result.js';
 
 interface ModelsArguments extends ModelsRequest, PlayArguments {
-  /** Directory of the comparison; defaults to one below `runsDir` derived from the contestants. */
+  /** Directory of the comparison (default: one below `runsDir`, derived from the contestants). */
   readonly out?: string | undefined;
-  /** If true, shows only what is recorded and calls no model. */
+  /** If true, shows recorded results without calling a model. */
   readonly replay: boolean;
   /** Whether to open the page in the browser at the end. */
   readonly open?: boolean | undefined;
@@ -29,7 +29,7 @@ export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
   readonly status: PlayedStatus;
   /** Status of the whole comparison. */
   readonly result: ModelsResult['status'];
-  /** Its directory. */
+  /** Directory of the comparison. */
   readonly out: string;
 }
 
@@ -78,12 +78,12 @@ function requireRecorded(directory: string): void {
   throw new UserError({
     field: '--replay',
     value: directory,
-    message: 'nothing is recorded there',
-    remedy: 'the same command without --replay asks the models; --out names another directory',
+    message: 'this directory contains no recorded results',
+    remedy: 'run the command without --replay to call the models, or choose another directory with --out',
   });
 }
 
-/** Opens contestants and recorded histories once before calling any model, so that errors surface early. */
+/** Opens all contestants and recorded histories once before calling any model, so that errors surface early. */
 async function checkContestants(
   { contestants, histories }: ModelsPlan,
   { env }: CommandContext,
@@ -95,7 +95,7 @@ async function checkContestants(
 }
 
 /**
- * Removes the run of a model that never answered, for example because its server was down, so that it is asked again.
+ * Removes the run of a model that never answered, e.g. because its server was down, so that the model is called again.
  */
 function removeUnanswered(path: string): void {
   if (!existsSync(join(path, runFiles.manifest))) return;

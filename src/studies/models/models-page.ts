@@ -1,4 +1,4 @@
-/** The page of a comparison of models: who improves, with intervals, then replies, effort and each history. */
+/** The page of a comparison of models: improving proposals with intervals, then replies, effort and histories. */
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
@@ -21,7 +21,7 @@ import { runFiles } from '../../runs/reader.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
-/** Whole percents: intervals from a few histories are too wide for decimals to matter. */
+/** Formats whole percents: with few histories, intervals are too wide for decimals to matter. */
 const formatPercent = (share: number): string => `${Math.round(100 * share)} %`;
 
 type Columns = readonly Column<ContestantFigures>[];
@@ -40,7 +40,7 @@ const replyColumns: Columns = [
   number('repeats', ({ repeats, replies }) => (replies === 0 ? '' : `${repeats} of ${replies}`)),
 ];
 
-/** One column per kind of history if there are both recorded and random ones. */
+/** Adds a column per kind of history if both random and recorded histories are used. */
 const improvementColumns = ({ histories }: Pick<ModelsResult, 'histories'>): Columns => {
   const isMixed = new Set(histories.map(({ kind }) => kind)).size > 1;
   return [
@@ -82,7 +82,7 @@ const predictionColumns: Columns = [
   }),
 ];
 
-/** Differences of shares, in percentage points. */
+/** Formats differences between shares in percentage points. */
 const formatPoints = (value: number): string => signed(formatNumber)(Math.round(100 * value));
 
 const differenceColumns: readonly Column<ModelDifference>[] = [
@@ -104,7 +104,7 @@ const predicting = ({ contestants }: ModelsResult) =>
 
 const testedIn = ({ differences }: ModelsResult): number => differences.filter(({ p }) => p !== null).length;
 
-/** A sentence that says which models improve more often than every baseline; undefined without baselines. */
+/** States in a sentence which models improve more often than every baseline; undefined without baselines. */
 function conclusionOf({ contestants, differences }: ModelsResult): string | undefined {
   const named = (wanted: ContestantFigures['kind']) =>
     contestants.filter(({ kind }) => kind === wanted).map(({ label }) => label);
@@ -219,7 +219,7 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
   });
 }
 
-/** One row per contestant: its share with the interval, from 0 to 100%, next to the share of random search. */
+/** One row per contestant: its share of improving proposals with the interval, next to the share of random search. */
 function forest({ contestants }: ModelsResult): Html {
   const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
   const share = ({ count, of }: Share) => percent(count / of);
@@ -239,10 +239,10 @@ function repliesSection({ contestants }: ModelsResult): Html {
     number<ModelsResult['contestants'][number]>(kind, ({ failures }) => failures[kind] ?? 0),
   );
   return html`${htmlTable(contestants, [nameColumn, ...replyColumns])}
-${failed.length > 0 && html`<h5>Rejected replies by what was wrong</h5>${htmlTable(contestants, [nameColumn, ...failed])}`}`;
+${failed.length > 0 && html`<h5>Rejected replies by problem</h5>${htmlTable(contestants, [nameColumn, ...failed])}`}`;
 }
 
-/** Each history with its best return and the proposal of every contestant. */
+/** Lists the histories with their best returns and the contestants' proposals. */
 function historiesSection({ contestants, histories, proposals }: ModelsResult): Html {
   const found = new Map(proposals.map((one) => [`${one.contestant}/${one.history}`, one]));
   const best = (history: string) => proposals.find((one) => one.history === history)?.best;

@@ -1,5 +1,5 @@
 /**
- * The plan of a comparison of models: each contestant makes one proposal from each history. This is a run with a single
+ * The plan of a comparison of models: each contestant makes a proposal from each history, as a run with a single
  * iteration, so contestants share the histories of each seed and the episodes on which proposals are evaluated.
  */
 import { createHash } from 'node:crypto';
@@ -19,24 +19,24 @@ import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from '.
 
 export type ContestantKind = 'model' | 'baseline';
 
-/** Either random policies of the warm-up or the evaluations of a recorded run. */
+/** Evaluations of random policies from the warm-up, or of a recorded run. */
 export type HistoryKind = 'random' | 'recorded';
 
 export interface Contestant {
-  /** Name of its directory. */
+  /** Name of the contestant's directory. */
   readonly name: string;
   readonly label: string;
   readonly kind: ContestantKind;
-  /** Resolved; each run uses the seed and the warm-up of its history. */
+  /** Resolved config; each run uses the seed and the warm-up of its history. */
   readonly config: Config;
 }
 
 export interface History {
-  /** Name of its directory below that of each contestant. */
+  /** Name of the history's directory below each contestant's. */
   readonly name: string;
   readonly kind: HistoryKind;
   readonly seed: number;
-  /** Present for a recorded history. */
+  /** Present for recorded histories. */
   readonly warmup?: Config['warmup'];
 }
 
@@ -50,13 +50,13 @@ export interface ModelsPlan {
 
 export interface ModelsRequest {
   readonly config: string;
-  /** `key=value`; a list of values gives a contestant for each. */
+  /** `key=value`; a list of values creates a contestant for each. */
   readonly overrides: readonly string[];
   /** Number of random histories. */
   readonly histories: number;
-  /** `RUN`, or `RUN@20` for its first 20 iterations, separated by commas. */
+  /** Comma-separated runs: `RUN`, or `RUN@20` for its first 20 iterations. */
   readonly from?: string | undefined;
-  /** Separated by commas; empty for none. */
+  /** Comma-separated baselines; empty for none. */
   readonly baselines: string;
   readonly runsDir: string;
 }
@@ -70,7 +70,7 @@ const reserved: Readonly<Record<string, string>> = {
   'warmup.from': '--from RUN adds the history of a run',
 };
 
-/** Overrides for every run: a single proposal, evaluated in full, and nothing after it. */
+/** Overrides for every run: it makes one proposal, evaluates it in full, and ends. */
 const fixed: readonly string[] = [
   ...['iterations=1', 'candidates=1', 'repeats=1', 'confirmation.candidates=0', 'evaluation.racing='],
   ...[
@@ -85,7 +85,7 @@ const fixed: readonly string[] = [
   ],
 ];
 
-/** Sections that may differ between contestants; the others define the histories. */
+/** Sections that can differ between contestants; the others define the histories. */
 const varying = ['model', 'prompts', 'memory', 'proposal', 'novelty', 'corrections', 'demonstrations'];
 
 /** @throws UserError if a config can't be used, or contestants would get different histories */
@@ -96,8 +96,8 @@ export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
   if (swept.seeds !== undefined)
     throw new UserError({
       field: 'seed',
-      message: 'names the first history; the seeds of the others follow from it',
-      remedy: 'seed=1 --histories 20',
+      message: 'must be a single number: the seed of the first history, from which the others are derived',
+      remedy: 'use, for example, seed=1 --histories 20',
     });
   refuseOtherKeys(swept.keys);
   const notes = new Set<string>();
@@ -117,7 +117,7 @@ export function planModels(request: ModelsRequest, cwd: string): ModelsPlan {
   const baselines = [...new Set(names)].flatMap((text): Contestant[] => {
     if (text === '') return [];
     const { label, name: control, overrides: own } = baselineArm(requireBaseline('--baselines', text));
-    // The prefix avoids a clash with a model called `random`.
+    // The prefix prevents a clash with a model called `random`.
     const name = `baseline-${control}`;
     return [{ name, label, kind: 'baseline', config: load([...own, 'proposal=', 'novelty=', ...others]) }];
   });
@@ -138,7 +138,7 @@ function refuseOtherKeys(keys: readonly SweptKey[]): void {
     field: other.key,
     message: "can't vary: all contestants get the same histories",
     alternatives: varying,
-    remedy: 'policyloop sweep compares whole runs with other values of any key',
+    remedy: 'to compare whole runs with different values of any key, use policyloop sweep',
   });
 }
 
@@ -163,7 +163,7 @@ function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): rea
 interface Labelled {
   readonly setting: Setting;
   readonly config: Config;
-  /** The model's name, and the values of keys that don't name it. */
+  /** The model's name; `others`: values of the keys that don't identify it. */
   readonly model: string;
   readonly others: string;
 }
@@ -184,8 +184,8 @@ function modelName(model: ModelConfig): string {
 }
 
 /**
- * Labels each contestant with the model's name, or with its whole setting if the name isn't unique;
- * directories are named the same way.
+ * Labels each contestant with the model's name, or with all of its values if the name isn't unique;
+ * directories are named in the same way.
  */
 function distinctly(models: readonly Labelled[]): readonly Contestant[] {
   const labels = models.map(({ model, others }) => (others === '' ? model : `${model}, ${others}`));
@@ -216,16 +216,16 @@ function historiesOf(
   if (all.length === 0)
     throw new UserError({
       field: '--histories',
-      message: 'there is no history to propose from',
+      message: 'there are no histories to propose from',
       value: histories,
-      remedy: '--histories 20, or --from RUN',
+      remedy: 'pass --histories 20 or --from RUN',
     });
   if (random.length > 0 && warmup.policies === 0)
     throw new UserError({
       field: 'warmup.policies',
       value: 0,
-      message: 'is 0, so random histories hold nothing',
-      remedy: 'warmup=20, or --histories 0 --from RUN',
+      message: 'is 0, so random histories would be empty',
+      remedy: 'set warmup=20, or pass --histories 0 --from RUN',
     });
   return [...new Map(all.map((history) => [history.name, history])).values()];
 }
@@ -243,19 +243,22 @@ function recordedHistory(
   const refuse = (message: string, remedy: string) =>
     new UserError({ field: '--from', value: text, message, remedy });
   if (until > done)
-    throw refuse(`that run has ${done} complete iterations`, `${run}@${done}, or ${run} for all of them`);
+    throw refuse(`that run has ${done} complete iterations`, `use ${run}@${done}, or ${run} for all of them`);
   if (!readEvaluations(path, manifest).some((entry) => entry.iteration <= until))
-    throw refuse('that run has no evaluation so far', `a later iteration: ${run}@${done}`);
+    throw refuse(
+      'that run has no evaluations up to this iteration',
+      `choose a later iteration: ${run}@${done}`,
+    );
   const name = plainName(`${relative(resolve(places.cwd, places.runsDir), path)}-${until}`, 'run');
-  // Independent of the other histories.
+  // The seed doesn't depend on the other histories.
   const own = createHash('sha256').update(`${seed} ${name}`).digest().readUInt32BE();
   return { name, kind: 'recorded', seed: own, warmup: { policies: 0, from: path, until } };
 }
 
 export interface ModelRun extends PlanEntry {
-  /** Name of its contestant. */
+  /** Name of the run's contestant. */
   readonly arm: string;
-  /** Index of its history. */
+  /** Index of the run's history. */
   readonly repeat: number;
 }
 

@@ -18,7 +18,7 @@ import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } fro
 interface ModelProposal {
   readonly contestant: string;
   readonly history: string;
-  /** Path of its run below the directory. */
+  /** Path of the proposal's run below the directory. */
   readonly run: string;
   /** Number of replies, including corrections. */
   readonly replies: number;
@@ -38,14 +38,14 @@ interface ModelProposal {
   readonly seconds: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** In the currency of `model.price`; null without one. */
+  /** In the currency of `model.price`; null if there is no price. */
   readonly cost: number | null;
 }
 
 export interface Share {
   readonly count: number;
   readonly of: number;
-  /** Exact 95% interval. */
+  /** Exact 95% confidence interval. */
   readonly interval: Interval;
 }
 
@@ -53,14 +53,14 @@ export interface ContestantFigures {
   readonly name: string;
   readonly label: string;
   readonly kind: ContestantKind;
-  /** Number of histories that it answered, with or without a proposal. */
+  /** Number of histories with a reply, whether or not it had a usable proposal. */
   readonly histories: number;
-  /** Proposals that were valid at once, and after a correction. */
+  /** Number of proposals that were valid at once, and after a correction. */
   readonly valid: { readonly first: number; readonly corrected: number };
   readonly replies: number;
   readonly repeats: number;
   readonly failures: Readonly<Record<string, number>>;
-  /** Share of proposals that beat the best of their history; a history without a proposal counts as a failure. */
+  /** Share of histories whose best evaluation the proposal beats; a missing proposal counts as a failure. */
   readonly improved: Share;
   readonly improvedBy: { readonly random: Share; readonly recorded: Share };
   /** Mean share of the history's policies that a proposal beats; null without proposals. */
@@ -70,19 +70,19 @@ export interface ContestantFigures {
   readonly seconds: number | null;
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
-  /** Total over all histories; null without a price. */
+  /** Total over all histories; null if there is no price. */
   readonly cost: number | null;
   readonly costPerImprovement: number | null;
 }
 
-/** Predicted compared with observed returns. */
+/** How predicted returns compare with observed ones. */
 interface Predictions {
   readonly count: number;
   /** Mean of predicted minus observed. */
   readonly bias: number;
   /** Mean absolute difference. */
   readonly error: number;
-  /** Pearson correlation; null if either of the two is constant. */
+  /** Pearson correlation; null if either variable is constant. */
   readonly correlation: number | null;
 }
 
@@ -105,7 +105,7 @@ export interface ModelsResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` while proposals are missing. */
+  /** `incomplete` until all proposals have been made. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly environment: string;
@@ -129,7 +129,7 @@ export function proposalReader(directory: string): ReadProposal {
   };
 }
 
-/** Undefined until the model has answered. */
+/** Reads a proposal; undefined until the model has answered. */
 function readProposal(
   directory: string,
   run: string,
@@ -144,7 +144,7 @@ function readProposal(
   const calls = [...lines];
   const replies = calls.filter(({ outcome }) => outcome.kind !== 'error');
   const accepted = replies.map(acceptedOutcome).find((outcome) => outcome !== undefined);
-  // The total limit prevented the last correction, which might have succeeded.
+  // A correction that might have succeeded was prevented by `limits.total`.
   const isCut =
     config.limits.total !== undefined &&
     calls.length <= config.corrections &&
@@ -291,7 +291,7 @@ function correlation(pairs: readonly (readonly [number, number])[]): number | nu
 }
 
 /**
- * Compares each pair of contestants with at least one model: every model minus each baseline and each earlier model.
+ * Compares all pairs of contestants that include a model: each model minus every baseline and every earlier model.
  */
 function differencesOf(
   read: readonly { readonly contestant: Contestant; readonly proposals: Answers }[],

@@ -1,4 +1,4 @@
-/** Estimates the effect of each key on the confirmed return, and interactions between two keys. */
+/** Estimates the effects of keys on the confirmed return, and the interactions between pairs of keys. */
 import { cholesky, inverseOfProduct, invertTriangle } from '../../search/linear-algebra.js';
 import type { Interval } from '../../statistics/bootstrap.js';
 import { mean, sum } from '../../statistics/descriptive.js';
@@ -9,16 +9,16 @@ import type { Setting, SweptKey } from './settings.js';
 
 interface Coefficient {
   readonly value: number;
-  /** 95%, by Student's t. */
+  /** 95% interval by Student's t. */
   readonly interval: Interval;
-  /** Two-sided. */
+  /** Two-sided p-value. */
   readonly p: number;
 }
 
 /**
  * Fits y ≈ X·b, assuming homoscedastic errors.
- * @param rows of X, with one number per coefficient
- * @returns undefined if the coefficients aren't determined, or there are no degrees of freedom left
+ * @param rows rows of X, with one number per coefficient
+ * @returns undefined if the coefficients aren't determined or no degrees of freedom remain
  */
 export function regression(
   rows: readonly (readonly number[])[],
@@ -31,7 +31,7 @@ export function regression(
   for (let i = 0; i < n; i++)
     for (let j = 0; j < n; j++) products[i * n + j] = sum(rows.map((row) => row[i]! * row[j]!));
   const factor = cholesky(products, n);
-  // The pivot is only rounding error: a column depends linearly on others.
+  // Such a pivot is only a rounding error: its column depends linearly on others.
   const isSingular =
     factor === undefined || rows[0]!.some((_, i) => factor[i * n + i]! ** 2 < 1e-9 * products[i * n + i]!);
   if (isSingular) return undefined;
@@ -52,43 +52,43 @@ export function regression(
   };
 }
 
-/** A setting with its confirmed return for each seed; null if there is none. */
+/** A setting with its confirmed return for each seed, null where there is none. */
 export interface Measured extends Pick<Setting, 'name' | 'values'> {
   readonly confirmed: readonly (number | null)[];
 }
 
-/** The mean over all settings with the same value of a key. */
+/** The mean return of all settings that share a value of a key. */
 export interface LevelMean {
   readonly key: string;
   readonly value: string;
-  /** Summary over seeds of the mean over settings. */
+  /** The mean over settings, summarised over seeds. */
   readonly confirmed: Summary;
 }
 
 interface Difference extends Judged {
-  /** In units of the return, with a 95% interval. */
+  /** In units of the return; `interval` is 95%. */
   readonly difference: number;
   readonly interval: Interval | null;
   readonly p: number | null;
-  /** Number of seeds, or of settings in a regression. */
+  /** Number of seeds or, in a regression, of settings. */
   readonly count: number;
 }
 
-/** The effect of one value of a key relative to its first value, all else being equal. */
+/** The effect of a value of a key relative to the key's first value, all else being equal. */
 export interface Effect extends Difference {
   readonly key: string;
   readonly of: string;
   readonly against: string;
 }
 
-/** How much the effect of one key changes with the value of a second key. */
+/** How much the effect of one key depends on the value of a second key. */
 export interface Interaction extends Difference {
   readonly keys: readonly [string, string];
   readonly of: readonly [string, string];
   readonly against: readonly [string, string];
 }
 
-/** The mean over seeds and over the other keys if two keys have these values. */
+/** The mean over seeds and all other keys if two keys have these values. */
 interface PairMean {
   readonly keys: readonly [string, string];
   readonly values: readonly [string, string];
@@ -107,7 +107,7 @@ export interface Effects {
 }
 
 /**
- * Effects in a grid whose settings all use the same seeds: means over the other keys, paired by seed.
+ * Effects in a grid whose settings all use the same seeds, averaged over the other keys and paired by seed.
  * @param measured every combination of the values
  * @param range of a return
  */
@@ -118,7 +118,7 @@ export function gridEffects(
 ): Effects | undefined {
   const seeds = wholeSeeds(measured);
   if (seeds.length === 0) return undefined;
-  /** For each seed, the mean over settings that have these values. */
+  /** For each seed, the mean over all settings with these values. */
   const bySeed = (values: Readonly<Record<string, string>>) => {
     const fitting = measured.filter((one) =>
       Object.entries(values).every(([key, value]) => one.values[key] === value),
@@ -172,7 +172,7 @@ export function gridEffects(
   };
 }
 
-/** Effects of the settings in a list relative to the first one, paired by seed. */
+/** Effects of listed settings relative to the first one, paired by seed. */
 export function listEffects(measured: readonly Measured[], range: Interval): Effects | undefined {
   const seeds = wholeSeeds(measured);
   const [first, ...others] = measured;
@@ -237,7 +237,7 @@ function scaleOf({
   return (value: number) => Math.log(value / low) / Math.log(high / low);
 }
 
-/** Indices of the seeds for which every setting has a value. */
+/** Indices of the seeds for which every setting has a confirmed return. */
 function wholeSeeds(measured: readonly Measured[]): readonly number[] {
   const [first] = measured;
   return (first?.confirmed ?? []).flatMap((_, i) =>

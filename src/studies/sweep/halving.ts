@@ -25,7 +25,7 @@ export function roundsOf(
   }
 }
 
-/** Maximum number of runs, if none is dropped early. */
+/** Maximum number of runs: those if no setting is dropped early. */
 export function mostRuns(
   halving: Pick<Halving, 'first' | 'factor'>,
   settings: number,
@@ -47,14 +47,14 @@ export interface Contender {
   readonly confirmed: readonly (number | null)[];
 }
 
-/** Why a setting runs on no further seeds. */
+/** Why a setting doesn't run on further seeds. */
 export type Dropped = 'failed' | 'halved' | 'lost';
 
 /**
- * Which settings are dropped after a round, and why. The best one in `factor` stay (the earlier one wins ties), except
+ * Which settings are dropped after a round, and why. The best 1/`factor` remain (the earlier wins ties), except
  * those that, judging by their differences from the best, will almost certainly not catch up with it over all seeds.
- * @param seeds number of seeds in the whole sweep
- * @param range of an episode's return; if unknown, nothing is dropped early
+ * @param seeds total number of seeds in the sweep
+ * @param range range of an episode's return; if unknown, nothing is dropped early
  */
 export function dropsAfter(
   contenders: readonly Contender[],

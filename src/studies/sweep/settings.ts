@@ -1,4 +1,4 @@
-/** The settings of a sweep: the value of each key in each setting, according to the sweep's method. */
+/** Determines the settings of a sweep, which are combinations of values of its keys. */
 import { createHash } from 'node:crypto';
 import { UserError } from '../../base/errors.js';
 import type { SweepConfig } from '../../config/many-runs.js';
@@ -7,7 +7,7 @@ import { type Values, valuesOf } from '../../settings/value-lists.js';
 import { plainName } from '../../storage/files.js';
 
 export interface Setting {
-  /** Name of its directory. It depends only on the values, so that a larger sweep finds the runs of a smaller one. */
+  /** Name of the setting's directory. Depends only on its values, so that a larger sweep reuses existing runs. */
   readonly name: string;
   /** The YAML text of each varying key; `null` if the key is omitted. */
   readonly values: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface SweptKey {
 /** A sweep before its configs are loaded. */
 export interface Swept {
   readonly keys: readonly SweptKey[];
-  /** Seeds of every setting; undefined if they come from the config's `seed` and `repeats`. */
+  /** Seeds of every setting; undefined if derived from the config's `seed` and `repeats`. */
   readonly seeds: readonly number[] | undefined;
   readonly fixed: readonly string[];
 }
@@ -29,7 +29,7 @@ export interface Swept {
 const mostSettings = 100_000;
 
 /**
- * Combines what the file's section and the command line's `key=value` vary; the latter takes precedence.
+ * Combines the keys varied by the file's `sweep` section and by `key=value`; the latter takes precedence.
  * @throws UserError for keys that can't be swept, and for invalid lists
  */
 export function sweptBy(section: SweepConfig | undefined, texts: readonly string[]): Swept {
@@ -37,7 +37,7 @@ export function sweptBy(section: SweepConfig | undefined, texts: readonly string
   const fixed = new Map<string, string>();
   const take = (key: string, source: string, text: string) => {
     const values = source === '' ? undefined : valuesOf(source, key);
-    // The last one wins, as in `run`.
+    // If a key is repeated, the last value wins, as in `run`.
     swept.delete(key);
     fixed.delete(key);
     if (values === undefined) fixed.set(key, text);
@@ -67,7 +67,7 @@ export function sweptBy(section: SweepConfig | undefined, texts: readonly string
   };
 }
 
-/** A value from a file as YAML text: words as they are, anything else as JSON. */
+/** Writes a value from a file as YAML text: words unchanged, anything else as JSON. */
 const sourceOf = (value: unknown): string =>
   typeof value === 'string' && /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][\w.:/-]*[\w]$/i.test(value)
     ? value
@@ -96,9 +96,9 @@ function seedsOf(values: Values): readonly number[] {
   if (wrong >= 0)
     throw new UserError({
       field: 'seed',
-      message: 'seeds are whole numbers of at least 0, in a list',
+      message: 'must be a list of whole numbers of at least 0',
       ...(values.kind === 'list' && { value: values.items[wrong] }),
-      remedy: 'seed=1..10',
+      remedy: 'write, for example, seed=1..10',
     });
   return [...new Set(seeds)];
 }
@@ -127,7 +127,7 @@ function listed(keys: readonly SweptKey[], method: string): Listed {
     throw new UserError({
       field: key,
       message: `is drawn from a range, but sweep.method=${method} plays every value`,
-      remedy: 'list its values, or say sweep.method=random sweep.samples=20',
+      remedy: 'list its values, or set sweep.method=random sweep.samples=20',
     });
   });
 }
@@ -137,8 +137,8 @@ function everyCombination(lists: Listed): readonly Readonly<Record<string, strin
   if (size > mostSettings)
     throw new UserError({
       field: 'sweep',
-      message: `a grid of ${size} settings, and there may be ${mostSettings}`,
-      remedy: 'list fewer values, or draw some of them: sweep.method=random sweep.samples=100',
+      message: `the grid has ${size} settings; the maximum is ${mostSettings}`,
+      remedy: 'list fewer values, or draw some of them with sweep.method=random sweep.samples=100',
     });
   return lists.reduce<readonly Readonly<Record<string, string>>[]>(
     (settings, [key, items]) =>
@@ -152,15 +152,15 @@ function inParallel(lists: Listed): readonly Readonly<Record<string, string>>[] 
   if (lengths.size > 1)
     throw new UserError({
       field: 'sweep',
-      message: `the lists of sweep.method=list have one length, not ${lists.map(([key, items]) => `${items.length} (${key})`).join(', ')}`,
-      remedy: 'give each key a value for each setting, or say sweep.method=grid',
+      message: `with sweep.method=list, all lists must have the same length, not ${lists.map(([key, items]) => `${items.length} (${key})`).join(', ')}`,
+      remedy: 'list as many values for each key, or set sweep.method=grid',
     });
   const [length = 1] = lengths;
   return Array.from({ length }, (_, i) => Object.fromEntries(lists.map(([key, items]) => [key, items[i]!])));
 }
 
 /**
- * Each sample depends only on the seed and its number, so a sweep with more samples starts with those of a smaller one.
+ * Draws settings. Each depends only on the seed and its index, so a larger sweep starts with those of a smaller one.
  */
 function drawnSettings(
   keys: readonly SweptKey[],
@@ -168,7 +168,11 @@ function drawnSettings(
   seed: number,
 ): readonly Readonly<Record<string, string>>[] {
   if (samples > mostSettings)
-    throw new UserError({ field: 'sweep.samples', message: `${mostSettings} at most`, value: samples });
+    throw new UserError({
+      field: 'sweep.samples',
+      message: `must be at most ${mostSettings}`,
+      value: samples,
+    });
   const possible = keys.reduce(
     (product, { values }) =>
       product * (values.kind === 'list' ? new Set(values.items).size : Number.POSITIVE_INFINITY),
@@ -179,10 +183,10 @@ function drawnSettings(
       field: 'sweep.samples',
       message: `there are only ${possible} different settings`,
       value: samples,
-      remedy: `sweep.samples=${possible}, or sweep.method=grid for all of them`,
+      remedy: `set sweep.samples=${possible}, or sweep.method=grid for all of them`,
     });
   const drawn = new Map<string, Readonly<Record<string, string>>>();
-  // In alphabetical order, so that the order of the keys doesn't matter.
+  // Draw in alphabetical order, so that the order of the keys doesn't matter.
   const ordered = keys.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   for (let i = 0; drawn.size < samples && i < 1000 * samples; i++) {
     const random = createGenerator(seed, [i]);
@@ -204,7 +208,7 @@ function draw(values: Values, random: RandomGenerator): string {
 }
 
 /**
- * The `key=value` overrides that make up one setting; `null` removes its key. A part of a section that varies
+ * The `key=value` overrides of a setting; `null` removes the key. A part of a section that varies
  * as a whole is applied after the section, regardless of their order in the command.
  * @param fixed `key=value` overrides for all settings
  */

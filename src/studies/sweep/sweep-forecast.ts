@@ -1,4 +1,4 @@
-/** Forecasts the cost of a sweep without calling a model. */
+/** Estimates calls, tokens, cost and time of a sweep without calling a model. */
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -24,42 +24,42 @@ import { mostRuns } from './halving.js';
 import { labelOf } from './settings.js';
 import { runsOf, type Sweep, settingsPlace } from './sweep-plan.js';
 
-/** `most`: with every correction, and with episodes of full length. */
+/** `most`: with all corrections, and with episodes of maximum length. */
 interface Amount {
   readonly expected: number;
   readonly most: number;
 }
 
-/** Total over all runs. */
+/** Totals over all runs. */
 interface Forecast {
   readonly calls: Amount;
   readonly tokens: Amount;
-  /** Absent without a price. */
+  /** Absent if the model has no price. */
   readonly cost?: Amount;
-  /** Milliseconds of play in one thread, without the model; undefined if rewards come from a user module. */
+  /** Milliseconds to play all episodes in one thread, without calls; undefined if rewards come from a user's module. */
   readonly playMs: Amount | undefined;
 }
 
 export interface SweepPlaceArguments {
   readonly jobs?: number | undefined;
-  /** Directory of the sweep; defaults to one below `runsDir`. */
+  /** Directory of the sweep (default: one below `runsDir`). */
   readonly out?: string | undefined;
   readonly runsDir: string;
 }
 
-/** Output of `--dry-run` as JSON. */
+/** Output of `--dry-run --json`. */
 export interface SweepForecast {
   readonly settings: number;
   readonly seeds: number;
   readonly runs: number;
-  /** Number of runs already complete in the sweep's directory; the other figures exclude them. */
+  /** Number of runs that are already complete; the other figures exclude them. */
   readonly complete: number;
   readonly calls: Amount;
   readonly tokens: Amount;
   readonly cost?: Amount;
-  /** Null if rewards come from a module, which is not imported. */
+  /** Null if rewards come from a module, because a dry run doesn't import it. */
   readonly playSeconds: Amount | null;
-  /** Null if no earlier calls show how long one takes. */
+  /** Null if there are no earlier calls to estimate from. */
   readonly modelSeconds: Amount | null;
   /** The key of `limits.total` that is expected to end the sweep; absent if none is. */
   readonly limit?: string;
@@ -78,13 +78,13 @@ const rounded = ({ expected, most }: Amount): Amount => ({
   most: Math.round(most),
 });
 
-/** A forecast, with the figures it is based on. */
+/** A forecast with the figures on which it is based. */
 interface SweepPrediction {
   readonly forecast: SweepForecast;
   /** Number of concurrent runs. */
   readonly atOnce: number;
   readonly threads: number;
-  /** Duration of earlier calls; undefined if there were none. */
+  /** Mean duration of earlier calls; undefined if there were none. */
   readonly perCall: { readonly seconds: number; readonly calls: number } | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The page of a sweep: first the effects of the keys with intervals, then which setting did best. */
+/** The page of a sweep: first the effects of the keys with intervals, then the best setting. */
 
 import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
@@ -24,7 +24,7 @@ import { largest, smallest } from '../../statistics/descriptive.js';
 import type { Effect, Effects, Interaction, LevelMean } from './effects.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
 
-/** The text of a value, or `(none)`. */
+/** Formats a value; `(none)` if the key is omitted. */
 const shown = (value: string | undefined) => (value === 'null' ? '(none)' : (value ?? ''));
 
 const effectName = ({ key, of, against }: Effect): string => `${key}: ${shown(of)} − ${shown(against)}`;
@@ -95,7 +95,7 @@ function settingColumns(settings: readonly SettingFigures[]): readonly Column<Se
   ];
 }
 
-/** The number of differences tested together; effects and interactions are separate families. */
+/** Number of differences in Holm's correction; effects and interactions are corrected separately. */
 const tested = (effects: Effects | null): number =>
   largest(
     [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
@@ -106,14 +106,14 @@ const overText = ({ count, over }: Effects): string =>
     ? `Over ${plural(count, 'seed')} under which all settings are complete.`
     : `By least squares over ${plural(count, 'setting')}.`;
 
-/** Best first: settings with more seeds come before those dropped earlier. */
+/** Sorts settings, best first; those with more seeds come before those dropped earlier. */
 export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
   const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
   const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
   return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
 }
 
-/** Maximum number of settings on a terminal; the page shows all. */
+/** Maximum number of settings shown on a terminal; the page shows all. */
 const mostShown = 24;
 
 /** @param width see `CommandContext` */
@@ -127,22 +127,19 @@ export function sweepOnTerminal(result: SweepResult, width?: number): string {
   ];
   if (effects !== null && effects.main.length > 0) {
     blocks.push(
-      styleText('bold', 'What the keys do'),
+      styleText('bold', 'Effects of keys'),
       overText(effects),
       terminalTable(effects.main, effectColumns, width),
     );
     const told = effects.interactions.filter(({ verdict }) => verdict === 'higher' || verdict === 'lower');
     if (told.length > 0)
-      blocks.push(
-        styleText('bold', 'What two keys do together'),
-        terminalTable(told, interactionColumns, width),
-      );
+      blocks.push(styleText('bold', 'Interactions of keys'), terminalTable(told, interactionColumns, width));
     const rule = verdictRule(tested(effects));
     if (rule.length > 0) blocks.push(styleText('dim', rule.join('\n')));
   }
   if (best !== null && settings.length > 1)
     blocks.push(
-      `best        ${best}: the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic`,
+      `best        ${best}: the highest of ${plural(settings.length, 'setting')} on these same runs, so it is optimistic`,
     );
   return blocks.join('\n\n');
 }
@@ -158,13 +155,11 @@ export function sweepPage(result: SweepResult): string {
 <p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${method}: ${plural(settings.length, 'setting')}, ${plural(result.seeds.length, 'seed')}, ${plural(runs, 'run')} complete</p>
 </header>`,
     sections: [
-      { id: 'effects', title: 'What the keys do', content: effectsSection(effects) },
+      { id: 'effects', title: 'Effects of keys', content: effectsSection(effects) },
       ...(effects === null || effects.interactions.length === 0
         ? []
-        : [
-            { id: 'interactions', title: 'What two keys do together', content: interactionsSection(effects) },
-          ]),
-      { id: 'best', title: 'The best setting', content: bestSection(result) },
+        : [{ id: 'interactions', title: 'Interactions of keys', content: interactionsSection(effects) }]),
+      { id: 'best', title: 'Best setting', content: bestSection(result) },
       { id: 'settings', title: 'Settings', content: settingsSection(result) },
       ...(failures.length === 0
         ? []
@@ -183,11 +178,11 @@ export function sweepPage(result: SweepResult): string {
 
 function effectsSection(effects: Effects | null): Html {
   if (effects === null)
-    return html`<p class="empty">Not told yet: that takes all settings under one seed, or more drawn settings than values.</p>`;
+    return html`<p class="empty">No effects yet: they require results of all settings with the same seed, or more drawn settings than values.</p>`;
   const { levels, main } = effects;
   return html`<p class="note">${overText(effects)}</p>
-${main.length === 0 ? html`<p class="empty">No key has two values.</p>` : html`${forest(effects)}${htmlTable(main, effectColumns)}`}
-${levels.length > 0 && html`<h5>Mean of all settings with a value</h5>${htmlTable(levels, levelColumns)}`}`;
+${main.length === 0 ? html`<p class="empty">No key has several values.</p>` : html`${forest(effects)}${htmlTable(main, effectColumns)}`}
+${levels.length > 0 && html`<h5>Mean return by value</h5>${htmlTable(levels, levelColumns)}`}`;
 }
 
 /** One row per effect with its interval, on an axis that includes 0. */
@@ -206,16 +201,16 @@ function forest({ main }: Effects): Html {
 }
 
 const interactionsSection = ({ interactions, pairs }: Effects): Html =>
-  html`<p class="note">By how much the effect of the first key is another where the second key has another value; 0 where each does the same whatever the other is.</p>
+  html`<p class="note">How much the effect of the first key changes with the value of the second key; 0 if the two effects are independent.</p>
 ${htmlTable(interactions, interactionColumns, { tall: true })}
-<h5>Means where two keys have these values</h5>
+<h5>Mean return by values of both keys</h5>
 ${htmlTable(pairs, pairColumns, { tall: true })}`;
 
 function bestSection({ best, settings, usage, activeMs }: SweepResult): Html {
   const found = settings.find(({ name }) => name === best);
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
-${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${formatInterval(found.confirmed.meanInterval)}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these very runs, so optimistic: other seeds tell what it is worth.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
+${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${formatInterval(found.confirmed.meanInterval)}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these same runs, so it is optimistic: evaluate it on other seeds.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
 </dl>
 <dl class="headline">
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}
@@ -256,23 +251,23 @@ ${htmlTable(
 
 function readingSection({ effects, method, settings }: SweepResult): Html {
   const lines = [
-    'confirmed: mean return of a run’s chosen policy on episodes that neither proposed nor chose it',
+    'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
     ...(effects?.over === 'seeds'
       ? [
-          'effects: differences within each seed of the means over the other keys; intervals are over seeds, for settings of one seed share the warm-up and the episodes',
+          'effects: differences within each seed between means over the other keys; intervals are over seeds, because settings with the same seed share warm-up and episodes',
         ]
       : effects?.over === 'settings'
         ? [
-            'effects: least squares without interactions over the means of the settings; of a range, from its low to its high end',
+            'effects: least squares without interactions on the mean of each setting; for a range, from its low to its high end',
           ]
         : []),
     ...(method === 'halving'
       ? [
-          'halving: a setting with few seeds was left behind; its mean is of those seeds only, which were the ones that it was judged by',
+          'halving: a setting with few seeds was dropped early; its mean covers only those seeds, by which it was also judged',
         ]
       : []),
     ...(settings.length > 1
-      ? ['the best of many settings is partly luck: its own figure is too high on average']
+      ? ['the best of many settings is partly luck: its mean is too high on average']
       : []),
     ...verdictRule(tested(effects)),
   ];

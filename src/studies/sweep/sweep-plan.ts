@@ -1,4 +1,4 @@
-/** The plan of a sweep: every setting with every seed; each run is an ordinary run directory. */
+/** Plans a sweep: a run for every setting and seed, each in its own directory. */
 import { existsSync, rmSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { z } from 'zod';
@@ -14,14 +14,14 @@ import { requireConfirmation } from '../study.js';
 import { overridesOf, type Setting, type SweptKey, settingsOf, sweptBy } from './settings.js';
 
 export interface SweepRun extends PlanEntry {
-  /** Name of its setting. */
+  /** Name of the run's setting. */
   readonly arm: string;
-  /** Index of its seed. */
+  /** Index of the run's seed. */
   readonly repeat: number;
 }
 
 export interface SweepSetting extends Setting {
-  /** Resolved; each run has its own seed. */
+  /** Resolved config; each run has its own seed. */
   readonly config: Config;
 }
 
@@ -31,7 +31,7 @@ export interface Sweep {
   readonly how: SweepConfig;
   readonly keys: readonly SweptKey[];
   readonly settings: readonly SweepSetting[];
-  /** Shared by all settings, so that they have the same warm-up and episodes. */
+  /** All settings share these seeds, so that they have the same warm-up and episodes. */
   readonly seeds: readonly number[];
   readonly notes: readonly string[];
 }
@@ -61,23 +61,24 @@ export function loadPlannedSweep(file: string, overrides: readonly string[], cwd
   if (swept.seeds !== undefined && config.repeats > 1)
     throw new UserError({
       field: 'repeats',
-      message: 'says how many seeds there are, and so does the list of seeds',
+      message: "can't be combined with a list of seeds",
       value: config.repeats,
-      remedy: 'repeats=1, or no list',
+      remedy: 'set repeats=1, or remove the list',
     });
   const seeds = swept.seeds ?? repeatSeeds(config.seed, config.repeats);
   const name = plainName(basename(read, extname(read)), 'config');
   return { name, how, keys: swept.keys, settings, seeds, notes: [...notes] };
 }
 
-/** Adds a remedy to errors that may come from a drawn number. */
+/** Adds a remedy to errors that a drawn number may have caused. */
 function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   try {
     return load();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const drawn = new Set(keys.flatMap(({ key, values }) => (values.kind === 'list' ? [] : [key])));
-    const remedy = 'a range draws any number between its ends; whole ones are listed: 1..9';
+    const remedy =
+      'to draw only whole numbers, list them: 1..9; a range such as this one also draws fractions';
     throw new UserError(
       error.problems.map((problem) =>
         problem.field !== undefined && drawn.has(problem.field) ? { remedy, ...problem } : problem,
@@ -86,30 +87,30 @@ function drawnFor<T>(keys: readonly SweptKey[], load: () => T): T {
   }
 }
 
-/** Notes on settings that are the same experiment, because a value is written in two ways or equals the default. */
+/** Notes for settings that are the same experiment because a value is written in two ways or equals the default. */
 function sameSettings(settings: readonly SweepSetting[]): readonly string[] {
   const first = new Map<string, string>();
   return settings.flatMap(({ config, name }) => {
     const text = JSON.stringify(config);
     const same = first.get(text);
     if (same === undefined) first.set(text, name);
-    return same === undefined ? [] : [`${name} is the same experiment as ${same}: each is played`];
+    return same === undefined ? [] : [`${name} is the same experiment as ${same}; both are played`];
   });
 }
 
-/** @throws UserError if returns would come from different tasks */
+/** @throws UserError if settings have different environments */
 function requireOneTask(settings: readonly SweepSetting[]): void {
   const ids = [...new Set(settings.map(({ config }) => config.environment.id))];
   if (ids.length <= 1) return;
   throw new UserError({
     field: 'environment',
-    message: 'returns of different environments say nothing of each other',
+    message: "returns of different environments can't be compared",
     value: ids.join(', '),
-    remedy: 'give each its own sweep; policyloop controls and finetune evaluate take several tasks',
+    remedy: 'run a sweep per environment; for several tasks, use policyloop controls or finetune evaluate',
   });
 }
 
-/** @throws UserError if values of the `limits` section differ in `total`, which applies to all runs */
+/** @throws UserError if settings differ in `limits.total`, which applies to all runs together */
 function requireOneTotal(settings: readonly SweepSetting[]): void {
   const totals = new Set(settings.map(({ config }) => JSON.stringify(config.limits.total ?? null)));
   if (totals.size <= 1) return;
@@ -117,12 +118,13 @@ function requireOneTotal(settings: readonly SweepSetting[]): void {
     field: 'limits.total',
     message: "can't be varied",
     value: [...totals].join(', '),
-    remedy: 'it holds for all runs together; limits.calls and the others hold for each run',
+    remedy:
+      'vary limits that apply to each run, such as limits.calls; limits.total applies to all runs together',
   });
 }
 
 /**
- * The runs of some settings for a range of seeds, ordered by seed so that an interrupted sweep still has
+ * The runs of these settings for a range of seeds, ordered by seed so that an interrupted sweep still has
  * complete pairs.
  */
 export function runsOf(
@@ -159,7 +161,7 @@ export function sweepPlan(
   };
 }
 
-/** A hash per setting of everything that affects results, except the seed. */
+/** One hash per setting of everything that affects its results, except the seed. */
 const hashesOf = (settings: readonly Configured[]): ConfigHashes =>
   Object.fromEntries(
     settings.map(({ name, config }) => {
@@ -173,7 +175,7 @@ type Configured = Pick<SweepSetting, 'name' | 'config'>;
 
 type Around = Parameters<typeof placeOf>[1];
 
-/** @param name of the config file */
+/** @param name name of the config file, without extension */
 export const settingsPlace = (
   kind: 'sweep' | 'models',
   { name, settings }: { readonly name: string; readonly settings: readonly Configured[] },
@@ -192,13 +194,13 @@ const judgedShape = z.object({
 
 interface Judged {
   readonly rounds: number;
-  /** The failures in these rounds. */
+  /** Failures in these rounds. */
   readonly failures: PlanEnd['failures'];
 }
 
 const fileOf = (directory: string) => join(directory, 'rounds.json');
 
-/** Identifies the sweep, because another sweep in the same directory has other rounds. */
+/** Identifies the sweep: an earlier sweep in the same directory may have other rounds. */
 const idOf = ({ how, seeds, settings }: Sweep): string =>
   hashOf([how, seeds, settings.map(({ name }) => name)]);
 
@@ -210,7 +212,7 @@ export function readJudged(directory: string, sweep: Sweep): Judged {
 export const writeJudged = (directory: string, sweep: Sweep, judged: Judged): void =>
   replaceFile(fileOf(directory), `${JSON.stringify({ of: idOf(sweep), ...judged })}\n`);
 
-/** Forgets the failures, so that the next command retries them. */
+/** Deletes the record of rounds, so that the next command retries their failures. */
 export function removeJudged(directory: string): void {
   if (existsSync(fileOf(directory))) rmSync(fileOf(directory));
 }

@@ -14,11 +14,11 @@ import { drawnEffects, type Effects, gridEffects, listEffects, type Measured } f
 import type { Dropped } from './halving.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
 
-/** The current state of a run. */
+/** The current state of a run of the sweep. */
 interface ReadRun {
-  /** True if it ran to its planned end. */
+  /** True if the run reached its planned end. */
   readonly isDone: boolean;
-  /** Null if it did not. */
+  /** Null if the run isn't done. */
   readonly confirmed: number | null;
   readonly observed: number | null;
   readonly usage: UsageTotals;
@@ -30,10 +30,10 @@ export interface SettingFigures {
   readonly values: Readonly<Record<string, string>>;
   /** Number of complete runs. */
   readonly runs: number;
-  /** Confirmed return for each seed, in order; null if there is none. */
+  /** Confirmed return for each seed, in order, null where there is none. */
   readonly returns: readonly (number | null)[];
   readonly confirmed: Summary | null;
-  /** Mean of the highest observed returns, biased upwards because they were selected on noise. */
+  /** Mean of the highest observed returns; too high on average, because they are selected on noise. */
   readonly observed: number | null;
   readonly usage: UsageTotals;
   /** Set if halving dropped the setting: after how many seeds, and why. */
@@ -47,14 +47,14 @@ export interface SweepResult {
   readonly policyloop: string;
   /** Time of writing, ISO 8601. */
   readonly date: string;
-  /** `incomplete` while runs are missing. */
+  /** `incomplete` until all runs are complete. */
   readonly status: 'completed' | 'incomplete';
   readonly name: string;
   readonly environment: string;
   readonly method: string;
   readonly seeds: readonly number[];
   readonly settings: readonly SettingFigures[];
-  /** The setting with the highest mean among those with the most seeds; selected on these same runs. */
+  /** The setting with the highest mean among those with the most seeds; selected on the same runs. */
   readonly best: string | null;
   readonly effects: Effects | null;
   readonly usage: UsageTotals;
@@ -74,7 +74,7 @@ export function sweepReader(directory: string): ReadRuns {
     if (!existsSync(join(path, runFiles.manifest))) return undefined;
     const { confirmed, manifest, observed, status } = summaryOf(path);
     const { activeMs, reason, usage } = manifest;
-    // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
+    // A run that a plan-wide limit cut short had a smaller budget than earlier runs, so it isn't comparable.
     const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');
     const isDone = status === 'completed' && !isCut;
     const own = isDone ? (confirmed?.mean ?? null) : null;
@@ -84,7 +84,7 @@ export function sweepReader(directory: string): ReadRuns {
   };
 }
 
-/** Range of an episode's return over all settings, which may have different options. */
+/** Range of an episode's return over all settings, whose environments may have different options. */
 export function rangeOf(settings: readonly SweepSetting[]): Interval {
   const ranges = settings.map(({ config }) => returnRange(config.environment, config.evaluation));
   return [smallest(ranges.map(([low]) => low)), largest(ranges.map(([, high]) => high))];
@@ -104,7 +104,7 @@ export function sweepResult(
   }: {
     readonly drops: Drops;
     readonly failures: SweepResult['failures'];
-    /** True if all runs that the method requires have ended. */
+    /** True if all runs required by the method have ended. */
     readonly isWhole: boolean;
     readonly now: Date;
     readonly read: ReadRuns;
@@ -152,7 +152,7 @@ export function sweepResult(
   };
 }
 
-/** The setting with the highest mean among those with the most seeds, because a few lucky seeds prove little. */
+/** The setting with the highest mean among those with the most seeds, because a high mean over few seeds may be luck. */
 function bestOf(settings: readonly SettingFigures[]): string | null {
   const most = largest([0, ...settings.map(({ confirmed }) => confirmed?.count ?? 0)]);
   if (most === 0) return null;
@@ -160,7 +160,7 @@ function bestOf(settings: readonly SettingFigures[]): string | null {
   return contenders[firstLargest(contenders.map(({ confirmed }) => confirmed!.mean))]!.name;
 }
 
-/** With halving, effects are estimated from the first round, which runs all settings. */
+/** With halving, only the first round plays all settings, so effects are estimated from it. */
 function effectsOf(
   { how }: Sweep,
   keys: Sweep['keys'],

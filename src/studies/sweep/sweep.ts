@@ -1,4 +1,4 @@
-/** Plays a sweep: all of its runs at once, or round by round for halving. */
+/** Plays a sweep: as one plan or, with halving, round by round. */
 import { join, resolve } from 'node:path';
 import { append } from '../../base/append.js';
 import { type CommandContext, exitCodeOf, shownPath } from '../../base/context.js';
@@ -74,7 +74,7 @@ export async function playSweep(args: SweepArguments, context: CommandContext): 
 
 interface Round {
   readonly settings: readonly SweepSetting[];
-  /** Number of seeds played before this round, and after it. */
+  /** Number of seeds played before and after this round. */
   readonly from: number;
   readonly to: number;
 }
@@ -125,7 +125,7 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
     jobs = played.jobs;
     append(failures, played.failures);
     complete += played.complete;
-    // A part knows only its own failures.
+    // A part doesn't know the failures of other parts.
     const failed = new Set(args.part === undefined ? failures.map(({ entry }) => entry.arm) : []);
     const isRoundOver = entries.every(({ arm, path }) => failed.has(arm) || isRead(sweep, path, read));
     const isStopped = played.status === 'interrupted' || played.status === 'elsewhere';
@@ -146,7 +146,7 @@ async function playRounds(sweep: Sweep, args: SweepArguments, context: CommandCo
 
 const told = ({ entry, message }: Played<SweepRun>['failures'][number]) => ({ run: entry.path, message });
 
-/** Includes the complete and failed runs of earlier rounds. */
+/** Adds the complete and failed runs of earlier rounds. */
 const withAll = (
   played: Played<SweepRun>,
   complete: number,
@@ -203,7 +203,7 @@ export interface SweepSummary extends Omit<SweepResult, 'status'> {
   readonly status: PlayedStatus;
   /** Status of the whole sweep. */
   readonly result: SweepResult['status'];
-  /** Its directory. */
+  /** Directory of the sweep. */
   readonly out: string;
 }
 
@@ -230,10 +230,10 @@ function report(
     ...(result.usage.promptTokens > 0 ? [`usage       ${formatUsage(result.usage)}`] : []),
     `page        ${shownPath(resolve(directory, runFiles.report), context.cwd)}`,
     ...(played.limit
-      ? ['go on       with the same command and a higher limit']
+      ? ['resume      with the same command and a higher limit']
       : played.status === 'completed'
         ? []
-        : ['go on       with the same command']),
+        : ['resume      with the same command']),
   ];
   context.print(fitted(lines.join('\n'), context.columns));
 }

@@ -98,7 +98,7 @@ ${names.length === 2 && a !== undefined && b !== undefined && html`<p><a href=${
 }
 
 /**
- * The iterations of all runs, then each run's values there: the best so far, or the best of the iteration.
+ * Aligns curves: the iterations of all runs, then each run's values at these (best so far, or best of the iteration).
  * @param {readonly Course[]} courses @param {'best' | 'scores'} kind
  */
 function align(courses, kind) {

@@ -8,7 +8,7 @@ import { go, html, itemAddress, shownNumber } from './words.js';
 /** @returns {Course} */
 export const newCourse = () => ({ points: [], lost: [], evaluations: 0 });
 
-/** Returns x positions of candidates, spread within their iterations. @param {Course} course */
+/** Returns a function that gives a candidate's x position, spread within its iteration. @param {Course} course */
 function placesOf({ lost, points }) {
   const widths = { warmup: 1, proposals: 1 };
   for (const [iteration, candidate] of [...points, ...lost]) {

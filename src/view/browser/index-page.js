@@ -16,7 +16,7 @@ import {
 
 /** @typedef {import('./words.js').Item} Item */
 
-/** Rows added at once while scrolling. */
+/** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
 /** Maximum number of runs in a comparison. */
@@ -84,7 +84,7 @@ export function IndexPage({ query, place, onState }) {
 }
 
 /**
- * A table of items whose filter and order are in the address.
+ * A table of items; its filter and order are part of the page's address.
  * @param {{ items: readonly Item[], query: URLSearchParams, path: string, within?: string }} props
  */
 export function ItemTable({ items, query, path, within }) {

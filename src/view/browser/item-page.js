@@ -10,10 +10,10 @@ import { fieldOf, go, html, isHolder, itemAddress, unitOf } from './words.js';
 /** @typedef {import('./words.js').Item} Item */
 /** @typedef {import('./sections.js').Page} Page */
 
-/** Minimum pause between page requests, in milliseconds; at least four times the duration of a request. */
+/** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
 const leastPause = 1500;
 
-/** The page of an item, refreshed when stale. @param {string} address */
+/** Loads the page of an item, and reloads it when it is stale. @param {string} address */
 function usePage(address) {
   const [page, setPage] = useState(/** @type {Page | undefined} */ (undefined));
   const [problem, setProblem] = useState('');
@@ -121,7 +121,7 @@ function WholePage({ name, query, onState }) {
     ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
     ...(hasCharts ? [{ id: 'course', title: 'Progress', html: '' }] : []),
   ];
-  // Insert them after the result; for repeats, after the curve.
+  // Insert the live parts after the result; for repeats, after the curve.
   const at = item?.kind === 'repeats' ? 2 : hasCharts ? 1 : 0;
   const sections = own.toSpliced(at, 0, ...parts);
   return html`
@@ -154,7 +154,7 @@ ${
 /** @param {Item} item */
 const isLive = ({ status }) => status === 'running' || status === 'paused';
 
-/** The target line in the report's curve. @param {string} markup */
+/** Reads the target from the curve in the report's markup. @param {string} markup */
 function targetIn(markup) {
   const found = /class="target" data-value="([^"]+)"/.exec(markup)?.[1];
   return found === undefined ? undefined : Number(found);
@@ -192,7 +192,7 @@ function Inside({ name, query }) {
   return html`<${ItemTable} items=${items} query=${query} path=${itemAddress(name)} within=${name} />`;
 }
 
-/** One iteration: episode, prompts, replies, policies. @param {{ name: string, iteration: number, onState: (state: import('./live.js').LinkState) => void }} props */
+/** The page of an iteration: episodes, prompts, replies and policies. @param {{ name: string, iteration: number, onState: (state: import('./live.js').LinkState) => void }} props */
 function IterationPage({ name, iteration, onState }) {
   const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
   const { page, problem, refresh } = usePage(

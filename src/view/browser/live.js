@@ -1,4 +1,4 @@
-/** Server-sent events. Hidden pages make no requests. */
+/** Receives server-sent events. Hidden pages make no requests. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** @typedef {import('./words.js').Item} Item */
@@ -12,7 +12,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
  */
 
 /**
- * `refused`: another view now runs at this address, or none.
+ * `refused`: the view has ended, or another one now runs at this address.
  * @typedef {'live' | 'lost' | 'refused'} LinkState
  */
 
@@ -71,7 +71,7 @@ function watch(names, all, listener, onState) {
 }
 
 /**
- * Watches while the component is mounted.
+ * Watches items while the component is mounted.
  * @param {readonly string[]} names @param {Listener} listener
  * @param {{ all?: boolean }} [options]
  */

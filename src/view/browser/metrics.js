@@ -32,10 +32,10 @@ const foremost = [
   'gradientNorm',
 ];
 
-/** `gradientNorm` → `gradient norm`. @param {string} name */
+/** Turns `gradientNorm` into `gradient norm`. @param {string} name */
 const words = (name) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Training and validation loss. @param {{ metrics: Metrics, version: number }} props */
+/** Charts training and validation loss. @param {{ metrics: Metrics, version: number }} props */
 export function LossChart({ metrics, version }) {
   return html`<${MetricChart} name="loss" metrics=${metrics} version=${version} isSmooth=${true} height=${320} />
 <ul class="legend"><li><span class="key thin"></span>training loss per step</li><li><span class="key step"></span>smoothed</li>${

@@ -471,12 +471,14 @@ describe('what is wrong is said before anything is played', () => {
     expect(await refusal({ overrides: ['seed=3'] })).toMatch(/use --seed/);
     expect(await refusal({ overrides: ['confirmation.candidates=0'] })).toMatch(/selected on noise/);
     expect(await refusal({ configs: [path('car.yaml'), path('car.yaml')] })).toMatch(
-      /two configs have this name/,
+      /two configs have the same name/,
     );
     expect(await refusal({ trainedOn: 'CartPol-v1' })).toMatch(/CartPole-v1/);
     expect(await refusal({ repeats: 0 })).toMatch(/--repeats/);
     // A training's page and results would be written over.
-    expect(await refusal({ out: 'interrupted' })).toMatch(/--out: holds something else than an evaluation/);
+    expect(await refusal({ out: 'interrupted' })).toMatch(
+      /--out: contains something other than an evaluation/,
+    );
     expect(readdirSync(path('interrupted'))).toEqual(['checkpoint.safetensors']);
     mkdirSync(path('torn'));
     writeFileSync(path('torn', 'plan.json'), '{"version": 1, "ha');

@@ -61,7 +61,7 @@ slurm: { tasks: 4, time: "00:10:00" }
     const { code, stderr } = await sweep(out, ...more, '--slurm');
     expect({ code, stderr }).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/job \d+: \d+ runs? of \d+ left to 4 tasks/),
+      stderr: expect.stringMatching(/job \d+: \d+ runs? of \d+ submitted in 4 tasks/),
     });
     await meanwhile();
     while (cluster.tell('squeue', '--noheader') !== '') await pause(1000);
@@ -101,7 +101,7 @@ slurm: { tasks: 4, time: "00:10:00" }
     });
     // A task of the dead node that Slurm gave up is handed over once more.
     const told = await sweep('cluster', ...more, '--slurm');
-    if (/left to \d tasks?/.test(told.stderr))
+    if (/submitted in \d tasks?/.test(told.stderr))
       while (cluster.tell('squeue', '--noheader') !== '') await pause(1000);
     const collected = await sweep('cluster', ...more, '--slurm');
     expect(JSON.parse(collected.stdout.trim().split('\n').at(-1)!)).toMatchObject({
