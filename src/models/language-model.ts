@@ -121,7 +121,7 @@ export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}):
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 export interface GenerateOptions {
-  /** One per completion (at least one), in [0, 2^31). Equal seeds give equal answers if the provider is deterministic. */
+  /** One per completion, at least one, in [0, 2^31). If the provider is deterministic, equal seeds give equal answers. */
   readonly seeds: readonly number[];
   /** Overrides the model's sampling settings. */
   readonly sampling?: SamplingChoice;
