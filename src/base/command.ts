@@ -1,4 +1,4 @@
-/** The type of a command, and options that many commands share. */
+/** The type of a command, and the options that many commands share. */
 import type { Argv } from 'yargs';
 import type { CommandContext } from './context.js';
 
@@ -15,13 +15,13 @@ export type Arguments<Options, T = Declared<Options>> = {
   readonly [K in keyof T as undefined extends T[K] ? CamelCase<K> : never]?: Unchanging<T[K]>;
 };
 
-/** Exported by each file in `commands/`. `cli.ts` loads it only when the command is used, so `--help` stays fast. */
+/** Exported by each file in `commands/`. `cli.ts` loads only the file of the command used, so `--help` is fast. */
 export interface Command<T> {
   /** Declares arguments, options and examples; the type of `execute`'s first argument follows from it. */
   options(y: Argv): Argv<T>;
   /** @returns the exit code */
   execute(args: Arguments<unknown, T>, context: CommandContext): number | Promise<number>;
-  /** Work that still finishes after the first Ctrl-C, as shown then; omitted if Ctrl-C simply ends the command. */
+  /** What the first Ctrl-C waits for, as shown to the user; omitted if Ctrl-C ends the command at once. */
   readonly finishing?: string;
 }
 
@@ -36,10 +36,10 @@ const text = { type: 'string', requiresArg: true } as const;
 const number = { type: 'number', requiresArg: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 
-/** Options by type: `y.option('top', { ...number, default: 10, describe: '…' })`. */
+/** Option types, to spread into an option: `y.option('top', { ...number, default: 10, describe: '…' })`. */
 export const kinds = { text, number, flag } as const;
 
-/** Options that mean the same in every command. */
+/** Options with the same meaning in every command. */
 export const common = {
   config: { type: 'string', demandOption: true, describe: 'Config file, or the name of a bundled config' },
   run: {
@@ -68,7 +68,7 @@ export const common = {
   runsDir: { ...text, default: 'buffers', describe: 'Directory for runs' },
   out: {
     ...text,
-    describe: 'Directory for the runs and the result (default: one in --runs-dir, the same each time)',
+    describe: 'Directory for the runs and the result (default: a fixed one in --runs-dir)',
   },
   workers: {
     ...number,
@@ -76,7 +76,7 @@ export const common = {
   },
   jobs: { ...number, describe: 'Runs in parallel (default: 1)' },
   slurm: { type: 'boolean', describe: 'Submit the runs to Slurm; later, report their progress and results' },
-  part: { ...text, describe: 'Do only every nth run: 0/4, 1/4, …; other processes do the rest' },
+  part: { ...text, describe: 'Do only one part of the runs: 0/4, 1/4, …; other processes do the rest' },
   wait: { ...number, default: 10, describe: 'Seconds to wait for completion' },
   open: { type: 'boolean', describe: 'Open the page in the browser' },
   quiet: { ...flag, describe: 'Hide progress' },
@@ -85,12 +85,12 @@ export const common = {
     ...text,
     describe: "Unknown keys in a model's or adapter's config to ignore: a,b",
   },
-  /** For commands that take time. */
+  /** For commands that take a while. */
   jsonLines: { ...flag, describe: 'Print events as JSON lines; the last line is the result' },
   jsonRuns: { ...flag, describe: 'Print a JSON line per run; the last line is the result' },
 } as const;
 
-/** Options of commands with many runs. */
+/** Options of commands that start many runs. */
 export const manyRuns = {
   out: common.out,
   'runs-dir': common.runsDir,
@@ -101,7 +101,7 @@ export const manyRuns = {
   json: common.jsonRuns,
 } as const;
 
-/** `manyRuns`, plus a seed. */
+/** `manyRuns` and a seed. */
 export const studyOptions = <T>(y: Argv<T>) =>
   y.options({ seed: { ...number, describe: "First seed (default: the first config's)" }, ...manyRuns });
 
@@ -122,7 +122,7 @@ export const trainingOptions = <T>(y: Argv<T>) =>
     .option('quiet', common.quiet)
     .option('json', { ...flag, describe: 'Print events as JSON lines; the last line is the result' });
 
-/** `--ignore-keys a,b` as a list; undefined if it is omitted. */
+/** Splits `--ignore-keys a,b` into a list; undefined if the option is omitted. */
 export const listed = (text: string | undefined): readonly string[] | undefined =>
   text?.split(',').map((part) => part.trim());
 

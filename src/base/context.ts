@@ -1,35 +1,35 @@
 import { relative } from 'node:path';
 import { FailedWork, UserError } from './errors.js';
 
-/** A command's access to the outside world. Only `cli.ts` creates one from the real process. */
+/** How a command reaches the outside world. Only `cli.ts` creates one from the real process. */
 export interface CommandContext {
   readonly print: (text: string) => void;
-  /** Progress and warnings. */
+  /** Prints progress and warnings. */
   readonly note: (text: string) => void;
-  /** The stream of `note`, if it is a terminal. */
+  /** The stream that `note` writes to, if it is a terminal. */
   readonly terminal: NodeJS.WriteStream | undefined;
-  /** Width of the terminal for results; undefined for a file or pipe. */
+  /** Terminal width for results, in columns; undefined if output goes to a file or pipe. */
   readonly columns?: number | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** The command line without the program name. */
   readonly words?: readonly string[];
-  /** Wall-clock time, which may jump. */
+  /** Wall-clock time, which can jump. */
   readonly now: () => Date;
   /** A monotonic clock, in milliseconds, for durations. */
   readonly milliseconds: () => number;
-  /** Prompts for a line of input; undefined at the end of input. Absent if nobody can be asked. */
+  /** Prompts for a line of input; undefined at the end of input. Absent if no user is there to answer. */
   readonly readLine?: ((text: string) => Promise<string | undefined>) | undefined;
-  /** Asks a question in the stream of `note`; keys work as before once it is answered or withdrawn. */
+  /** Asks a question on the stream of `note`; keys work normally again once it is answered or withdrawn. */
   readonly ask?: ((text: string, withdrawn: AbortSignal) => Promise<string | undefined>) | undefined;
-  /** Aborted by the first and the second Ctrl-C. */
+  /** `finish` is aborted by the first Ctrl-C, `abort` by the second. */
   readonly stop: { readonly finish: AbortSignal; readonly abort: AbortSignal };
 }
 
 /** Exit codes of the CLI; 0 is success. */
 export const exitCodes = { failure: 1, usage: 2, interrupted: 130 } as const;
 
-/** Exit code of a command with runs: 0 if they completed or were handed over. */
+/** Exit code of a command with runs: 0 if all completed or were handed over to other processes. */
 export function exitCodeOf(status: string): number {
   if (status === 'completed' || status === 'elsewhere') return 0;
   return status === 'interrupted' ? exitCodes.interrupted : exitCodes.failure;
@@ -45,7 +45,7 @@ export function requireCount<T extends number | undefined>(option: string, value
   throw new UserError({ field: option, message: `must be a whole number of at least ${minimum}`, value });
 }
 
-/** A path for display: relative if it is inside the working directory. */
+/** Path for display, relative if it is inside the working directory. */
 export function shownPath(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short.startsWith('..') ? path : short || '.';

@@ -1,13 +1,13 @@
-/** Finds a secret that a server repeats in other forms: in pieces, encoded, reversed or in capitals. */
+/** Finds a secret that a server repeats in another form: in pieces, encoded, reversed or in capitals. */
 
-/** Secrets with fewer letters and digits could be ordinary words. */
+/** A secret with fewer letters and digits could be an ordinary word. */
 const fewest = 12;
 
-/** The letters and digits of a text, with their positions. */
+/** Keeps only the letters and digits of a text, with their positions. */
 function bare(text: string): { readonly letters: string; readonly places: readonly number[] } {
   const places: number[] = [];
   let letters = '';
-  // Only the digits of an escape count: `\x41`, `\u0041`, `0x41`, `&#x41;`.
+  // Removes the escape prefix of `\x41`, `\u0041`, `0x41` and `&#x41;`, so that only the digits count.
   const digits = text.replaceAll(/\\x|\\u00|0x(?=[\da-f]{2}\b)|&#x?/gi, (found) => ' '.repeat(found.length));
   for (let at = 0; at < digits.length; at++) {
     const code = digits.charCodeAt(at) | 0x20;
@@ -19,20 +19,20 @@ function bare(text: string): { readonly letters: string; readonly places: readon
   return { letters, places };
 }
 
-/** Whether it can't be a word or a number. */
+/** Whether text is too irregular to be a word or a number. */
 const isMixed = (text: string) => (/\d/.test(text) && /[a-z]/i.test(text)) || /[a-z][A-Z]/.test(text);
 
 const windows = (text: string, size: number): readonly string[] =>
   Array.from({ length: Math.max(0, text.length - size + 1) }, (_, at) => text.slice(at, at + size));
 
-/** The forms of a secret, each with a length at which its pieces are unlikely in other text. */
+/** The forms of a secret, each with the length from which its pieces are unlikely to occur in other text. */
 function formsOf(secret: string): readonly (readonly [form: string, size: number])[] {
   return [secret, [...secret].reverse().join('')].flatMap((text) => [
     [text, 8] as const,
     [encodeURIComponent(text), 8] as const,
     [Buffer.from(text).toString('hex'), 16] as const,
     [Buffer.from(text).join(' '), 13] as const,
-    // Preceding bytes shift its base64 by up to two bytes.
+    // The bytes before a secret shift its base64 by up to two bytes.
     ...[0, 1, 2].map((shift) => {
       const encoded = Buffer.from('\0'.repeat(shift) + text).toString('base64');
       return [encoded.slice(shift && shift + 1), 11] as const;
@@ -40,7 +40,7 @@ function formsOf(secret: string): readonly (readonly [form: string, size: number
   ]);
 }
 
-/** Length of the prefix by which pieces are indexed. */
+/** Pieces are indexed by a prefix of this length. */
 const startLength = 5;
 
 /** Pieces by prefix. Pieces of only letters or only digits are longer, because they could be words or numbers. */
@@ -59,7 +59,7 @@ function piecesOf(secret: string): ReadonlyMap<string, ReadonlySet<string>> {
 
 const known = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
 
-/** Hides a secret in any of these forms; hides the whole text if it contains too many short pieces. */
+/** Hides a secret in any of its forms; hides the whole text if it contains too many short pieces. */
 export function hideDisguised(text: string, secret: string, hidden: string): string {
   const own = bare(secret).letters;
   if (own.length < fewest) return text;

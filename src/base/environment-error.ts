@@ -2,13 +2,13 @@ import { harmlessLines } from './terminal-text.js';
 
 /**
  * `raised`: it threw an error; `timeout`: it didn't answer in time; `invalid`: it returned a value such as NaN;
- * `died`: it ended; `protocol`: it broke the protocol.
+ * `died`: it exited; `protocol`: it violated the protocol.
  */
 export type EnvironmentFailure = 'raised' | 'timeout' | 'invalid' | 'died' | 'protocol';
 
 /**
- * An external environment or a user's module failed. The message fits on one screen and includes the last output
- * of that program.
+ * Failure of an external environment or a user's module. The message fits on one screen and includes the last
+ * output of that program.
  */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';

@@ -11,7 +11,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   return redactAddresses(hideSecrets(text, secrets, true)).replaceAll(/\b(sk|gsk|hf)[-_][\w-]{8,}/g, hidden);
 }
 
-/** Values after a secret's name and `=`, common key formats, and credentials in addresses without a scheme. */
+/** Values that follow a secret's name and `=`, common key formats, and credentials in URLs without a scheme. */
 const exposed = [
   /(?<=(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token|authorization)=)(?!…)[^\s"'`&]+/gi,
   /(?<=[{,]\s*['"]?\w*(?:api[_-]?key|secret|passw(?:or)?d|token)['"]?:\s*)[^\s,}]+/gi,
@@ -22,7 +22,7 @@ const exposed = [
 /** Hides user names, passwords and query values in URLs, and keys anywhere else. */
 export function redactAddresses(text: string): string {
   const safe = text
-    // A password may contain spaces.
+    // A password can contain spaces.
     .replaceAll(/(?<=:\/\/)[^/?#\n"']*@/g, `${hidden}@`)
     .replaceAll(/(?<=:\/\/)[^\s"']+/g, (rest) => {
       const afterLogin = rest.slice(Math.max(0, rest.lastIndexOf('@')));
@@ -36,12 +36,13 @@ export function redactAddresses(text: string): string {
 }
 
 /**
- * Hides secrets, also in the forms of `disguises.ts`.
- * @param cut whether the text may be truncated within a secret; then its beginning before an ellipsis is also hidden
+ * Hides secrets, including those in the forms that `disguises.ts` finds.
+ * @param cut whether the text may be truncated within a secret; then its beginning before an ellipsis is also
+ * hidden
  */
 export function hideSecrets(text: string, secrets: readonly string[], cut = false): string {
   let safe = text;
-  // Longest first, because one may contain another.
+  // Longest first, because one secret may contain another.
   for (const secret of secrets.toSorted((a, b) => b.length - a.length)) {
     // Shorter values occur in many words and numbers.
     if (secret.length < shortestSecret) continue;
@@ -54,7 +55,7 @@ export function hideSecrets(text: string, secrets: readonly string[], cut = fals
   return safe;
 }
 
-/** Values of environment variables named like secrets; no command prints them. */
+/** Values of environment variables whose names look like secrets; no command prints these values. */
 export const secretsIn = (env: Readonly<Record<string, string | undefined>>): readonly string[] =>
   Object.entries(env).flatMap(([name, value = '']) =>
     /(KEY|TOKEN|SECRET|PASSWORD)S?$/i.test(name) && value.length >= 16 ? [value] : [],
@@ -84,7 +85,7 @@ export class UserError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: Problem | readonly Problem[]) {
-    // The wrong value may be a secret.
+    // The invalid value may be a secret.
     const list = (isList(problems) ? problems : [problems]).map((problem) =>
       mapText(problem, redactAddresses),
     );
@@ -126,7 +127,7 @@ export function formatProblem(problem: Problem): string {
   return harmless(lines.join('\n'));
 }
 
-/** As JSON if possible. */
+/** The value as JSON, if possible. */
 function printed(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
   try {
@@ -162,7 +163,7 @@ export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`);
 }
 
-/** The message of anything thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);
@@ -171,7 +172,7 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** The problems of a UserError; otherwise the message. */
+/** The problems of a UserError; for any other error, its message as a single problem. */
 export function problemsOf(error: unknown): readonly Problem[] {
   return error instanceof UserError ? error.problems : [{ message: messageOf(error) }];
 }
@@ -186,7 +187,7 @@ export function unlessRefused<T>(work: () => T): T | undefined {
   }
 }
 
-/** Changes the problems of a UserError that `work` throws. */
+/** Changes the problems of a UserError thrown by `work`. */
 export async function changingProblems<T>(
   work: () => T | Promise<T>,
   change: (problem: Problem) => Problem,

@@ -1,17 +1,17 @@
 /** Separates `key=value` overrides from other arguments, wherever they are on the command line. */
 import { existsSync } from 'node:fs';
 
-/** The options that a command declares, as yargs gives them. */
+/** The options that a command declares, in the form that yargs provides. */
 export interface DeclaredOptions {
   /** Options that take all values up to the next option. */
   readonly array: readonly string[];
   readonly boolean: readonly string[];
   readonly default: Readonly<Record<string, unknown>>;
-  /** All options, including names without dashes. */
+  /** All options by name, including names without dashes. */
   readonly key: Readonly<Record<string, unknown>>;
 }
 
-/** Whether text has the form `key=value` and isn't a file. */
+/** Whether text has the form `key=value` and doesn't name an existing file. */
 const isOverride = (text: string) => /^[A-Za-z][\w.-]*=/.test(text) && !existsSync(text);
 
 /** Splits `a b iterations=20` into files and overrides. */
@@ -24,7 +24,7 @@ export function withoutOverrides(given: readonly string[]): {
 
 /**
  * Moves overrides to the front, so no option takes them as values: `--control random iterations=50` becomes
- * `iterations=50 --control random`. The single value of an option stays: `--out a=b` is a file.
+ * `iterations=50 --control random`. An option with a single value keeps it: `--out a=b` is a file.
  */
 export function overridesApart(
   args: readonly string[],
@@ -50,7 +50,7 @@ export function overridesApart(
   ];
 }
 
-/** How many of the following arguments belong to an option. */
+/** Number of the following arguments that belong to an option. */
 function valuesOf(
   option: string,
   next: string | undefined,

@@ -5,15 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 let found: string | undefined;
 
-/**
- * Root of the package, with `prompts/` and `configs/`, whether this file runs from source or from `dist`.
- */
+/** Root of the package, with `prompts/` and `configs/`, whether this file runs from source or from `dist`. */
 export function packageRoot(): string {
   found ??= search(dirname(fileURLToPath(import.meta.url)));
   return found;
 }
 
-/** The text of a package file, by its path from the root. */
+/** The text of a file in the package; `path` is relative to the root. */
 export const packageText = (path: string): string => readFileSync(join(packageRoot(), path), 'utf8');
 
 function search(folder: string): string {
@@ -39,7 +37,7 @@ export function version(): string {
   return manifest.version;
 }
 
-/** Commit of the checkout; undefined in an installed package. */
+/** Git commit of the checkout; undefined in an installed package. */
 export function commit(): string | undefined {
   if (!existsSync(join(packageRoot(), '.git'))) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** Name patterns. Pages of `policyloop view` also load this file, so it imports nothing. */
+/** Matches names against patterns. Pages of `policyloop view` also load this file, so it has no imports. */
 
 /**
  * Whether a name matches a pattern with `*` (any characters) and `?` (one). Takes at most `pattern.length` ×
@@ -16,7 +16,7 @@ export function matches(pattern: string, name: string): boolean {
       at++;
       i++;
     } else if (star >= 0) {
-      // The last star covers one more character.
+      // Let the last star match one more character.
       at = star + 1;
       i = ++covered;
     } else return false;

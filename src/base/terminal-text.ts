@@ -1,4 +1,4 @@
-/** Makes untrusted text safe for a terminal: characters that could control it, or reorder a line, are escaped. */
+/** Makes untrusted text safe to print: escapes characters that could control a terminal or reorder a line. */
 
 /**
  * Control characters except line break and tab, bidirectional marks, line and paragraph separators, lone
@@ -8,7 +8,7 @@ const unsafe = /(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\u
 
 const shown = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Keeps line breaks and tabs. JSON keeps its meaning, because unsafe characters only occur inside strings. */
+/** Keeps line breaks and tabs. JSON keeps its meaning, because unsafe characters occur only inside its strings. */
 export function harmless(text: string): string {
   return text.replaceAll('\r\n', '\n').replaceAll(unsafe, shown);
 }

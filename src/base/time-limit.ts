@@ -9,8 +9,8 @@ const context = createContext({ work: undefined as unknown });
 const call = new Script('work()');
 
 /**
- * Runs work with a time limit, even for regular expressions and loops that never yield. Data may be left
- * partly changed.
+ * Runs work with a time limit, even for regular expressions and loops that never yield. Interrupted work may
+ * leave data half changed.
  * @throws TimeLimitError
  */
 export function withinTime<T>(seconds: number, work: () => T): T {

@@ -1,17 +1,17 @@
 const markup: unique symbol = Symbol('markup');
 
-/** Markup that is safe to insert into a page. Only `html` and the functions below create it. */
+/** Markup that is safe to insert into a page. Only `html` and the functions below it create such markup. */
 export interface Html {
   readonly [markup]: string;
 }
 
 /**
- * What a template may contain. Strings are escaped; `undefined`, `null` (from damaged logs) and `false`
+ * Values that a template can contain. Strings are escaped; `undefined`, `null` (from damaged logs) and `false`
  * render as nothing.
  */
 export type Content = string | number | Html | undefined | null | false | readonly Content[];
 
-/** A template that escapes interpolated text, in element content and in quoted attributes. */
+/** A template that escapes the interpolated values, both in element content and in quoted attributes. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Html {
   return { [markup]: parts.map((part, i) => (i === 0 ? part : render(contents[i - 1]) + part)).join('') };
 }
@@ -41,7 +41,7 @@ const entities: Readonly<Record<string, string>> = {
   '\0': '\u{fffd}',
 };
 
-/** A `pre` element that shows the text unchanged (HTML parsers drop the first line break after the tag). */
+/** A `pre` element that shows text unchanged (HTML parsers drop a line break directly after the tag). */
 export function preformatted(text: string, className = ''): Html {
   return html`<pre${className !== '' && html` class="${className}"`} tabindex="0">
 ${text}</pre>`;
@@ -51,7 +51,7 @@ export function embedJson(id: string, value: unknown): Html {
   return html`<script type="application/json" id="${id}">${trusted(jsonForScript(value))}</script>`;
 }
 
-/** JSON without any character that could end a script element or confuse an older parser. */
+/** JSON without characters that could end a script element or confuse an older parser. */
 export function jsonForScript(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -59,7 +59,7 @@ export function jsonForScript(value: unknown): string {
   );
 }
 
-/** Marks text as safe. Only for policyloop's own styles and scripts. */
+/** Marks text as safe markup. Only for policyloop's own styles and scripts. */
 export function trusted(text: string): Html {
   return { [markup]: text };
 }

@@ -1,8 +1,8 @@
-/** Number formats for people, on pages and terminals; JSON and CSV contain unformatted numbers. */
+/** Number formats for people, in pages and terminals; JSON and CSV contain unformatted numbers. */
 
 export const missing = '–';
 
-/** About `digits` significant digits, with thin spaces between thousands and a true minus sign. */
+/** A number with about `digits` significant digits, thin spaces between thousands, and a true minus sign. */
 export function formatNumber(value: number | undefined, digits = 4): string {
   if (value === undefined || Number.isNaN(value)) return missing;
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
@@ -40,12 +40,12 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Numbers that agree to this many digits differ only by rounding errors. */
+/** Numbers that agree to this many digits differ only by rounding. */
 const mostDigits = 15;
 
 /**
- * A format for numbers shown together: each gets enough digits to be distinguished from the next lower and the
- * next higher one, so different numbers look different and their order is visible.
+ * A format for numbers shown together: each number gets enough digits to differ from the next lower and the
+ * next higher one, so that the order is visible.
  */
 export function apart(
   values: Iterable<number | null | undefined>,
@@ -65,10 +65,10 @@ export function apart(
   return (value) => format(value, digitsOf.get(value));
 }
 
-/** A share in [0, 1] as a percentage: `62.5 %`. */
+/** A share in [0, 1], formatted as a percentage: `62.5 %`. */
 export const formatShare = (share: number): string => `${formatNumber(100 * share, 3)} %`;
 
-/** The ends of an interval: `1.250 … 3.500`. */
+/** The ends of an interval, formatted like `1.250 … 3.500`. */
 export function formatInterval(
   ends: readonly [number, number] | null | undefined,
   format: NumberFormat = formatReturn,
@@ -76,7 +76,7 @@ export function formatInterval(
   return ends ? ends.map(apart(ends, format)).join(' … ') : missing;
 }
 
-/** A parameter exactly as proposed, with all of its digits. */
+/** A parameter exactly as proposed, with all its digits. */
 export function formatParameter(value: number | string): string {
   return String(value).replaceAll('-', '−');
 }
@@ -89,12 +89,12 @@ function groupDigits(digits: string): string {
   return digits.length < 5 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, '\u202f');
 }
 
-/** `1 call`, `2 calls` */
+/** A count with its noun: `1 call`, `2 calls`. */
 export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A large count in a few characters: 812, 43.1k, 1.2M. */
+/** A large count in a few characters: `812`, `43.1k`, `1.2M`. */
 export function formatCompact(value: number): string {
   const size = Math.abs(value);
   if (size >= 999_500_000) return `${formatNumber(value / 1e9, 3)}G`;
@@ -128,14 +128,14 @@ function twoUnits(large: number, largeUnit: string, small: number, smallUnit: st
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
-/** `2025-11-21 07:04 UTC`; an invalid time is returned unchanged. */
+/** Formats a time as `2025-11-21 07:04 UTC`; returns an invalid one unchanged. */
 export function formatTime(iso: string): string {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return iso;
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A cost in the currency of `model.price`: two decimals, or three significant digits below one. */
+/** A cost in the currency of `model.price`: two decimals, or three significant digits if it is below one. */
 export function formatCost(cost: number): string {
   if (cost === 0) return '0';
   return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 3);

@@ -4,8 +4,8 @@ import { UserError } from '../base/errors.js';
 const breaking = /[\p{Cc}\u2028\u2029]/u;
 
 /**
- * Checks every string in plain data before it is written to such a file, where quoting can't stop a line break
- * from starting a new line.
+ * Checks every string in plain data before it is written to such a file, because a line break starts a new line
+ * there even inside quotes.
  * @param field name of the data's field, for errors
  * @returns the data
  * @throws UserError for a string with a line break or another control character
@@ -24,7 +24,7 @@ export function requireOneLine<T>(data: T, field = ''): T {
   return data;
 }
 
-/** Quotes a string as a single shell word. */
+/** Quotes a string so that a shell reads it as a single word. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,9 +1,9 @@
-/** Fits the line of a progress bar to the width of the terminal. */
+/** Fits a progress bar's line to the width of the terminal. */
 import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
 import { shortened } from './width.js';
 
-/** Text next to a bar. With a short form, it is shortened on narrow terminals instead of dropped. */
+/** Text next to a bar. Narrow terminals drop it, or use its short form if it has one. */
 export type Figure = string | { readonly text: string; readonly short?: string };
 
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
@@ -39,7 +39,7 @@ export function fittedLine(
   const short = figures.map((figure) =>
     typeof figure === 'string' ? figure : (figure.short ?? figure.text),
   );
-  // Variants without the last 1, 2, … optional figures.
+  // Variants that drop the last 1, 2, … optional figures.
   const loose = figures.flatMap((figure, i) => (typeof figure === 'string' ? i : [])).toReversed();
   const fewer = loose.map((_, i) => short.filter((_, at) => !loose.slice(0, i + 1).includes(at)));
   const least = fewer.at(-1) ?? short;
@@ -77,7 +77,7 @@ export class TimeLeft {
     const done = last.value - first.value;
     if (done <= 0) return undefined;
     const usual = (last.at - first.at) / (this.#recent.length - 1);
-    // An overdue update shows that the pace has slowed.
+    // If an update is overdue, the pace has slowed.
     const overdue = Math.max(0, now - last.at - usual);
     const left = ((last.at - first.at + overdue) / done) * (total - last.value);
     const seconds = Math.round(left / 1000);

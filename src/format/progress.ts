@@ -9,9 +9,9 @@ import { type Figure, fittedLine, TimeLeft, textOf } from './progress-line.js';
 import { wrapped } from './width.js';
 
 export interface ProgressMode {
-  /** Writes one JSON object per record to standard output, and shows nothing else. */
+  /** Writes one JSON object per record to standard output, and doesn't show progress. */
   readonly json?: boolean | undefined;
-  /** Shows only alerts. */
+  /** Shows only what `alert` prints. */
   readonly quiet?: boolean | undefined;
 }
 
@@ -19,35 +19,35 @@ interface Work {
   /** Name of the unit of work, such as `iteration`. */
   readonly label: string;
   readonly total: number;
-  /** Amount already done; default 0. */
+  /** Amount done at the start; default 0. */
   readonly value?: number;
-  /** Seconds between lines if there is no bar (default 10); the last value always gets a line. */
+  /** Seconds between lines if there is no bar (default 10). The last value is always printed. */
   readonly lineEvery?: number;
   /** Shows the elapsed and remaining time; default true. Set to false if the figures include them. */
   readonly timed?: boolean;
-  /** Formats an amount of work; a whole number by default. */
+  /** Formats an amount of work; by default, as a whole number. */
   readonly amount?: (value: number) => string;
 }
 
 export interface Progress {
   /** Writes a record in JSON mode; ignored in the other modes. */
   emit(record: object): void;
-  /** Adds a line to the scroll-back. */
+  /** Prints a permanent line, above the bar if there is one. */
   say(text: string): void;
-  /** Adds a line to the scroll-back if updates overwrite each other; otherwise the update itself stays visible. */
+  /** Prints a permanent line if updates overwrite each other; otherwise, the update itself stays visible. */
   keep(text: string): void;
-  /** Adds a line to the scroll-back even in quiet mode. */
+  /** Prints a permanent line even in quiet mode. */
   alert(text: string): void;
-  /** Starts work, replacing any work before it. */
+  /** Starts a piece of work, which replaces the previous one. */
   begin(work: Work): void;
-  /** Sets the amount done and the short texts that accompany it. */
+  /** Sets the amount done and the figures shown next to the bar. */
   update(value: number, figures?: readonly Figure[]): void;
   /**
-   * Shows why nothing happens for the next `forMs` milliseconds: on a terminal, until the next update; otherwise as a
-   * line, if there would be no output for ten seconds.
+   * Shows why nothing happens for the next `forMs` milliseconds: on a terminal, until the next update;
+   * elsewhere, as a line if there would otherwise be no output for ten seconds.
    */
   pause(text: string, forMs: number): void;
-  /** Restores the terminal; a second call has no effect. */
+  /** Restores the terminal; further calls have no effect. */
   close(): void;
 }
 
@@ -71,7 +71,7 @@ export function createProgress({ json = false, quiet = false }: ProgressMode, co
   };
 }
 
-/** Formats a warning for the standard error stream. */
+/** Formats a warning for standard error. */
 export const warningText = (message: string) =>
   `${styleText('yellow', 'warning', { stream: process.stderr })} ${harmlessLines(message)}`;
 
@@ -121,7 +121,7 @@ class ProgressLines implements Progress {
   pause(text: string, forMs: number) {
     const now = this.#context.milliseconds();
     if (this.#work === undefined || now + forMs - this.#lastLine < pauseMs) return;
-    // Report once, even if several calls wait.
+    // Report a pause once, even if several calls wait.
     if (now - this.#lastPause < pauseMs) return;
     this.#lastLine = now;
     this.#lastPause = now;
@@ -192,11 +192,11 @@ class ProgressBar implements Progress {
       hideCursor: true,
       clearOnComplete: true,
       fps: 1000 / drawingInterval,
-      // A logged line overwrites the bar, which must then be redrawn even if nothing changed.
+      // A logged line overwrites the bar, so redraw the bar even if it hasn't changed.
       forceRedraw: true,
       gracefulExit: false,
     });
-    // If the process exits without closing its display, the cursor must be shown again.
+    // If the process exits without closing the display, show the cursor again.
     process.once('exit', this.#onExit);
     this.#bar = this.#bars.create(total, value);
   }
@@ -206,7 +206,7 @@ class ProgressBar implements Progress {
     this.#bar?.update(value);
     const now = this.#milliseconds();
     this.#left.take(now, value);
-    // A timer also redraws, but not while the work blocks the thread.
+    // A timer also redraws the bar, but not while work blocks the thread.
     if (now - this.#drawn < drawingInterval) return;
     this.#drawn = now;
     this.#bars?.update();
@@ -221,7 +221,7 @@ class ProgressBar implements Progress {
 
   close() {
     process.removeListener('exit', this.#onExit);
-    // The last redraw writes everything logged since the previous one.
+    // The last redraw writes everything that was logged since the previous one.
     this.#bars?.update();
     this.#bars?.stop();
     this.#bars = undefined;

@@ -1,23 +1,23 @@
 /**
- * Tables as data: columns define the cell of each row, and the same table can be rendered for the terminal,
- * CSV, Markdown and HTML.
+ * Tables as data: columns define the cells of each row, and a table can be rendered for the terminal, CSV,
+ * Markdown and HTML.
  */
 import { type Html, html } from './html.js';
 import { apart, formatInterval, formatNumber, formatReturn, missing, type NumberFormat } from './numbers.js';
 import { fittedTable, type TextTable } from './text-table.js';
 
 export interface Column<Row> {
-  /** Header for people; a column without one appears only in CSV. An empty string counts as a header. */
+  /** Header for people; without one (not even an empty string), the column appears only in CSV. */
   readonly title?: string;
-  /** Header in CSV, where an estimate adds `_low` and `_high`; a column without one doesn't appear in CSV. */
+  /** Header in CSV, followed by `_low` and `_high` columns for an estimate; without one, the column isn't in CSV. */
   readonly name?: string;
-  /** Number columns are right-aligned, including text such as `3 of 20`. An estimate has an interval. */
+  /** Number columns are right-aligned, even if they contain text such as `3 of 20`. An estimate has an interval. */
   readonly kind?: 'text' | 'number' | 'estimate' | 'bar';
-  /** Number format for people, with enough digits to distinguish different numbers; CSV has all digits. */
+  /** Number format for people, with enough digits to tell numbers apart; CSV has all digits. */
   readonly format?: NumberFormat;
-  /** Bold on pages: the main column of the table. */
+  /** Shown in bold on pages, for the main column of the table. */
   readonly strong?: boolean;
-  /** For people: leaves the cell empty if it and all grouped columns before it repeat the row above. */
+  /** Except in CSV, leaves the cell empty if it and all grouped columns before it repeat the row above. */
   readonly grouped?: boolean;
   readonly cell: (row: Row) => Cell;
 }
@@ -29,14 +29,14 @@ interface Estimate {
   readonly interval: readonly [number, number] | null | undefined;
 }
 
-/** Text with extras that only some formats show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
+/** Text with extras that only some outputs show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
 interface Marked {
   readonly text: string;
-  /** Explains the text: in parentheses, or below it on a page. */
+  /** Explanation of the text, shown in parentheses, or below it on a page. */
   readonly detail?: string | undefined;
   readonly href?: string;
   readonly mark?: string;
-  /** Program text, formatted as code in Markdown and on pages. */
+  /** Whether to format the text as code, in Markdown and on pages. */
   readonly code?: boolean;
   readonly share?: number;
 }
@@ -45,14 +45,14 @@ type More<Row> = Omit<Column<Row>, 'title' | 'kind' | 'cell'>;
 type Title = string | false;
 type CellOf<Row> = Column<Row>['cell'];
 
-/** A text column; if the title is `false`, it appears only in CSV. */
+/** A column of text; if the title is `false`, it appears only in CSV. */
 export const text = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
   ...(title !== false && { title }),
   cell,
   ...more,
 });
 
-/** A column of numbers, or of text that reads like numbers. */
+/** A column of numbers, or of text such as `3 of 20` that is aligned like numbers. */
 export const number = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> = {}): Column<Row> => ({
   ...text(title, cell, more),
   kind: 'number',
@@ -65,7 +65,7 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
   kind: 'estimate',
 });
 
-/** A column of bars, with the cell's text for screen readers. */
+/** A column of bars; screen readers read the cell's text. */
 export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
   ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) })),
   kind: 'bar',
@@ -78,7 +78,8 @@ type Columns<Row> = readonly Column<Row>[];
 
 /**
  * Pads columns to their widest cell. Control characters, which could control the terminal, become spaces.
- * @param width columns of the terminal; a wider table wraps its text and then continues below. Infinity for no limit
+ * @param width columns of the terminal; a wider table wraps its text, then moves columns below; Infinity means
+ * no limit
  */
 export function terminalTable<Row>(
   rows: readonly Row[],
@@ -113,10 +114,10 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
   return [header, ...lines].map((line) => `${line.map(csvText).join(',')}\n`).join('');
 }
 
-/** Maximum number of columns side by side on a phone; with more, each row becomes a list of its cells. */
+/** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
 const mostOnPhone = 4;
 
-/** A table for a page. It scrolls if it is wide and restacks on a phone; `tall` ones also scroll vertically. */
+/** A table for a page. It scrolls if it is wide and becomes lists on a phone; `tall` ones also scroll vertically. */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -132,7 +133,7 @@ export function htmlTable<Row>(
     const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
       const cell = htmlCell(column, column.cell(row));
-      // In a restacked table, each list must be self-contained.
+      // On a phone, the list of each row must be self-contained.
       const content = repeated[c] ? stacks && html`<span class="repeated">${cell}</span>` : cell;
       const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
@@ -143,7 +144,7 @@ export function htmlTable<Row>(
   })}</tbody></table></div>`;
 }
 
-/** The columns shown to people. `asText` formats a column's numbers so that different ones look different. */
+/** The columns that people see. `asText` formats a column's numbers with enough digits to tell them apart. */
 function shownColumns<Row>(columns: Columns<Row>, rows: readonly Row[]) {
   return columns
     .filter(({ title }) => title !== undefined)
@@ -163,7 +164,7 @@ function numberIn(cell: Cell): number | undefined {
   return typeof cell === 'number' ? cell : undefined;
 }
 
-/** The text of a table for people; the interval of an estimate has its own column. */
+/** The table as text for people; an estimate's interval has its own column. */
 function readable<Row>(
   columns: Columns<Row>,
   rows: readonly Row[],
@@ -220,7 +221,7 @@ function repetitions<Row>(
   });
 }
 
-/** Escapes pipes, which would end the cell, and the backslashes before them. */
+/** Escapes pipes, which would end the cell, and any backslashes before them. */
 const markdownText = (text: string) =>
   text.replaceAll(/\s*[\r\n]+\s*/g, ' ').replaceAll(/(\\*)\|/g, (_, slashes) => `${slashes}${slashes}\\|`);
 

@@ -8,7 +8,7 @@ import { padded, wrapped } from './width.js';
 export interface TextTable {
   readonly titles: readonly string[];
   readonly right: readonly boolean[];
-  /** Columns that stay next to the previous one, such as intervals. */
+  /** Per column: whether it stays next to the previous one, like an interval. */
   readonly joined: readonly boolean[];
   readonly lines: readonly (readonly string[])[];
 }
@@ -70,7 +70,7 @@ function shrunk(
   const spare = (c: number) => widths[c]! - least[c]!;
   while (sum(block, widths) > width) {
     const widest = block.reduce((a, b) => (spare(b) > spare(a) ? b : a));
-    // If nothing else can shrink, shrink the first column.
+    // If no other column can shrink, shrink the first one.
     const chosen = spare(widest) > 0 ? widest : block[0]!;
     if (widths[chosen]! <= 1) break;
     widths[chosen]!--;

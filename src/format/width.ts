@@ -6,13 +6,13 @@ export function padded(text: string, width: number, side: 'before' | 'after'): s
   return side === 'before' ? spaces + text : text + spaces;
 }
 
-/** Truncates text to `width` columns, ending with `…` if it was cut. */
+/** Truncates text to `width` columns; truncated text ends with `…`. */
 export function shortened(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   return `${wrapAnsi(text, Math.max(1, width - 1), { wordWrap: false, hard: true, trim: false }).split('\n')[0]}…`;
 }
 
-/** Wraps text to `width` columns at spaces, and inside words only if they are longer. Keeps indentation. */
+/** Wraps text to `width` columns at spaces; breaks only words that are too long for a line. Keeps indentation. */
 export function wrapped(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap((line) => {
     if (stringWidth(line) <= width) return [line];

@@ -1,11 +1,11 @@
 /**
- * Arguments that an MCP client may pass. Text that the client has read may contain malicious instructions, so paths stay
- * below the working directory, and programs, servers and secrets can only be set in config files.
+ * Arguments that an MCP client may pass. Clients may have read malicious instructions, so paths stay below the
+ * working directory, and programs, servers and secrets can only be set in config files.
  */
 import { z } from 'zod';
 import { isBaseline } from '../search/baselines.js';
 
-/** With a leading hyphen, a path would be read as an option. */
+/** A path with a leading hyphen would be read as an option. */
 const isConfined = (path: string) =>
   !/^[-/\\~]|^[A-Za-z]:|\p{C}/u.test(path) && !path.split(/[/\\]/).includes('..');
 
@@ -17,13 +17,13 @@ const path = z
 
 export const confinedRun = path;
 
-/** A file, or the name of a bundled config. */
+/** A config file in the working directory, or the name of a bundled config. */
 export const confinedConfig = path.refine(
   (text) => !/^[A-Za-z][\w.-]*=/.test(text),
   'must be a config, not an override',
 );
 
-/** A built-in environment or a synthetic task; starts no other program and imports no module. */
+/** A built-in environment or a synthetic task, which starts no other program and imports no module. */
 export const confinedId = z
   .string()
   .max(200)
@@ -32,7 +32,7 @@ export const confinedId = z
     'must be a built-in environment',
   );
 
-/** Config sections that set budgets and searches, followed by single keys. */
+/** Config sections that set budgets and control the search; the single keys follow below. */
 const sections = /^(?:limits|warmup\.policies|confirmation|memory)(?:\.\w+)*$/;
 const keys = new Set(
   [
@@ -49,7 +49,7 @@ function isPlain(text: string): boolean {
   return keys.has(key) || sections.test(key);
 }
 
-/** `key=value` that sets a budget or search key to a number or a word. */
+/** `key=value` that sets a key for budgets or search to a number or a word. */
 export const plainOverride = z
   .string()
   .max(200)

@@ -1,4 +1,4 @@
-/** Starts experiments for a client of the MCP server, each in its own process, which outlives the server. */
+/** Starts experiments for a client of the MCP server. Each runs in its own process, which outlives the server. */
 import { spawn } from 'node:child_process';
 import {
   closeSync,
@@ -47,7 +47,7 @@ export async function launchRun(
   }
 }
 
-/** Resumes a run; a paused run resumes in its own process. */
+/** Resumes a run in its own process; if the run is paused, its own process resumes. */
 export async function launchResumption(
   { overrides, run }: { readonly run: string; readonly overrides: readonly string[] },
   runsDir: string,
@@ -59,10 +59,10 @@ export async function launchResumption(
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 
-/** In milliseconds. Loading a model can be slow. */
+/** In milliseconds, because loading a model can be slow. */
 const longestStart = 60_000;
 
-/** @throws UserError with the output of a process that fails before the run starts */
+/** @throws UserError with the output of the process if it fails before the run starts */
 async function launch(
   words: readonly string[],
   path: string,
@@ -72,10 +72,10 @@ async function launch(
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-'));
   const log = join(folder, 'said');
   const said = openSync(log, 'w');
-  // With pipes, the run would end with this server.
+  // If it used pipes, the run would end with this server.
   const child = spawn(
     process.execPath,
-    // Arguments can't be options, because `confined.ts` rejects leading hyphens.
+    // The words can't be options, because `confined.ts` rejects leading hyphens.
     [fileURLToPath(new URL('../cli.js', import.meta.url)), ...words, '--quiet'],
     {
       ...{ cwd, env: { ...env }, detached: true, stdio: ['ignore', 'ignore', said] },

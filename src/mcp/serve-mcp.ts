@@ -1,4 +1,4 @@
-/** `policyloop mcp`: commands as tools of the Model Context Protocol, over standard input and output. */
+/** `policyloop mcp`: offers commands as tools of the Model Context Protocol, over standard input and output. */
 import { readFileSync } from 'node:fs';
 import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { requireWithin } from '../runs/listing/names.js';
 import { type Launched, launched, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 
-/** A command with the defaults of its arguments. */
+/** A command and the defaults of its arguments. */
 export interface Loaded {
   readonly command: Command<unknown>;
   readonly defaults: Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ export interface McpRequest {
 const longestAnswer = 4 * 2 ** 20;
 
 /**
- * Serves until the client closes the input, or the first signal.
+ * Serves until the client closes the input or the first signal arrives.
  * @throws UserError if the protocol's package isn't installed
  */
 export async function serveMcp(
@@ -97,7 +97,7 @@ interface Answer extends Record<string, unknown> {
   readonly notes?: readonly string[];
 }
 
-/** Schema of a command's output and notes. The protocol requires an object. */
+/** Schema of a command's output and notes; an object, as the protocol requires. */
 function answerSchema(command: string): Record<string, unknown> {
   const { $schema, definitions, ...result } = JSON.parse(
     readFileSync(outputSchemaFile(command), 'utf8'),
@@ -109,7 +109,7 @@ function answerSchema(command: string): Record<string, unknown> {
   };
 }
 
-/** Runs a tool. Never throws: errors are returned as answers. */
+/** Runs a tool. Never throws: errors become answers. */
 export async function answered(
   tool: Tool,
   given: Record<string, unknown>,
@@ -134,7 +134,7 @@ export async function answered(
   }
 }
 
-/** @throws UserError if a link leads out of the server's directories */
+/** @throws UserError if a link leads outside the server's directories */
 function requirePathsWithin(given: Record<string, unknown>, places: RunPlaces): void {
   const { config, configs, run, runs } = given;
   for (const name of [config, run, configs, runs].flat())
@@ -153,7 +153,7 @@ async function launch(
   return { result };
 }
 
-/** Runs the command as from the command line; the last line of its output is the result. */
+/** Runs the command as if from the command line; the last line of its output is the result. */
 async function execute(
   tool: Tool,
   given: Record<string, unknown>,

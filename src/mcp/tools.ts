@@ -1,4 +1,4 @@
-/** Tools of the MCP server: each runs a command with `--json` and the arguments that a client may pass. */
+/** Tools of the MCP server. Each runs a command with `--json` and the arguments that a client can set. */
 import { z } from 'zod';
 import { confinedConfig, confinedId, confinedRun, plainOverride } from './confined.js';
 
@@ -9,13 +9,13 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that the client can't set. */
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** Tools that don't only read need `--allow-runs`. */
+  /** False for tools that change or start something; these require `--allow-runs`. */
   readonly reads: boolean;
   /** True if the tool starts a process that outlives the call. */
   readonly launches?: true;
 }
 
-const run = confinedRun.describe('Run: its name or the start of it, its number in list_runs, or latest');
+const run = confinedRun.describe('Run: name or its beginning, number in list_runs, or latest');
 const runs = z.array(confinedRun).min(1).max(100).describe('Runs, directories of runs, or patterns');
 const count = z.int().min(1);
 const overrides = z
@@ -26,7 +26,7 @@ const overrides = z
     'key=value for budgets and search, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
   );
 
-/** In the order in which clients show them. */
+/** Clients show the tools in this order. */
 export const tools: readonly Tool[] = [
   {
     ...{ name: 'list_runs', command: 'list', reads: true },
@@ -53,7 +53,7 @@ export const tools: readonly Tool[] = [
     input: z.strictObject({
       run,
       iteration: z.int().min(0).describe('0: the warm-up'),
-      candidate: count.optional().describe('Only this candidate of the iteration, from 1'),
+      candidate: count.optional().describe('Only this candidate of the iteration, numbered from 1'),
     }),
   },
   {

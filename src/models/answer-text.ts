@@ -1,6 +1,6 @@
 import { jsonIn } from '../storage/json-depth.js';
 
-/** Extracts the answer from a model's text, without thinking, chat-template tags and channels. */
+/** Extracts the answer from a model's text by removing thinking, chat-template tags and channels. */
 
 const names = (text: string) => new Set(text.split(' '));
 /** Names of thinking blocks, without prefixes such as `begin_of_`. */
@@ -10,12 +10,12 @@ const thinking = names(
 /** Elements whose content is the answer; their names become labels. */
 const answers = names('answer final final_answer solution response output result params parameters proposal');
 const formatting = names('b i em strong code pre p br div span center li ul ol u');
-/** Names in the format example, which have no end tag. */
+/** Names that occur in format examples as `<number>`, without an end tag. */
 const placeholders = names('number integer value reason why explanation');
-/** Tags of chat templates. */
+/** Names of chat-template tags. */
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
-/** `<name>`, `</name>`, `<|name|>`, the same in other angle brackets, and `[NAME]`; bounded, so it runs in linear time. */
+/** `<name>`, `</name>`, `<|name|>`, the same with other angle brackets, and `[NAME]`; bounded, hence in linear time. */
 const tag =
   /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
 const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
@@ -35,7 +35,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
     return { name: full.replace(edge, ''), closes, start: match.index, end: match.index + match[0].length };
   });
   const lastEnd = new Map(tags.flatMap(({ closes, name, start }) => (closes ? [[name, start]] : [])));
-  /** Inline elements; their end tags close nothing else. */
+  /** Names of inline elements; their end tags don't end a thinking block. */
   const inline = new Set<string>();
   let [kept, from, lineEnd] = ['', 0, -1];
   let hidden: string | undefined;
@@ -58,14 +58,14 @@ export function answerText(reply: string): { readonly text: string; readonly unc
       if (isThought || (text[start] !== '[' && isEnd)) [kept, from] = ['', end];
       continue;
     } else if (!isThought) {
-      // `[sic]` isn't a block, but a pair such as `[PLAN]` … `[/PLAN]` is.
+      // `[sic]` isn't a block, but a pair of tags such as `[PLAN]` … `[/PLAN]` is.
       const isBlock = text[start] === '[' ? until > start : opensLine || until > lineEnd;
       if (!isBlock || closes || (until < start && placeholders.has(name))) {
         if (text[start] !== '[') inline.add(name);
         continue;
       }
     }
-    // A block removed within a line leaves a marker, so that a value cut there isn't read as complete.
+    // A block removed within a line leaves a marker, so that a value cut in two isn't parsed as a complete one.
     kept += text.slice(from, start) + (shown ?? (opensLine ? '\n' : '\u0000\n'));
     from = end;
     if (shown === undefined) hidden = name;
@@ -77,7 +77,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
 /** The last message of the final channel, or the text before the first channel. */
 function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
   const channel = reply.indexOf('<|channel|>');
-  // Without its control tokens, such a reply begins with `analysis`.
+  // If its control tokens are missing, such a reply begins with `analysis`.
   const isBare = channel < 0 && /^analysis(?! )/.test(reply);
   const [before = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
   const last = finals.at(-1);

@@ -1,25 +1,25 @@
 import { harmlessLine } from '../base/terminal-text.js';
 import { smallest } from '../statistics/descriptive.js';
 
-/** Numbers in plain decimal notation: digits and a point, no exponent, no plus sign. */
+/** Numbers in plain decimal notation: digits and a point, without exponent or plus sign. */
 export interface NumberKind {
   /** Smallest and largest allowed number, both inclusive. */
   readonly low: number;
   readonly high: number;
-  /** Maximum number of digits after the point; 0 for integers. */
+  /** Maximum number of digits after the point; 0 for whole numbers. */
   readonly decimals: number;
-  /** The allowed numbers, if only some of the range is allowed. */
+  /** The allowed numbers, if they are only some of those in the range. */
   readonly choices?: readonly number[];
 }
 
 /** The form of an answer: a list of numbers, each after its label, or a JSON object with the same list. */
 export interface AnswerGrammar {
-  /** Text before each number, including the separator from the second on: `a[0]: `, `, a[1]: `, … */
+  /** Text before each number. From the second on, it includes the separator: `a[0]: `, `, a[1]: `, … */
   readonly labels: readonly string[];
   readonly number: NumberKind;
   /** Text after the last number. If present, the answer is the whole reply; otherwise free text may surround it. */
   readonly closing?: string;
-  /** Start of a label: free text before the answer must not open a list with it, text after it must not contain it. */
+  /** Start of a label: free text must not start a list with it before the answer, or contain it after the answer. */
   readonly mention: string;
   /** Key of the list in a JSON answer. */
   readonly key: string;
@@ -30,13 +30,13 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-/** Tokens of one call as counted by the provider, apart from `unreported`; undefined if not reported. */
+/** Tokens of one call as counted by the provider; counts that it doesn't report are undefined. */
 export interface Usage {
   readonly promptTokens?: number;
-  /** Part of promptTokens that came from the provider's prompt cache. */
+  /** The part of promptTokens that came from the provider's prompt cache. */
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
-  /** Hidden reasoning, part of the completion; estimated from the text if the provider doesn't count it separately. */
+  /** Hidden reasoning, which is part of the completion; estimated from the text if the provider doesn't count it. */
   readonly reasoningTokens?: number;
   /** High estimates that replace missing or implausible counts. */
   readonly unreported?: { readonly promptTokens: number; readonly completionTokens: number };
@@ -49,43 +49,43 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other';
 
 /** One token of a completion. */
 export interface CompletionToken {
-  /** In the model's own vocabulary; absent for hosted providers. */
+  /** Id in the model's own vocabulary; absent for hosted providers. */
   readonly id?: number;
-  /** Its part of the text in UTF-8, which may end within a character. */
+  /** The token's part of the text in UTF-8, which may end within a character. */
   readonly bytes: readonly number[];
-  /** Natural log-probability under the model itself: temperature 1, unfiltered. */
+  /** Natural log-probability under the model itself (temperature 1, no filters). */
   readonly logProbability: number;
 }
 
 /** The tokens of an answer, for training. */
 export interface SampledTokens {
-  /** Includes the end token. */
+  /** Token ids, including the end token. */
   readonly ids: readonly number[];
   /** Natural log-probabilities at the sampling temperature, among the allowed tokens. */
   readonly logp: readonly number[];
-  /** Ids that a constraint allowed for each token, null for all; absent if there was no constraint. */
+  /** For each token, the ids that a constraint allowed, or null for all; absent if there was no constraint. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
 export interface Completion {
   readonly text: string;
-  /** Only from models that can adopt another adapter. */
+  /** Only returned by models that can adopt another adapter. */
   readonly sampled?: SampledTokens;
-  /** Present if requested with `logProbabilities` and available; includes the end token. */
+  /** Present if requested with `logProbabilities` and if available; includes the end token. */
   readonly tokens?: readonly CompletionToken[];
-  /** When scoring texts: the log-probability of each token of each text, end token last. `text` is then empty. */
+  /** If texts are scored: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
-  /** Reasoning that the provider returned separately. */
+  /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
-  /** Set if the requested grammar was enforced on the answer (not on text around it). */
+  /** Set if the requested grammar was enforced for the answer (but not for text around it). */
   readonly constrained?: true;
   /** How the format was requested; absent if the config fixes it, or if none was requested. */
   readonly format?: AnswerFormat;
   readonly usage: Usage;
   /** Wall time of the call, including retries, in milliseconds. */
   readonly latencyMs: number;
-  /** HTTP attempts after the first. */
+  /** Number of HTTP attempts after the first. */
   readonly retries: number;
   /** Kinds of the failed attempts, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
@@ -99,9 +99,9 @@ export interface Completion {
 export interface Sampling {
   /** 0: always the most likely token. */
   readonly temperature: number;
-  /** The smallest set of tokens with this share of the probability; 1: all (Holtzman et al. 2020). */
+  /** The smallest set of tokens that has this share of the probability; 1: all (Holtzman et al. 2020). */
   readonly topP: number;
-  /** The k most likely tokens, including ties with the last; 0: all. */
+  /** The k most likely tokens, including those tied with the last; 0: all. */
   readonly topK: number;
   /** Tokens at least this fraction as likely as the most likely; 0: all (Nguyen et al. 2024). */
   readonly minP: number;
@@ -111,25 +111,25 @@ export interface Sampling {
 
 export const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
 
-/** Unfiltered, at temperature 1. */
+/** Temperature 1 without filters. */
 export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP: 0, repetitionPenalty: 1 };
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** The sampling settings of a call, completed with the model's own. */
+/** The sampling settings of a call, with the model's own for those that the call doesn't set. */
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
 export interface GenerateOptions {
-  /** One per completion, at least one; in [0, 2^31). The same seed gives the same answer if the provider is deterministic. */
+  /** One per completion, at least one, in [0, 2^31). If the provider is deterministic, equal seeds give equal answers. */
   readonly seeds: readonly number[];
-  /** Overrides the model's settings. */
+  /** Overrides the model's sampling settings. */
   readonly sampling?: SamplingChoice;
-  /** Maximum completion length in tokens; the model's own limit also applies. */
+  /** Maximum length of a completion in tokens; the model's own limit also applies. */
   readonly maxTokens?: number;
-  /** Stop strings, excluded from the completion; they replace the model's own. */
+  /** Strings that end a completion and aren't part of it; they replace the model's own. */
   readonly stop?: readonly string[];
-  /** The form of the answer; enforced if the model's `format` requires it. */
+  /** The form of the answer. Whether it is enforced depends on the model's `format`. */
   readonly grammar?: AnswerGrammar;
   /** The answer must be one of these texts; only for models with `scoresTexts`. */
   readonly choices?: readonly string[];
@@ -139,20 +139,20 @@ export interface GenerateOptions {
   readonly images?: readonly Uint8Array[];
   /** Whether to return `tokens`. */
   readonly logProbabilities?: boolean;
-  /** Id of this call, or of its first completion, within its run; a replay finds the recorded reply by it. */
+  /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
-  /** Called before a retry after a failure of `kind`; false ends the call with that failure. */
+  /** Called before a retry after a failure of `kind`; if false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
   /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
   readonly hasTurn?: boolean;
-  /** After this aborts, no further attempt is queued; the call ends with the last failure. */
+  /** Once this aborts, no further attempt waits for its turn; the call ends with the last failure. */
   readonly finish?: AbortSignal;
-  /** Called with the approximate milliseconds when an attempt has to wait for its turn. */
+  /** Called with the approximate number of milliseconds if an attempt has to wait for its turn. */
   readonly onWait?: Turn['onWait'];
   /** Called for each failed attempt. */
   readonly onFault?: ((fault: ModelErrorKind | ReplyFault, reason: string) => void) | undefined;
-  /** Receives new text of the completion with this index, if the provider streams. */
+  /** Receives new text of the completion with this index if the provider streams. */
   readonly onText?: (index: number, text: string) => void;
 }
 
@@ -162,11 +162,11 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 }
 
 export interface ModelContext {
-  /** Maximum length of prompt and answer together. */
+  /** Maximum number of tokens in prompt and answer together. */
   readonly tokens: number;
-  /** Set if the model is known to think unless told not to. */
+  /** Set if the model thinks unless it is told not to. */
   readonly thinks?: boolean;
-  /** A problem that keeps the model from reading its prompts properly, and the remedy. */
+  /** A problem because of which the model can't read its prompts properly, and the remedy. */
   readonly warning?: string;
   /** Counts the tokens of a prompt; absent if they can't be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
@@ -175,45 +175,45 @@ export interface ModelContext {
 /** A request that waits for its turn. */
 export interface Turn {
   readonly signal?: AbortSignal | undefined;
-  /** Called with the approximate milliseconds, if the wait takes a second or more. */
+  /** Called with the approximate number of milliseconds if the wait takes a second or more. */
   readonly onWait?: ((milliseconds: number) => void) | undefined;
 }
 
 export interface RequestRate {
-  /** Waits until another request may be sent; the caller must then send it at once. @throws the signal's reason */
+  /** Waits until another request may be sent; the caller must send it immediately. @throws the signal's reason */
   turn(turn: Turn): Promise<void>;
-  /** Shares the rate with all models of the same server that use the directory, in any process on any machine. */
+  /** Shares the rate with all models of the same server, in any process on any machine, that use this directory. */
   share(directory: string): void;
-  /** Returns unused grants. */
+  /** Returns grants that weren't used. */
   close(): void;
 }
 
-/** A provider of text, hosted or local. It handles messages and replies, and knows nothing about the task. */
+/** A provider of text, hosted or local. It handles messages and replies, and knows nothing of the task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
-  /** Whether one call can return several completions, reading the prompt once. */
+  /** Whether one call can return several completions and reads the prompt only once. */
   readonly givesSeveral?: boolean;
-  /** Absent if requests may be sent at any time. After waiting for a turn, set `hasTurn` in the call. */
+  /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
   /** Whether calls may have `score` or `choices`. */
   readonly scoresTexts?: boolean;
-  /** Whether calls may have `images`; a server's model may still not support them. */
+  /** Whether calls may have `images`; the model on a server may still not support them. */
   readonly seesImages?: boolean;
   /**
-   * One completion per seed, in order. A provider may return fewer: the caller then requests the rest one at a time.
-   * The first completion carries the usage, latency, retries and warnings of the whole call. Empty or malformed text
-   * isn't an error.
+   * One completion per seed, in order. A provider may return fewer: the caller then requests the others one by
+   * one. The first completion carries the usage, latency, retries and warnings of the whole call. Empty or
+   * malformed text isn't an error.
    * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /** Loads the model before the first call and returns what it runs on. @throws UserError if it can't be used */
+  /** Loads the model before the first call; returns what it runs on. @throws UserError if it can't be used */
   open?(): Promise<string>;
-  /** Asks the provider for the model's limits, without generating anything. @throws ModelError if that fails */
+  /** Asks the provider for the model's limits without generating anything. @throws ModelError if this fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
-  /** Announces the length of future prompts in tokens, so that a server sizes its context only once. */
+  /** Announces the length of future prompts in tokens, so that a server needs to size its context only once. */
   expect?(promptTokens: number): void;
-  /** Uses this adapter from now on, without reloading the model; the directory may hold another adapter each time. */
+  /** Uses this adapter from now on, without reloading the model; the same directory may contain a new adapter. */
   adopt?(directory: string): void;
   close?(): Promise<void>;
 }
@@ -251,11 +251,11 @@ export const isFatal = (kind: ModelErrorKind): boolean =>
 /** A fault of a completion. */
 export type ReplyFault =
   | 'no-text'
-  /** Stopped or emptied by the provider's content filter. */
+  /** The provider's content filter stopped or emptied the reply. */
   | 'content-filter'
-  /** One phrase repeated up to the token limit. */
+  /** One phrase is repeated up to the token limit. */
   | 'loop'
-  /** Longer than requested. */
+  /** The reply is longer than requested. */
   | 'overlong'
   /** The server read less than was sent. */
   | 'prompt-cut'
@@ -264,17 +264,17 @@ export type ReplyFault =
   /** Token counts are implausible. */
   | 'usage-wrong';
 
-/** Whether a failed attempt may have generated (and charged for) an answer that was lost. */
+/** Whether a failed attempt may have generated (and charged for) an answer that never arrived. */
 export const mayBePaid = (kind: ModelErrorKind): boolean =>
   ['cut', 'timeout', 'malformed', 'aborted'].includes(kind);
 
-/** How a call without a completion is recorded. */
+/** The record of a call without a completion. */
 export interface FailedCall {
   readonly kind: 'error';
   readonly error: ModelErrorKind;
   readonly message: string;
   readonly retries: number;
-  /** Errors of the attempts before the last one, in order. */
+  /** Kinds of the failed attempts before the last one, in order. */
   readonly failedTries?: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
@@ -300,7 +300,7 @@ export class ModelError extends Error {
     this.failedTries = detail.failedTries ?? [];
   }
 
-  /** Whether trying the next iteration is pointless. */
+  /** Whether it is pointless to try the next iteration. */
   get fatal(): boolean {
     return isFatal(this.kind);
   }

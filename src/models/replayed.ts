@@ -1,4 +1,4 @@
-/** A model that repeats the replies of an earlier run: no network, no waiting, no cost. */
+/** A model that repeats the replies of an earlier run, without network, waiting or cost. */
 import { createHash } from 'node:crypto';
 import {
   type ChatMessage,
@@ -9,34 +9,34 @@ import {
 } from './language-model.js';
 import type { ReplayedConfig } from './settings.js';
 
-/** The replayed part of a line of `calls.jsonl`. */
+/** The part of a line of `calls.jsonl` that a replay uses. */
 export interface RecordedCall {
-  /** Its name within the run, e.g. `iteration 3, candidate 0, attempt 1`. */
+  /** Id within the run, e.g. `iteration 3, candidate 0, attempt 1`. */
   readonly id: string;
   readonly messages: readonly ChatMessage[];
   readonly completion?: Completion;
   readonly outcome: { readonly kind: 'accepted' | 'rejected' } | FailedCall;
-  /** Completions that its one request asked for, if several. */
+  /** Number of completions that the call requested, if several. */
   readonly choices?: number;
 }
 
 export interface Cassette {
   readonly path: string;
   readonly model: string;
-  /** In order, read again each time. The later of two with the same id counts, because a resumed run asked again. */
+  /** Calls in order, read again each time. Of two with the same id, the later counts: a resumed run called again. */
   readonly calls: Iterable<RecordedCall>;
 }
 
 /**
- * Answers calls by their ids, with recorded errors, usage and latency. A call that the run doesn't hold, or (with
- * `onChange: fail`) whose prompt differs, throws the ModelError `not-recorded`, which ends a run.
+ * Answers calls by their ids, with recorded errors, usage and latency. A call that isn't recorded, or (with
+ * `onChange: fail`) has a different prompt, throws the ModelError `not-recorded`, which ends a run.
  */
 export function createReplayed(
   { onChange }: Pick<ReplayedConfig, 'onChange'>,
   cassette: Cassette,
 ): LanguageModel {
   const calls = answers(cassette);
-  /** Describes the first changed prompt; undefined once reported. */
+  /** Describes the first prompt that differs; undefined once this has been reported. */
   let warning: string | undefined;
   let changed = false;
 
@@ -57,7 +57,7 @@ export function createReplayed(
     givesSeveral: true,
     async generate(messages, { callId, seeds, signal }) {
       const call = calls.get(callId ?? '');
-      // Each completion is a line of its own, so each is asked for alone, unless one error stands for all.
+      // Completions are recorded one per line, so each is requested separately, unless one error applies to all.
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
       if (callId === undefined) throw notRecorded('a recorded run answers only the calls of a run');
@@ -77,16 +77,16 @@ export function createReplayed(
   };
 }
 
-/** A call with a hash instead of its prompt, because the prompts of a long run don't fit in memory. */
+/** A call with a hash in place of its prompt, because the prompts of a long run don't fit into memory. */
 type Answer = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
-/** By id. A call that the user stopped has no answer. */
+/** Answers by call id. A call that the user stopped has no answer. */
 function answers({ calls }: Cassette): ReadonlyMap<string, Answer> {
   const found = new Map<string, Answer>();
   let last: { readonly messages: readonly ChatMessage[]; readonly hash: string } | undefined;
   for (const { messages, ...call } of calls) {
     if (call.outcome.kind === 'error' && call.outcome.error === 'aborted') continue;
-    // The candidates of an iteration answer one prompt.
+    // All candidates of an iteration have the same prompt.
     if (last === undefined || firstDifference(last.messages, messages) !== undefined)
       last = { messages, hash: hashOf(messages) };
     found.set(call.id, { ...call, promptHash: last.hash });
@@ -107,14 +107,14 @@ function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly Cha
   throw new Error(`${id} was there before`);
 }
 
-/** Whether one request for several completions failed; the others were requested separately, if at all. */
+/** Whether one request for several completions failed as a whole. */
 const failedForAll = (call: Answer | undefined): boolean =>
   call?.outcome.kind === 'error' && (call.choices ?? 1) > 1;
 
 const notRecorded = (message: string) =>
   new ModelError('not-recorded', message, { retries: 0, latencyMs: 0 });
 
-/** Place and text of the first line that differs; undefined if the prompts are equal. */
+/** Location and text of the first line that differs; undefined if the prompts are equal. */
 function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMessage[]): string | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [was, is] = [recorded[i], now[i]];
@@ -129,7 +129,7 @@ function firstDifference(recorded: readonly ChatMessage[], now: readonly ChatMes
   return undefined;
 }
 
-/** Quotes both lines from just before the first difference. */
+/** Quotes both lines, starting just before their first difference. */
 function around(recorded: string | undefined, now: string | undefined): string {
   let same = 0;
   while (same < (recorded?.length ?? 0) && recorded![same] === now?.[same]) same++;

@@ -3,15 +3,15 @@ import type { ChatMessage, Completion, ReplyFault, Usage } from './language-mode
 
 /** Maximum number of tokens that a chat template adds to each message. */
 const templateTokens = 8;
-/** Tokens that a template may add on its own: a default system prompt, a tool preamble. */
+/** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** An upper bound on tokens: one per digit, sign and byte of other scripts, one per three letters. */
+/** Upper bound on tokens: one per digit, one per sign or byte of other scripts, one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
 
-/** Tokens of a picture a few hundred pixels wide: more than most models need (85 to 1,100). */
+/** Tokens of a picture a few hundred pixels wide. This is more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
 /** An upper bound on the tokens of a text. */
@@ -25,7 +25,7 @@ export function mostTokensOf(text: string): number {
   return tokens;
 }
 
-/** A lower bound on tokens, less a fifth for exceptions: none joins two words, or more than four digits. */
+/** Lower bound on tokens, less a fifth for exceptions: a token spans at most one word or four digits. */
 export function fewestTokens(messages: readonly ChatMessage[]): number {
   let tokens = 0;
   for (const { content } of messages) {
@@ -36,7 +36,7 @@ export function fewestTokens(messages: readonly ChatMessage[]): number {
   return Math.floor(tokens * 0.8);
 }
 
-/** Token counts as a provider sends them, unchecked. */
+/** Token counts as sent by a provider, before they are checked. */
 export interface ReportedCounts {
   readonly prompt: unknown;
   readonly cached?: unknown;
@@ -47,7 +47,7 @@ export interface ReportedCounts {
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults visible in the text of a reply. */
+/** Faults that can be seen in the text of a reply. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -56,7 +56,7 @@ export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[
   return faults;
 }
 
-/** What a user can do about an empty reply; undefined for one with text. */
+/** Explains what to do about an empty reply; undefined if the reply has text. */
 export function silenceWarning(
   { text, reasoning, finishReason }: Reply,
   maxTokens: number | undefined,
@@ -71,16 +71,16 @@ export function silenceWarning(
     : 'the model thought, but gave no answer: raise model.maxTokens, or let it think less';
 }
 
-/** Characters examined at the end of a text, and the least that must be a loop. */
+/** Number of characters examined at the end of a text, and minimum number that must be a loop. */
 const loopLength = { most: 2000, fewest: 200 } as const;
-/** How often the phrase must occur there. */
+/** Minimum number of times that the phrase must be repeated. */
 const loopRounds = 8;
-/** A count this many times above any tokenizer's is discarded. */
+/** A count that is this many times higher than any tokenizer's is discarded. */
 const absurd = 10;
 
 /** Whether a text ends in a repeated phrase: its shortest period (Knuth, Morris & Pratt 1977), in linear time. */
 export function endsInLoop(text: string): boolean {
-  // Reversed, so that a last round may be cut.
+  // Reversed, because the last repetition may be incomplete.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
   const borders = new Array<number>(end.length).fill(0);
   for (let i = 1; i < end.length; i++) {
@@ -93,7 +93,7 @@ export function endsInLoop(text: string): boolean {
 
 type Counts = { [K in keyof ReportedCounts]: number | undefined };
 
-/** The warning if the server read less of a prompt than was sent. */
+/** A warning if the server read less of a prompt than it was sent. */
 function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
   if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
@@ -103,8 +103,8 @@ function cutWarning(read: number, fewest: number, window: number | undefined): s
 }
 
 /**
- * Keeps plausible token counts, estimates the others, and names what was wrong. `window` and `floor`: tokens that the
- * server can read, and must have read of this prompt.
+ * Keeps plausible token counts, estimates the others, and reports the faults. `window`: tokens that the server
+ * can read; `floor`: tokens of this prompt that it must have read.
  */
 export function checkUsage(
   reported: ReportedCounts,
@@ -149,7 +149,7 @@ export function checkUsage(
   };
 }
 
-/** A lower bound on the tokens read, without system messages (some templates omit them), scaled by the reply. */
+/** Lower bound on the tokens read, without system messages (some templates omit them), scaled by the reply. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],
@@ -182,7 +182,7 @@ function readCounts(reported: ReportedCounts, faults: Set<ReplyFault>): Counts {
   return counts;
 }
 
-/** Drops implausible counts, and adds hidden reasoning to a completion count that lacks it. */
+/** Discards implausible counts, and adds hidden reasoning to a completion count that excludes it. */
 function plausible(
   { prompt, cached, completion, reasoning, total }: Counts,
   { most, written, faults }: { most: number; written: boolean; faults: Set<ReplyFault> },

@@ -1,11 +1,11 @@
-/** Hides secrets that a server or proxy repeats in a reply: parsed as received, but never stored. */
+/** Hides secrets that a server or proxy repeats in a reply: it is parsed as received, but never stored like that. */
 import { hideSecrets, mapText } from '../base/errors.js';
 import type { Completion } from './language-model.js';
 
 /** Shorter secrets may be part of any number or word, so hiding them would change replies. */
 const shortest = 8;
 
-/** Original text of each reply with hidden parts, and the secrets. */
+/** The original text of each reply with hidden parts, and the secrets that were hidden. */
 const received = new WeakMap<Completion, { readonly text: string; readonly secrets: readonly string[] }>();
 
 /** Hides secrets in a reply, and omits its `tokens` if its text contains one. */
@@ -24,11 +24,11 @@ export function withoutSecrets(completion: Completion, secrets: readonly string[
   return safe;
 }
 
-/** The text of a reply as received, for parsing only: a hidden part may belong to the answer. */
+/** The text of a reply as received, for parsing only, because a hidden part may belong to the answer. */
 export const receivedText = (completion: Completion): string =>
   received.get(completion)?.text ?? completion.text;
 
-/** Hides the secrets of a reply in data parsed from it. */
+/** Hides a reply's secrets in data that was parsed from it. */
 export function hiddenAsIn<T>(completion: Completion, data: T): T {
   const secrets = received.get(completion)?.secrets;
   return secrets === undefined ? data : mapText(data, (text) => hideSecrets(text, secrets));

@@ -1,7 +1,7 @@
-/** The section `model` of a config, for hosted, replayed and user models; `local/settings.ts` has the local model's. */
+/** The `model` section of a config, for hosted, replayed and user models; `local/settings.ts` is for local ones. */
 import { z } from 'zod';
 
-/** A described schema. @param meta e.g. `{ format: 'path' }` */
+/** Adds a description to a schema. @param meta e.g. `{ format: 'path' }` */
 export const about = <S extends z.ZodType>(text: string, schema: S, meta?: z.core.GlobalMeta): S => {
   const described = schema.describe(text);
   return meta === undefined ? described : described.meta(meta);
@@ -55,7 +55,7 @@ export const openaiSchema = z.strictObject({
   apiKeyEnv: about(
     'Environment variable with the key; a server on this machine needs none',
     text.default('OPENAI_API_KEY'),
-    // Users may enter the key itself here, and no message must show it.
+    // Users may put the key itself here, so messages must not show it.
     { writeOnly: true },
   ),
   maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),

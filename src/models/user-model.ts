@@ -1,4 +1,4 @@
-/** Users' models: from a module that a config names, or an object of the calling program. */
+/** Users' models: from a module that a config names, or objects passed by the calling program. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { EnvironmentError } from '../base/environment-error.js';
@@ -16,17 +16,17 @@ import type { ModuleModelConfig } from './settings.js';
 /** A reply: its text, or a completion in which only the text is required. */
 type UserReply = string | (Partial<Completion> & Pick<Completion, 'text'>);
 
-/** One reply, or one per seed; missing ones are requested one by one. */
+/** One reply, or one per seed; missing replies are requested one by one. */
 type UserReplies = UserReply | readonly UserReply[];
 
-/** A language model as a user may write it: an id and a function that answers messages. */
+/** A language model that a user writes: an id, and a function that answers messages. */
 export interface UserModel
   extends Pick<LanguageModel, 'id' | 'givesSeveral' | 'seesImages' | 'open' | 'context' | 'close'> {
-  /** One reply, or one per seed if it `givesSeveral`. If it throws, the call failed; the next iteration asks again. */
+  /** One reply, or one per seed if `givesSeveral`. If it throws, the call failed; the next iteration calls again. */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): UserReplies | Promise<UserReplies>;
 }
 
-/** @throws UserError that names the file, and the missing or wrong member */
+/** @throws UserError naming the file, and the member that is missing or wrong */
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const made = await module.create(options, 'model.options');
@@ -34,7 +34,7 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
   return checkedModel(made, `module/${module.name}`, module.file);
 }
 
-/** Wraps a user's model. `file`: its module; undefined for an object. @throws UserError for a missing member */
+/** Wraps a user's model. `file`: its module; undefined for an object. @throws UserError if a member is missing */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, seesImages, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);
@@ -56,12 +56,12 @@ export function checkedModel(made: object, name: string, file?: string): Languag
         new ModelError(kind, message, { retries: 0, latencyMs: performance.now() - started });
       let reply: unknown;
       try {
-        // The user's code may ignore the signal.
+        // User code may ignore the signal.
         const given = Promise.resolve(generate.call(made, messages, options));
         reply = await abortable(given, options.signal);
       } catch (error) {
         if (error instanceof ModelError || error instanceof EnvironmentError) throw error;
-        // One that a module threw has come from another thread.
+        // An error that a module threw comes from another thread, so recreate it.
         if (error instanceof Error && error.name === 'ModelError') {
           const { kind, message, ...detail } = error as ModelError;
           throw new ModelError(kind, message, Object.assign({ retries: 0, latencyMs: 0 }, detail));
@@ -87,7 +87,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
     },
     ...(open && { open: () => open.call(made) }),
     ...(context && { context: () => context.call(made) }),
-    // The caller closes its own object.
+    // For an object that the calling program passes, the program itself calls `close`.
     ...(close && file !== undefined && { close: () => close.call(made) }),
   };
 }

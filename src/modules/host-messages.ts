@@ -4,32 +4,32 @@ import type { Problem } from '../base/errors.js';
 
 export type ModuleKind = 'environment' | 'policy' | 'model' | 'reward' | 'helpers';
 
-/** A user's file, or one of policyloop's own modules, by its path in `src` without the extension. */
+/** Path of a user's file; or of one of policyloop's own modules, in `src` and without the extension. */
 type ModulePath = string | { readonly own: string };
 
 export type Request =
   | { readonly kind: 'load'; readonly path: ModulePath; readonly as: ModuleKind; readonly field: string }
-  /** Calls `create` of the module with this number. */
+  /** Calls `create` of the module that was loaded as number `target`. */
   | { readonly kind: 'create'; readonly target: number; readonly given: readonly unknown[] }
   | {
       readonly kind: 'call';
-      /** Number of the function. */
+      /** Number of the function to call. */
       readonly target: number;
       readonly given: readonly unknown[];
-      /** State of the generator that is the last argument. */
+      /** State of the random generator that is passed as the last argument. */
       readonly random?: readonly number[] | undefined;
-      /** Whether to wait for a promise. */
+      /** True to wait for the promise that the function returns. */
       readonly later: boolean;
     };
 
 export type ToHost =
   | { readonly kind: 'request'; readonly id: number; readonly request: Request }
-  /** Cancels a call. */
+  /** Cancels the call with this id. */
   | { readonly kind: 'abort'; readonly id: number }
   /** Releases a function that is no longer used. */
   | { readonly kind: 'release'; readonly target: number };
 
-/** Data, a function by its number, or an object of both. */
+/** Plain data; a function, represented by its number; or an object whose members are either. */
 export type SentValue =
   | { readonly data: unknown }
   | { readonly function: number }
@@ -41,7 +41,7 @@ export type SentError =
   | { readonly message: string; readonly stack: string; readonly detail: object };
 
 export type FromHost =
-  /** `random`: state of the generator after the call. */
+  /** `random`: the generator's state after the call. */
   | {
       readonly kind: 'answer';
       readonly id: number;
@@ -49,31 +49,31 @@ export type FromHost =
       readonly random?: readonly number[];
     }
   | { readonly kind: 'thrown'; readonly id: number; readonly error: SentError }
-  /** Part of an answer's text, while it is generated. */
+  /** Arguments of `onText`: part of a reply's text, while it is generated. */
   | { readonly kind: 'text'; readonly id: number; readonly given: readonly unknown[] }
-  /** The thread ends because of an uncaught error. */
+  /** The thread is about to end because of an uncaught error. */
   | { readonly kind: 'uncaught'; readonly message: string };
 
 export interface HostSetting {
   readonly port: MessagePort;
-  /** [messages sent, 1 once the thread has ended, the user code it is running (see `pulse.ts`)]. */
+  /** [number of messages sent, 1 once the thread has ended, the user code that is running (see `pulse.ts`)]. */
   readonly shared: Int32Array;
 }
 
-// Saved built-ins for copying results of user code, because a module may replace them later.
+// Built-ins for copying what user code returns, saved because a module may replace them later.
 const { create, getPrototypeOf, keys } = Object;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
 const { apply } = Reflect;
 const sliceOf = (getPrototypeOf(Int8Array.prototype) as { slice: (...given: unknown[]) => unknown }).slice;
 
-/** Longer lists would make unusable prompts and policies, and fill the memory. */
+/** Longer lists would make prompts and policies unusable and fill the memory. */
 export const longestList = 1_000_000;
 
 const deepest = 64;
 
 /**
- * A copy of data without functions and prototypes. Reads each property once; getters may throw.
+ * Copies data without functions and prototypes. Reads each property once; getters may throw.
  * @throws RangeError for a list of more than `longestList` items, or more than 64 levels
  */
 export function plainCopy(value: unknown, depth = 0): unknown {

@@ -1,4 +1,4 @@
-/** The thread that runs users' modules; `module-thread.ts` is the other side. */
+/** The thread that runs users' modules; `module-thread.ts` controls it. */
 import { extname } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -18,7 +18,7 @@ import {
 import { hostModules, stackOf, startPulse } from './pulse.js';
 import { importModule, membersOf, type UserModule } from './user-module.js';
 
-/** A function, and the generator it last received, with the state known to the other side. */
+/** A function, the generator it last received, and the generator's state as the main thread knows it. */
 interface Held {
   readonly call: (...given: readonly unknown[]) => unknown;
   random?: RandomGenerator;
@@ -55,7 +55,7 @@ port.on('message', (message: ToHost) => {
   else void answer(message.id, message.request);
 });
 
-/** Replies to a request, even if it throws or its result can't be sent. */
+/** Replies to a request, even if the request throws or its result can't be sent. */
 async function answer(id: number, request: Request): Promise<void> {
   try {
     say({ kind: 'answer', id, ...(await answerTo(id, request)) });
@@ -116,7 +116,7 @@ async function call(id: number, { given, later, random: state, target }: Request
     if (later) return { value: { data: plainCopy(await result) } };
     return { value: isPromise(result) ? ({ promise: true } as const) : sentValue(result) };
   }
-  // If the other side has drawn nothing in between, the generator already has the right state.
+  // If the main thread has drawn nothing since the last call, the generator already has the right state.
   const { known, random = createGenerator(0) } = function_;
   if (!known?.every((word, i) => word === state[i])) continueAt(random, state);
   const value = sentValue(function_.call(...given, random));
@@ -124,7 +124,7 @@ async function call(id: number, { given, later, random: state, target }: Request
   return { value, random: stateOf(random)! };
 }
 
-/** Adds the parts of a call's options that can't be sent. */
+/** Adds the signal and `onText` to a call's options, because they can't be sent between threads. */
 function withSignal(id: number, part: unknown): unknown {
   if (typeof part !== 'object' || part === null || !('seeds' in part)) return part;
   const abort = new AbortController();
@@ -134,14 +134,14 @@ function withSignal(id: number, part: unknown): unknown {
   return { ...part, signal: abort.signal, onText };
 }
 
-/** Whether a value is a promise; ignores its later rejection. */
+/** Whether a value is a promise. If so, a later rejection is ignored. */
 function isPromise(value: unknown): boolean {
   if (!(value instanceof Promise)) return false;
   value.catch(() => undefined);
   return true;
 }
 
-/** @param owner object to which a function belongs */
+/** @param owner object that has the function as a method */
 function sentValue(value: unknown, owner?: object): SentValue {
   if (typeof value !== 'function') return { data: plainCopy(value) };
   held.set(++functions, { call: (...given) => apply(value, owner, given) });

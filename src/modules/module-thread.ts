@@ -30,10 +30,10 @@ import { watchPulse } from './pulse.js';
 export const usualSeconds = 60;
 
 export interface CallSetting {
-  /** File name, for messages. */
+  /** File name, shown in messages. */
   readonly origin: string;
   readonly seconds: number;
-  /** Whether functions return promises; otherwise, calls block this thread until they return. */
+  /** True if functions return promises; otherwise, calls block this thread until they return. */
   readonly later: boolean;
 }
 
@@ -46,7 +46,7 @@ interface Failure {
 
 type Answer = FromHost & { kind: 'answer' };
 
-/** Options of a call that returns a promise. */
+/** What a call that returns a promise can also receive. */
 interface Later {
   readonly signal?: AbortSignal;
   readonly onText?: (...given: readonly unknown[]) => void;
@@ -57,11 +57,9 @@ interface Pending extends Later {
   settle(answer?: FromHost): void;
 }
 
-/**
- * If a call blocks this thread for longer, signals end the process, because the event loop can't handle them.
- */
+/** If a call blocks this thread for longer, signals get their default handling and end the process. */
 const patienceMs = 500;
-/** Grace period for user code after a call is cancelled. */
+/** Time that user code has to return after its call is cancelled. */
 const afterAbortMs = 5000;
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -83,12 +81,12 @@ export class ModuleThread {
       this.#end({ kind: 'died', message: `its thread ended: ${message}` }),
     );
     this.#worker.on('exit', (code) => {
-      // The last messages may give the reason.
+      // The last messages may explain why the thread ended.
       for (const message of this.#arrived()) this.#receive(message);
       this.#end(exited(code));
     });
     port1.on('message', (message: FromHost) => this.#receive(message));
-    // Only calls keep the process alive, not handles that modules leave open.
+    // Only calls keep the process alive; handles that modules leave open don't.
     this.#worker.unref();
     port1.unref();
   }
@@ -143,7 +141,7 @@ export class ModuleThread {
     else this.#pending.get(message.id)?.settle(message);
   }
 
-  /** @throws what user code threw, or what ended its thread */
+  /** @throws the error that user code threw, or the error that ended its thread */
   #answered(answer: FromHost | undefined, { origin }: CallSetting): Answer {
     if (answer?.kind === 'answer') return answer;
     if (answer?.kind === 'thrown') throw thrownError(answer.error);

@@ -33,7 +33,7 @@ const mostNotes = 10;
 
 const readable = (error: unknown): string => harmlessLine(messageOf(error));
 
-/** The stack of anything thrown; empty if unreadable. */
+/** The stack of any thrown value; empty if it can't be read. */
 export function stackOf(error: unknown): string {
   try {
     return String((error as Partial<Error> | undefined)?.stack ?? '');
@@ -42,7 +42,7 @@ export function stackOf(error: unknown): string {
   }
 }
 
-/** Reports through shared memory which user code a thread is running, so another thread can watch it. */
+/** Reports in shared memory which user code a thread is running, so that another thread can watch it. */
 const calls = [
   'nothing',
   'the top level',
@@ -70,14 +70,14 @@ export function startPulse(shared: Int32Array): void {
   memory = shared;
 }
 
-/** Reports the start of a call. The number also counts calls, so two calls of the same function differ. */
+/** Reports that a call starts. The number also counts calls, so that two calls of the same function differ. */
 export function enter(name: UserCall): void {
   if (memory === undefined) return;
   count = (count + calls.length) % (calls.length * 2 ** 26);
   store(memory, place, count + numbers.get(name)!);
 }
 
-/** Runs a user's function and reports it under this name. */
+/** Runs a user's function and reports the call under this name. */
 export function watched<T>(name: UserCall, call: () => T): T {
   if (memory === undefined) return call();
   enter(name);
@@ -88,7 +88,7 @@ export function watched<T>(name: UserCall, call: () => T): T {
   }
 }
 
-/** Calls back if a call takes too long. @returns a function that stops watching */
+/** Calls a function when user code runs for too long. @returns a function that stops watching */
 export function watchPulse(
   shared: Int32Array,
   seconds: number,

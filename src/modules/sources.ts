@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** SHA-256 of each module and its relative imports, by absolute path. */
+/** SHA-256 of each module and of the files it imports by relative path; keys are absolute paths. */
 export type ModuleHashes = Readonly<Record<string, string>>;
 
 /**
@@ -29,20 +29,20 @@ const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFi
 
 const relativeImport = /\b(?:from|import|require|resolve|URL)\s*\(?\s*['"`](\.{1,2}\/[^'"`\n]+)['"`]/g;
 
-/** Resolves a path like Node: `require` may omit the extension, and TypeScript writes `.js` for `.ts`. */
+/** Resolves an import path like Node: `require` may omit the extension, and TypeScript writes `.js` for `.ts`. */
 function fileOf(path: string): string | undefined {
   const candidates = ['.js', '.cjs', '.json', '/index.js'].map((ending) => path + ending);
   return [path, path.replace(/js$/, 'ts'), ...candidates].find(isFile);
 }
 
-/** Files of these modules that have changed; empty if their state is unknown. */
+/** The modules, and the files they import, that have changed; empty if their earlier state is unknown. */
 export function changedSince(was: ModuleHashes | undefined, paths: readonly string[]): readonly string[] {
   if (was === undefined || paths.length === 0) return [];
   const now = hashModules(paths);
   return Object.keys(now).filter((file) => was[file] !== now[file]);
 }
 
-/** Files that differ between two states or exist in only one. */
+/** Files that differ between two states, or that only one of them contains. */
 export function changedModules(was: ModuleHashes, now: ModuleHashes): readonly string[] {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((file) => was[file] !== now[file]);
 }

@@ -1,4 +1,4 @@
-/** Users' modules: files named in a config in place of a built-in environment, policy, model, … */
+/** Users' modules: files that a config names in place of a built-in environment, policy, model, … */
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
@@ -13,7 +13,7 @@ import { enter, hostsModules, stackOf } from './pulse.js';
 export interface UserModule {
   /** Absolute path. */
   readonly file: string;
-  /** The record's `name`, otherwise the file name without extension. */
+  /** The `name` of the default export; otherwise, the file name without its extension. */
   readonly name: string;
   /**
    * Creates the environment, policy, model, … of the module.
@@ -27,10 +27,10 @@ export interface UserModule {
   ): Promise<unknown>;
 }
 
-/** Whether a config value names a file: `./my-env.js`, as opposed to `CartPole-v1`. */
+/** Whether a config value is a module's path (`./my-env.js`) rather than a name (`CartPole-v1`). */
 export const isModulePath = (name: string): boolean => isPathOf('name-or-module', name);
 
-/** Members read from the object that `create` returns; undefined: all. */
+/** Members that are read from the object that `create` returns; undefined means all of them. */
 export const membersOf: Readonly<Record<ModuleKind, readonly string[] | undefined>> = {
   environment: [
     ...['observationSpace', 'actionSpace', 'maxSteps', 'stepSeconds', 'reset', 'step', 'frame', 'close'],
@@ -63,7 +63,7 @@ export async function loadModule(
 /** @throws UserError for a TypeScript file that this version of Node can't run */
 export function requireRunnable(file: string, field: string): void {
   const { typescript } = process.features as { readonly typescript?: unknown };
-  // When policyloop runs from source, its TypeScript loader also loads modules.
+  // When policyloop runs from source, its own TypeScript loader also loads modules.
   if (!/\.[cm]?ts$/.test(file) || typescript || extname(import.meta.url) === '.ts') return;
   throw new UserError({
     field,
@@ -73,7 +73,7 @@ export function requireRunnable(file: string, field: string): void {
   });
 }
 
-/** The remedy if a file's syntax doesn't match its kind of module (ESM or CommonJS). */
+/** How to fix a file whose syntax doesn't match its module kind (ESM or CommonJS). */
 function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
   const stem = basename(file, extname(file));
   if (/Unexpected token 'export'|import statement outside|Unexpected strict/.test(message))
@@ -83,7 +83,7 @@ function remedyOf(file: string, message: string): Pick<Problem, 'remedy'> {
   return {};
 }
 
-/** Like `loadModule`, in this thread. */
+/** Like `loadModule`, but in this thread. */
 export async function importModule(path: string, kind: ModuleKind, field: string): Promise<UserModule> {
   const file = resolve(path);
   const shape = `export default { name: '…', create(options) { return … } } (policyloop init ${kind} creates one)`;
@@ -160,7 +160,7 @@ function parseWith(schema: object, options: unknown, file: string, field: string
   }
 }
 
-/** The file, with line and column if the stack shows them. */
+/** The file, with the line and column if the stack contains them. */
 export function thrownIn(file: string, error: unknown): Pick<Problem, 'file' | 'line' | 'column'> {
   const trace = stackOf(error);
   const place = [pathToFileURL(file).href, file]

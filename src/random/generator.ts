@@ -14,13 +14,13 @@ export interface RandomGenerator {
   /** An integer in [low, high). @throws UserError for unsafe integers, or unless low < high */
   integers(low: number, high: number): number;
   /**
-   * An index drawn with the given probabilities: the first whose cumulative sum exceeds a `random()`, or 0 if
-   * none does (as in Gymnasium).
+   * An index drawn with the given probabilities: the first index whose cumulative sum exceeds a `random()`, or
+   * 0 if none does (as in Gymnasium).
    */
   categorical(probabilities: readonly number[]): number;
   /** One item, drawn uniformly. @throws UserError if there are none */
   choice<T>(items: readonly T[]): T;
-  /** A normal deviate with mean 0 and standard deviation 1 by default. Within 1e-14 (relative) of NumPy's. */
+  /** A normal deviate, by default with mean 0 and standard deviation 1. Within 1e-14 (relative) of NumPy's. */
   normal(mean?: number, standardDeviation?: number): number;
 }
 
@@ -46,7 +46,7 @@ export function deriveSeeds(seed: number, spawnKey: readonly number[], count: nu
   return [...seeds];
 }
 
-/** State of a generator created here, for continuing it in another thread; undefined for any other value. */
+/** State of a generator created here, so that another thread can continue it; undefined for any other value. */
 export function stateOf(random: unknown): readonly number[] | undefined {
   return random instanceof Generator ? random.state : undefined;
 }
@@ -59,7 +59,7 @@ const systemEntropy = () => BigInt(`0x${randomBytes(16).toString('hex')}`);
 
 class Generator implements RandomGenerator {
   readonly #bits: Pcg64;
-  /** Unused upper half of the last output: each output provides two 32-bit draws. */
+  /** The unused upper half of the last output: each output provides two 32-bit draws. */
   #half = 0;
   #hasHalf = false;
 
@@ -117,7 +117,7 @@ class Generator implements RandomGenerator {
     return mean + standardDeviation * this.#standardNormal();
   }
 
-  /** Returns the lower half of an output, then its upper half. */
+  /** Returns the lower half of an output, then on the next call its upper half. */
   #next32(): number {
     if (this.#hasHalf) {
       this.#hasHalf = false;
@@ -141,7 +141,7 @@ class Generator implements RandomGenerator {
     }
   }
 
-  /** As `#bounded32`, but with full 64-bit outputs, for ranges above 2^32. */
+  /** Like `#bounded32`, but with full 64-bit outputs, for ranges above 2^32. */
   #bounded64(range: bigint): bigint {
     const threshold = 2n ** 64n % range;
     for (;;) {
@@ -156,7 +156,7 @@ class Generator implements RandomGenerator {
     const bits = this.#bits;
     for (;;) {
       bits.next();
-      // From the lowest bit: 8 bits select the strip, 1 the sign, 52 the magnitude.
+      // From the lowest bit up: 8 bits select the strip, 1 bit is the sign, and 52 bits are the magnitude.
       const strip = bits.low & 0xff;
       const negative = (bits.low & 0x100) !== 0;
       const magnitude = (bits.high & 0x1fffffff) * 2 ** 23 + (bits.low >>> 9);

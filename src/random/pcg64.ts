@@ -25,11 +25,11 @@ export function seedWords(entropy: number | bigint, spawnKey: readonly number[],
   return generateState(mixEntropy(assembleEntropy(entropy, spawnKey)), count);
 }
 
-/** The 32-bit words of the seed, least significant first, then those of the spawn keys. */
+/** The 32-bit words of the seed, least significant first, followed by those of the spawn keys. */
 function assembleEntropy(entropy: number | bigint, spawnKey: readonly number[]): readonly number[] {
   const words = toWords(entropy, 'seed');
   if (spawnKey.length === 0) return words;
-  // Padding distinguishes the children of a short seed from a longer seed with the same words.
+  // The padding distinguishes a short seed with spawn keys from a longer seed with the same words.
   while (words.length < poolSize) words.push(0);
   for (const key of spawnKey) append(words, toWords(key, 'spawnKey'));
   return words;
@@ -106,12 +106,12 @@ const m2 = 0x1fc65da4;
 const m3 = 0x2360ed05;
 const inverseWord = 2 ** -32;
 
-/** The bit stream of one generator. `next` puts its 64 bits into `high` and `low`. */
+/** The bit stream of one generator. `next` stores its 64 bits in `high` and `low`. */
 export class Pcg64 {
-  /** Halves of the last output, as signed 32-bit integers. */
+  /** The two halves of the last output, as signed 32-bit integers. */
   high = 0;
   low = 0;
-  // Signed 32-bit integers, which V8 keeps unboxed in the object.
+  // Signed 32-bit integers, because V8 stores them unboxed in the object.
   #s0 = 0;
   #s1 = 0;
   #s2 = 0;
@@ -143,7 +143,7 @@ export class Pcg64 {
     this.next();
   }
 
-  /** State and increment. */
+  /** The state and the increment. */
   get words(): readonly number[] {
     return [this.#s0, this.#s1, this.#s2, this.#s3, this.#i0, this.#i1, this.#i2, this.#i3];
   }
@@ -190,7 +190,7 @@ export class Pcg64 {
     this.#s1 = r1;
     this.#s2 = r2;
     this.#s3 = r3;
-    // Output: the two halves xored, then rotated right by the top six bits.
+    // The output: both halves XORed, then rotated right by the top six bits.
     const high = r3 ^ r1;
     const low = r2 ^ r0;
     const rotation = r3 >>> 26;
@@ -205,7 +205,7 @@ export class Pcg64 {
   }
 }
 
-/** Upper word of a·b, whose lower word is `low`. As a double, a·b is off by less than 2^11. */
+/** Upper word of a·b, given the lower word `low`. As a double, a·b is off by less than 2^11. */
 function highWord(a: number, b: number, low: number): number {
   return Math.floor((a * b - low) * inverseWord + 0.5);
 }
@@ -218,9 +218,9 @@ export const tailStart = 3.6541528853610088;
 const strips = 256;
 const scale = 2 ** 52;
 
-/** Width of each strip divided by 2^52, the range of the magnitude. */
+/** Width of each strip divided by 2^52, the number of magnitudes. */
 export const stripWidth = new Float64Array(strips);
-/** Magnitudes below this are under the curve at any height. */
+/** Magnitudes below this are under the curve at any height in the strip. */
 export const stripCore = new Float64Array(strips);
 /** f(x_i), the height of the curve at the right end of a strip. */
 export const stripHeight = new Float64Array(strips);

@@ -1,9 +1,9 @@
 import { createGenerator, deriveSeeds, type RandomGenerator } from './generator.js';
 
-/** First spawn key of each independent stream of a run's root seed. Changing one changes every result. */
+/** First spawn key of each independent stream of a run's root seed. Changing a key changes every result. */
 const streams = { repeat: 0, warmup: 1, evaluation: 2, confirmation: 3, model: 4, learning: 5 } as const;
 
-/** Root seed of each repeat. The first is `seed` itself, so a single run equals the first of several repeats. */
+/** Root seed of each repeat. The first is `seed` itself, so a single run is equal to the first of several repeats. */
 export function repeatSeeds(seed: number, repeats: number): readonly number[] {
   return [seed, ...deriveSeeds(seed, [streams.repeat], Math.max(0, repeats - 1))];
 }
@@ -12,13 +12,13 @@ export function warmupGenerator(seed: number): RandomGenerator {
   return createGenerator(seed, [streams.warmup]);
 }
 
-/** Episode seeds of an evaluation, all below 2^31; without `iteration`, the seeds shared by the whole run. */
+/** Episode seeds of an evaluation, all below 2^31; without `iteration`, the seeds that the whole run shares. */
 export function evaluationSeeds(seed: number, episodes: number, iteration?: number): readonly number[] {
   const key = iteration === undefined ? [streams.evaluation] : [streams.evaluation, iteration];
   return lowerHalf(seed, key, episodes);
 }
 
-/** Episode seeds of a confirmation stage, all at least 2^31: disjoint from evaluations and from other stages. */
+/** Episode seeds of a confirmation stage, all at least 2^31: disjoint from those of evaluations and other stages. */
 export function confirmationSeeds(
   seed: number,
   stage: 'selection' | 'final' | 'inspection',
@@ -33,7 +33,7 @@ export function callSeed(seed: number, iteration: number, candidate: number, att
   return lowerHalf(seed, [streams.model, iteration, candidate, attempt], 1)[0]!;
 }
 
-/** Seed for training a run's model: sets the initial adapter and the shuffling of rewards. */
+/** Seed for training a run's model: determines the initial adapter and how rewards are shuffled. */
 export function learningSeed(seed: number): number {
   return lowerHalf(seed, [streams.learning], 1)[0]!;
 }

@@ -36,21 +36,21 @@ export interface Landscape {
   readonly grid: ValueGrid;
   /** The best points so far, whose neighbours are sampled. */
   readonly best: readonly ParameterVector[];
-  /** Keys of evaluated points; these aren't proposed again. */
+  /** Keys of evaluated points, which aren't proposed again. */
   readonly seen: ReadonlySet<string>;
   worth(parameters: ParameterVector): number;
 }
 
-/** Number of samples: uniform over the box; per best point and step size; and per best point, with redrawn entries. */
+/** Numbers of samples: uniform over the box; per best point and step size; per best point, with redrawn entries. */
 const [everywhere, perStep, redrawn] = [600, 100, 150];
-/** Standard deviations of steps as a share of half the box: around the best points, and for each refinement round. */
+/** Standard deviations of steps, as a share of half the box: around the best points, and in each refinement round. */
 const steps = [0.05, 0.15, 0.4];
 const finerSteps = [0.1, 0.05, 0.03];
 const redrawProbability = 0.3;
-/** Number of points kept for refinement, and of neighbours sampled per point and round. */
+/** Number of points kept for refinement, and number of neighbours sampled per point and round. */
 const [kept, neighbours] = [10, 40];
 
-/** The unseen sampled point with the highest worth; an arbitrary point if all have been seen. */
+/** The unseen sampled point with the highest worth; any point if all have been seen. */
 export function maximise(landscape: Landscape, random: RandomGenerator): ParameterVector {
   const { best, grid, spec } = landscape;
   const anywhere = () => drawPoint(grid, spec.count, random);

@@ -4,18 +4,18 @@ import type { ProgramLibrary } from '../policies/programs/library.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 
-/** The parameters to search and the evaluations so far. */
+/** The parameters to search, and the evaluations so far. */
 export interface Task {
   readonly parameters: ParameterSpec;
   /** Present if policies are programs. */
   readonly programs?: { readonly library: ProgramLibrary; readonly environment: EnvironmentSpec } | undefined;
   /** All evaluations in memory, oldest first. Append-only. */
   readonly history: readonly Evaluated[];
-  /** Number of leading `history` entries that precede the first proposal (warm-up, imported policies). */
+  /** Number of entries at the start of `history` that precede the first proposal (warm-up, imported policies). */
   readonly warmup: number;
   /** Number of proposals requested before this iteration; defaults to the number evaluated after the warm-up. */
   readonly proposed?: number;
-  /** True if repeated evaluations of a point can differ, because each iteration has its own episodes. */
+  /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;
   /** True if other proposers contribute, so `history` may contain points far from this search's own. */
   readonly shared?: boolean;
@@ -25,14 +25,14 @@ export interface Task {
 export interface Baseline {
   /** Must be a pure function, so that a resumed run makes the same proposals as an uninterrupted one. */
   propose(task: Task, random: RandomGenerator): ParameterVector | Promise<ParameterVector>;
-  /** Proposes all candidates of an iteration together; absent if they are independent. */
+  /** Proposes all candidates of an iteration together; absent if the proposals are independent of each other. */
   readonly proposeGroup?: (
     task: Task,
     randoms: readonly RandomGenerator[],
   ) => Promise<readonly ParameterVector[]>;
 }
 
-/** Folds the history into a cached state. A call processes only new entries; if earlier ones change, it starts over. */
+/** Folds the history into a cached state. A call processes only new entries, or starts over if earlier ones change. */
 export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: Evaluated, index: number) => void,
@@ -61,8 +61,8 @@ const isSame = (a: Evaluated, b: Evaluated | undefined) =>
   a === b || (a.parameters === b?.parameters && a.score === b.score);
 
 /**
- * The first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% per try after the
- * tenth, then up to 60 from anywhere; the last sample if all have been evaluated.
+ * The first sample that has not been evaluated: up to 40 near samples, whose steps widen by 10% with each try
+ * after the tenth, then up to 60 from anywhere; the last sample if all have been evaluated.
  */
 export function sampleUnseen(
   seen: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Baselines to compare a language model with: searches that see only parameters and returns. */
+/** Baselines to compare a language model with: search algorithms that see only parameters and returns. */
 import type { z } from 'zod';
 import { UserError } from '../base/errors.js';
 import type { Baseline } from './baseline.js';
@@ -65,7 +65,7 @@ export function requireBaseline(field: string, name: string): BaselineName {
   });
 }
 
-/** The study arm for a baseline with its default settings. */
+/** The arm of a study that runs a baseline with its default settings. */
 export const baselineArm = <Name extends BaselineName>(name: Name) => ({
   name,
   label: findBaseline(name)!.label,

@@ -13,13 +13,13 @@ import type { CmaEsConfig } from './settings.js';
 
 /** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
-/** Above this axis ratio, the distribution counts as degenerate. */
+/** A distribution with a higher ratio of axes counts as degenerate. */
 const longestAxisRatio = 1e7;
 
 /** Constants derived from the number of parameters and the population size. */
 interface Strategy {
   readonly population: number;
-  /** Weight of each ranked candidate, best first; the positive ones sum to 1. */
+  /** Weights of the ranked candidates, best first; the positive ones sum to 1. */
   readonly weights: readonly number[];
   readonly effectiveParents: number;
   /** Learning rates of the two evolution paths and of the rank-one and rank-μ updates. */
@@ -40,7 +40,7 @@ interface Distribution {
   path: readonly number[];
   stepPath: readonly number[];
   generations: number;
-  /** The best score since this distribution started, and the generation that found it. */
+  /** The best score since this distribution started, and the generation in which it was found. */
   best: number;
   bestGeneration: number;
 }
@@ -100,7 +100,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   };
 }
 
-/** Defaults if the config sets no sigma, tuned together; `share` is sigma as a share of the range (docs/tasks.md). */
+/** Defaults if sigma isn't set, tuned together; `share` is sigma as a share of the range (docs/tasks.md). */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
 function startSearch(task: Task, config: CmaEsConfig): Search {
@@ -151,7 +151,7 @@ function update({ distribution, strategy, generation, task }: Search): void {
     distribution.sigma = Math.min(distribution.sigma * Math.exp(exponent), high - low);
   };
   if (ranked[0]!.score === ranked.at(-1)!.score) {
-    // On a plateau there is no ranking, so widen the search (the tutorial's advice for flat fitness).
+    // On a plateau, candidates can't be ranked, so widen the search (the tutorial's advice for flat fitness).
     widen(0.2 + stepPathRate / stepDamping);
     return;
   }
@@ -186,23 +186,23 @@ function moveMean(
     strategy;
   const n = mean.length;
 
-  // (41), (42)
+  // Equations (41) and (42).
   const step = mean.map((_, i) => sum(steps.map((y, k) => Math.max(weights[k]!, 0) * y[i]!)));
   distribution.mean = mean.map((value, i) => value + sigma * step[i]!);
 
-  // (43)
+  // Equation (43).
   const whitened = covariance.whiten(step);
   const stepGain = Math.sqrt(stepPathRate * (2 - stepPathRate) * effectiveParents);
   distribution.stepPath = stepPath.map((value, i) => (1 - stepPathRate) * value + stepGain * whitened[i]!);
 
-  // (45). A long step path stalls the other path, so that the covariance doesn't outgrow the step size.
+  // Equation (45). A long step path stalls the other path, so that the covariance doesn't outgrow the step size.
   const expected =
     Math.sqrt(1 - (1 - stepPathRate) ** (2 * generations)) * (1.4 + 2 / (n + 1)) * normalLength;
   const moving = norm(distribution.stepPath) < expected;
   const gain = moving ? Math.sqrt(pathRate * (2 - pathRate) * effectiveParents) : 0;
   distribution.path = path.map((value, i) => (1 - pathRate) * value + gain * step[i]!);
 
-  // (46), (47)
+  // Equations (46) and (47).
   const rankMu = steps.map((y, k) => {
     const weight = weights[k]!;
     if (weight >= 0) return { weight: rankMuRate * weight, y };
@@ -233,7 +233,7 @@ function strategyFor(n: number, population: number): Strategy {
   );
   const stepPathRate = (effectiveParents + 2) / (n + effectiveParents + 5);
 
-  // (50) to (53)
+  // Equations (50) to (53).
   const negativeTotal = Math.min(
     1 + rankOneRate / rankMuRate,
     1 + (2 * effectiveRest) / (effectiveRest + 2),

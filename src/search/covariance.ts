@@ -3,7 +3,7 @@ import { largest, smallest, sum } from '../statistics/descriptive.js';
 
 /** The covariance matrix C of a search distribution, with its square root. */
 export interface Covariance {
-  /** Square roots of C's diagonal. */
+  /** Square roots of the diagonal of C. */
   readonly deviations: readonly number[];
   /** Ratio of the ellipsoid's longest to its shortest axis; Infinity once C isn't positive definite. */
   readonly axisRatio: number;
@@ -20,7 +20,7 @@ export interface WeightedStep {
   readonly y: readonly number[];
 }
 
-/** Stores all n² entries and so learns correlations between coordinates. An update costs O(n³). */
+/** Stores all n² entries, so it learns correlations between coordinates. An update costs O(n³). */
 export function createFullCovariance(n: number): Covariance {
   const c = Matrix.eye(n);
   let axes = Matrix.eye(n);
@@ -81,7 +81,7 @@ export function createDiagonalCovariance(n: number): Covariance {
 
 const ratio = (lengths: readonly number[]) => largest(lengths) / smallest(lengths);
 
-/** Multiplies a square matrix, given by its entries, by a vector. */
+/** Multiplies a square matrix by a vector; `entry` returns the matrix's entries. */
 function multiply(vector: readonly number[], entry: (row: number, column: number) => number): number[] {
   return vector.map((_, row) => sum(vector.map((value, column) => entry(row, column) * value)));
 }

@@ -18,16 +18,16 @@ import {
 export interface Observations {
   readonly rows: readonly Float64Array[];
   readonly targets: Float64Array;
-  /** Metric used for each coordinate. */
+  /** How differences between the values of a coordinate are measured. */
   readonly apart: Apart;
 }
 
-/** `distance`: numeric difference. `equality`: 0 for equal table entries, otherwise 1. */
+/** `distance`: the numeric difference. `equality`: 0 for equal table entries, otherwise 1. */
 export type Apart = 'distance' | 'equality';
 
 /** Added to the diagonal of the covariance matrix so that duplicate points don't make it singular. */
 const jitter = 1e-6;
-/** Added to the amplitude, because it is 0 if all targets are equal. */
+/** Added to the amplitude, because the amplitude is 0 if all targets are equal. */
 const leastAmplitude = 1e-9;
 
 /** Normal priors on log hyperparameters; length scales grow with √d (C. Hvarfner et al., ICML 2024). */
@@ -36,13 +36,13 @@ export interface Prior {
   readonly roughness: { readonly mean: number; readonly deviation: number };
 }
 
-/** @param noisy whether repeated evaluations of a point differ */
+/** @param noisy whether repeated evaluations of a point can differ */
 export const priorOf = (dimensions: number, noisy: boolean): Prior => ({
   length: { mean: Math.log(0.8 * Math.sqrt(dimensions)), deviation: 0.75 },
   roughness: { mean: Math.log(noisy ? 0.2 : 0.05), deviation: 1 },
 });
 
-/** Log length scales (one shared, or d), then the log noise variance η relative to the amplitude. */
+/** Log length scales (one shared, or one per dimension), then the log noise variance η relative to the amplitude. */
 export type Hyperparameters = Float64Array;
 
 export interface Likelihood {
@@ -52,7 +52,7 @@ export interface Likelihood {
   readonly slope: Float64Array;
 }
 
-/** (xᵢ − x′ᵢ)², or for `equality` 0 or 1: a term of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling. */
+/** One term of Σ((xᵢ − x′ᵢ)/ℓᵢ)² before scaling: (xᵢ − x′ᵢ)², or 0 or 1 for `equality`. */
 const squared = (a: Float64Array, b: Float64Array, i: number, apart: Apart) =>
   apart === 'distance' ? (a[i]! - b[i]!) ** 2 : Number(a[i] !== b[i]);
 
@@ -127,7 +127,7 @@ export function negativeLogPosterior(
     slope[last]! += 0.5 * (precision[a * n + a]! - alpha[a]! ** 2 / amplitude) * roughness;
     for (let b = 0; b < a; b++) {
       const c = scaledDistance(rows[a]!, rows[b]!, weights, apart);
-      // Summing over only one triangle of the symmetric matrix cancels the factor ½ of the trace.
+      // Summing over one triangle of the symmetric matrix makes the factor ½ of the trace cancel.
       const pull = precision[a * n + b]! - (alpha[a]! * alpha[b]!) / amplitude;
       const factorOf = pull * (5 / 3) * (1 + c) * Math.exp(-c);
       for (let i = 0; i < weights.length; i++)
@@ -144,11 +144,11 @@ export function negativeLogPosterior(
 
 /** Posterior distribution of the function, given the observations. */
 export interface Posterior {
-  /** The highest posterior mean among the observed points. */
+  /** The highest posterior mean at any observed point. */
   readonly highest: number;
-  /** Mean and variance of the function at a point, without the noise. */
+  /** Mean and variance of the function at a point, excluding noise. */
   at(point: Float64Array): { readonly mean: number; readonly variance: number };
-  /** Adds a point whose target is assumed to equal the posterior mean there. */
+  /** Adds a point, assuming that its target equals the posterior mean there. */
   believing(point: Float64Array): Posterior;
 }
 
@@ -199,7 +199,7 @@ function posterior(known: Known): Posterior {
         ...known,
         rows: [...rows, point],
         inverse: [...inverse, row],
-        // A target equal to the posterior mean leaves the mean unchanged.
+        // A target that equals the posterior mean doesn't change the mean.
         alpha: Float64Array.from([...alpha, 0]),
       });
     },

@@ -20,19 +20,20 @@ import {
 import { minimise } from './lbfgs.js';
 import { createValueGrid, isTable } from './moves.js';
 
-/** Number of points around which to sample. */
+/** Number of best points around which to sample. */
 const bestCount = 5;
-/** Maximum number of parameters with a length scale of their own; above this, all share one. */
+/** Maximum number of parameters for which each gets its own length scale; above this, all share one. */
 const mostLengths = 24;
 const fitIterations = 8;
-/** Number of proposals between refits, for a short and for a long history. */
+/** Number of proposals between refits, for short and for long histories. */
 const [refitEvery, refitSeldom] = [3, 10];
-/** A history longer than `above` is thinned to the best, the latest, and a random choice of the rest. */
+/** A history with more than `above` entries is thinned to the best, the latest, and a random sample of the rest. */
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Fits always start from the prior's mean, so a resumed run gets the same results. Given enough points, it averages a
- * process with one length scale per parameter and one with a shared length scale, which is better for rotated problems.
+ * Each fit starts from the prior's mean, so a resumed run gets the same results. With enough points, a process
+ * with one length scale per parameter is averaged with one that shares a length scale, which suits rotated
+ * problems better.
  */
 export function createGp(): Baseline {
   const believed = createBelief();
@@ -44,7 +45,7 @@ export function createGp(): Baseline {
   };
 }
 
-/** Creates a function that fits processes to a task's returns; it returns none while all returns are equal. */
+/** Creates a function that fits processes to a task's returns; the list is empty while all returns are equal. */
 function createBelief(): (task: Task) => Promise<readonly Posterior[]> {
   let last: { readonly key: string; readonly fits: readonly Hyperparameters[] } | undefined;
   const fitOf = async (task: Task, count: number) => {
@@ -78,7 +79,7 @@ function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
   return history.filter((_, i) => kept.has(i));
 }
 
-/** One process with a shared length scale and, given enough points, one with a length scale per parameter. */
+/** Fits one process with a shared length scale and, given enough points, one with a length scale per parameter. */
 async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
   // All returns may still be equal, for example before the second proposal of a run.
   if (isFlat(shown)) return [];
@@ -139,7 +140,7 @@ function worthOf(processes: readonly Posterior[], spec: ParameterSpec) {
   };
 }
 
-/** The best `bestCount` distinct points; the newest wins ties. */
+/** The `bestCount` best distinct points; the newest wins ties. */
 function bestPoints(
   history: readonly Evaluated[],
   worthAlone: (evaluated: Evaluated) => number,
@@ -153,7 +154,7 @@ function bestPoints(
   return ranked.slice(0, bestCount).map(({ parameters }) => parameters);
 }
 
-/** Points scaled to [−1, 1] (table entries unscaled), and normal scores of their returns. */
+/** Points scaled to [−1, 1] (unscaled for tables), and the normal scores of their returns. */
 function observationsOf({ parameters: spec }: Task, shown: readonly Evaluated[]): Observations {
   return {
     rows: shown.map(({ parameters }) => scaled(parameters, spec)),
@@ -168,7 +169,7 @@ function scaled(parameters: ParameterVector, spec: ParameterSpec): Float64Array 
   return Float64Array.from(parameters, (value) => (2 * value - low - high) / (high - low));
 }
 
-/** Φ⁻¹((rank − ½)/n) with ties at their mean rank, standardised. The values must not all be equal. */
+/** Φ⁻¹((rank − ½)/n), standardised; ties share their mean rank. The values must not all be equal. */
 export function normalScores(values: readonly number[]): Float64Array {
   const sorted = Float64Array.from(values).sort();
   const scores = values.map((value) => {
@@ -179,7 +180,7 @@ export function normalScores(values: readonly number[]): Float64Array {
   return Float64Array.from(scores, (score) => (score - centre) / deviation);
 }
 
-/** Selects among proposals and keeps their order. */
+/** Selects some of the proposals and keeps their order. */
 export type Screening = <Proposal extends { readonly parameters: ParameterVector }>(
   task: Task,
   proposals: readonly Proposal[],

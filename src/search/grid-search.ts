@@ -1,4 +1,4 @@
-/** Grid search: visits the points of a grid in turn, regardless of their returns. */
+/** Grid search: visits the points of a grid one after another, regardless of their returns. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
@@ -9,12 +9,13 @@ import type { GridConfig } from './settings.js';
 /** Maximum number of points in the first grid, unless two values per parameter already exceed it. */
 const mostPoints = 1000;
 
-/** After skipping this many evaluated points in a row, the grid counts as exhausted and random points follow. */
+/** After this many evaluated points in a row, the grid counts as exhausted, and random points follow. */
 const mostSkipped = 10_000;
 
 /**
- * Proposes the points of a grid with `points` values per parameter: the n-th proposal is the n-th point, or the next
- * unevaluated one. Each following grid halves the spacing; when no values are left, random points follow.
+ * Proposes the points of a grid with `points` values per parameter: the n-th proposal is the n-th point, or the
+ * next unevaluated one. Each further grid halves the spacing; when no new values are left, random points
+ * follow.
  */
 export function createGridSearch(config: GridConfig): Baseline {
   const evaluated = evaluatedKeys();
@@ -46,7 +47,7 @@ export function createGridSearch(config: GridConfig): Baseline {
   };
 }
 
-/** The n-th point, 0-based and without duplicates; undefined after the last. */
+/** Returns the n-th point, 0-based and without duplicates; undefined after the last one. */
 type Walk = (n: number) => ParameterVector | undefined;
 
 function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
@@ -57,7 +58,7 @@ function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
     const known = levels[depth];
     if (known !== undefined) return known;
     const before = levels[depth - 1];
-    // The previous grid already contains every value.
+    // The previous grid already contains all values.
     if (before !== undefined && before.indices.length === grid.size) return undefined;
     const size = before === undefined ? first : Math.max(2, 2 * before.indices.length - 1);
     const level = createLevel(spec.count, indicesOf(grid, size), before, order);
@@ -75,14 +76,14 @@ function createWalk(spec: ParameterSpec, { order, points }: GridConfig): Walk {
   };
 }
 
-/** The largest number of values per parameter that keeps the grid within `mostPoints`; at least 2. */
+/** The largest number of values per parameter for which the grid stays within `mostPoints`; at least 2. */
 function defaultPoints(count: number): number {
   let points = 2;
   while ((points + 1) ** count <= mostPoints) points++;
   return points;
 }
 
-/** Grid indices of `wanted` values, evenly spaced from the lowest to the highest; all values if there are fewer. */
+/** Grid indices of `wanted` values, evenly spaced from lowest to highest; all values if there are fewer. */
 function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
   if (wanted >= size) return Array.from({ length: size }, (_, i) => i);
   if (wanted === 1) return [0];
@@ -91,7 +92,7 @@ function indicesOf({ size }: ValueGrid, wanted: number): readonly number[] {
 
 /** The points of a grid that aren't in the previous, coarser grid. */
 interface Level {
-  /** Values of each parameter, as indices into the grid of all values. */
+  /** Values of each parameter, as indices into the full grid. */
   readonly indices: readonly number[];
   readonly size: bigint;
   point(n: number): readonly number[];
@@ -120,7 +121,7 @@ function createLevel(
     return digits;
   };
   const isNew = (point: readonly number[]) => before === undefined || point.some((i) => !coarse.has(i));
-  /** Offsets of the new points found so far. */
+  /** Offsets of the new points that have been found so far. */
   const steps: bigint[] = [];
   let next = 0n;
   return {
@@ -134,7 +135,7 @@ function createLevel(
   };
 }
 
-/** A number coprime to `all` and near its golden section: its multiples visit each point once, far apart at first. */
+/** A number coprime to `all`, near its golden section. Its multiples visit each point once, far apart at first. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

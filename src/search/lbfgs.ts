@@ -7,7 +7,7 @@ export interface Point {
   readonly slope: Float64Array;
 }
 
-/** Number of remembered pairs of steps and gradient changes. */
+/** Number of recent steps remembered, each with its change of the gradient. */
 const memory = 10;
 /** Constants of the Armijo and Wolfe conditions, as in SciPy. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
@@ -31,7 +31,7 @@ export async function minimise(evaluate: Evaluate, start: Float64Array, iteratio
     const next = await searchLine(evaluate, point, direction, pairs.length === 0 ? Math.min(1, 1 / size) : 1);
     if (next === undefined) break;
     const pair = { step: plus(next.x, -1, point.x), change: plus(next.slope, -1, point.slope) };
-    // Only pairs of positive curvature keep the approximate Hessian positive definite.
+    // Only pairs with positive curvature keep the approximate Hessian positive definite.
     if (dot(pair.step, pair.change) > 1e-12 * dot(pair.change, pair.change)) pairs.push(pair);
     if (pairs.length > memory) pairs.shift();
     point = next;
@@ -39,7 +39,7 @@ export async function minimise(evaluate: Evaluate, start: Float64Array, iteratio
   return point;
 }
 
-/** −H·slope, by the two-loop recursion. */
+/** −H·slope, computed by the two-loop recursion. */
 function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Array {
   let q: Float64Array = slope;
   const factors: number[] = [];

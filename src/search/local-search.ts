@@ -5,7 +5,7 @@ import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } fr
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
-/** Standard deviation of a hill-climbing step as a share of the range; tuned, see docs/tasks.md. */
+/** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
 const hillStep = 1 / 6;
 
 /** Uniform random search, the weakest baseline. */
@@ -20,7 +20,7 @@ export function createRandomSearch(): Baseline {
   };
 }
 
-/** Steps from the best point so far (the newest if tied): Gaussian in each coordinate; tables redraw entries. */
+/** Gaussian steps in every coordinate from the best point so far (the newest if tied); tables redraw entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
@@ -46,13 +46,13 @@ const climbing = () =>
     },
   );
 
-/** Probability that a corner move changes a given coordinate. */
+/** Probability with which a corner move changes a coordinate. */
 const cornerProbability = 0.35;
 
 /**
- * Half of the moves from the best point set coordinates to an end of the range, because many policies act the same when
- * scaled up to the edge of the box. The others are Gaussian, with a log-uniform deviation between a 40th of the range
- * and the whole range. Tables change as in hill climbing.
+ * Half of the moves from the best point set coordinates to an end of the range, because many policies act the
+ * same when scaled up to the edge of the box. The other moves are Gaussian, with a log-uniform standard
+ * deviation between a 40th of the range and the whole range. Tables change as in hill climbing.
  */
 export function createMix(): Baseline {
   const climb = climbing();
@@ -97,9 +97,9 @@ function proposeFrom(
 }
 
 /**
- * Growth factor of the step after a success. A failure divides the step by the fourth root of it, so the length is
- * stable if one step in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking the
- * (1+1) Evolution Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
+ * Growth factor of the step after a success. A failure divides the step by the fourth root of this factor, so
+ * the step is stable if one in five succeeds (Rechenberg 1973). 1.5 is the factor of A. Auger, “Benchmarking
+ * the (1+1) Evolution Strategy with One-Fifth Success Rule on the BBOB-2009 Function Testbed” (GECCO 2009).
  */
 const growth = 1.5;
 
@@ -143,7 +143,7 @@ export function createOnePlusOneEs(config: OnePlusOneEsConfig): Baseline {
   };
 }
 
-/** Steps shorter than the grid spacing find nothing new; steps beyond half the range (or table) are random guesses. */
+/** Steps below the grid spacing find nothing new; steps above half the range (or table) are random guesses. */
 function stepBounds(spec: ParameterSpec): { readonly shortest: number; readonly longest: number } {
   if (isTable(spec)) return { shortest: 1, longest: Math.max(1, spec.count / 2) };
   const { step } = createValueGrid(spec);

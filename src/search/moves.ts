@@ -73,7 +73,7 @@ export function drawOther(value: number, grid: ValueGrid, random: RandomGenerato
   return grid.value((grid.index(value) + shift) % grid.size);
 }
 
-/** A uniformly random subset of `wanted` of the positions 0 … count − 1; all of them if there are fewer. */
+/** A uniformly random subset of the positions 0 … count − 1, with `wanted` elements or all if there are fewer. */
 export function positions(count: number, wanted: number, random: RandomGenerator): ReadonlySet<number> {
   const left = Array.from({ length: count }, (_, i) => i);
   const chosen = new Set<number>();
@@ -88,7 +88,7 @@ interface Tried {
   readonly parameters: ParameterVector;
 }
 
-/** Distance in [0, 1]: RMS difference as a share of the range; for tables, share of differing entries. */
+/** Distance in [0, 1]: RMS difference as a share of the range; for tables, the share of differing entries. */
 export function distanceOf(a: ParameterVector, b: ParameterVector, spec: ParameterSpec): number {
   const range = spec.high - spec.low;
   // Programs are either the same or not.
@@ -101,7 +101,7 @@ export function distanceOf(a: ParameterVector, b: ParameterVector, spec: Paramet
   return isTable(spec) ? sum / a.length : Math.sqrt(sum / a.length);
 }
 
-/** The tried parameters nearest to these, the earliest if tied; undefined if nothing was tried. */
+/** The tried parameters that are nearest to these, the earliest if tied; undefined if none have been tried. */
 export function nearestTried<T extends Tried>(
   parameters: ParameterVector,
   tried: readonly T[],
@@ -115,10 +115,10 @@ export function nearestTried<T extends Tried>(
   return nearest;
 }
 
-/** Number of steps to try, each slightly longer than the last, and then of random points to try. */
+/** Number of steps to try, each slightly longer than the last, and of random points to try after them. */
 const mostSteps = 50;
 
-/** Takes growing steps until the distance to all tried parameters is at least `least`; else returns the farthest. */
+/** Takes growing steps until all tried parameters are `least` or more away; otherwise, returns the farthest point. */
 export function movedAway(
   parameters: ParameterVector,
   tried: readonly Tried[],

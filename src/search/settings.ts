@@ -66,7 +66,7 @@ export const teacherSchema = z.strictObject({
     .literal('teacher')
     .describe('Mixture of moves from evolutionary search; its best candidates become training data'),
 });
-/** Kept for configs of older runs. */
+/** Kept so that configs of older runs stay valid. */
 export const mixtureSchema = z.strictObject({
   provider: z.literal('mixture').describe('Former name of `teacher`'),
 });

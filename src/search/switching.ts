@@ -1,10 +1,10 @@
-/** Chooses which portfolio member proposes: a pure function of the rule, the seed and the evaluations. */
+/** Chooses the portfolio member that proposes; a pure function of the rule, the seed and the evaluations. */
 import betaQuantile from '@stdlib/stats-base-dists-beta-quantile';
 import { createGenerator } from '../random/generator.js';
 import type { Evaluated } from '../rollout/replay-buffer.js';
 import { largest } from '../statistics/descriptive.js';
 
-/** How a portfolio switches between members, which are numbered from 0. */
+/** How a portfolio switches between its members, which are numbered from 0. */
 export type SwitchRule =
   | { readonly kind: 'shares'; readonly weights: readonly number[] }
   | { readonly kind: 'turns' }
@@ -21,7 +21,7 @@ interface Placed extends Evaluated {
 /** The run for which members are chosen. */
 export interface SwitchedRun {
   readonly candidates: number;
-  /** Seed of a candidate's first call. */
+  /** Seed of the first call for a candidate. */
   seed(iteration: number, candidate: number): number;
   /** All evaluations, oldest first. Append-only. */
   readonly entries: readonly Placed[];
@@ -52,18 +52,18 @@ const eachCandidate = (
   choose: (candidate: number) => number,
 ): readonly number[] => Array.from({ length: candidates }, (_, candidate) => choose(candidate));
 
-/** A stream derived from the call's seed, independent of the one the member draws its proposal from. */
+/** A stream derived from the call's seed, but independent of the stream from which the member draws its proposal. */
 const streamOf = (run: SwitchedRun, iteration: number, candidate: number) =>
   createGenerator(run.seed(iteration, candidate), [0]);
 
-/** A rule that learns from the results of each iteration. */
+/** A switching rule that learns from the results of each iteration. */
 interface Learner {
   choose(iteration: number, run: SwitchedRun): readonly number[];
-  /** @param gained for each candidate, whether it beat all earlier iterations; false if not evaluated */
+  /** @param gained per candidate, whether it beat all earlier iterations; false if it wasn't evaluated */
   observe(chosen: readonly number[], gained: readonly boolean[]): void;
 }
 
-/** Replays the iterations before the requested one; each is replayed only once. */
+/** Replays the iterations before the requested one, each only once. */
 function folded(start: () => Learner): Switch {
   let learner = start();
   let next = 1;
@@ -91,7 +91,7 @@ function folded(start: () => Learner): Switch {
   };
 }
 
-/** Switches to the next member after `patience` iterations without a new best. */
+/** Switches to the next member after `patience` iterations without a new best result. */
 function plateau(patience: number, members: number): Learner {
   let member = 0;
   let idle = 0;
@@ -108,8 +108,9 @@ function plateau(patience: number, members: number): Learner {
 
 /**
  * Discounted Thompson sampling (V. Raj and S. Kalyani, “Taming Non-stationary Bandits: A Bayesian Approach”,
- * arXiv:1707.09727). A member succeeds if its candidate is the best so far. Each candidate goes to the member
- * with the highest draw from Beta(1 + successes, 1 + failures). Both counts are discounted after every iteration.
+ * arXiv:1707.09727). A member succeeds if its candidate beats all earlier iterations. Each candidate goes to
+ * the member with the highest draw from Beta(1 + successes, 1 + failures). Both counts are discounted after
+ * every iteration.
  */
 function discountedThompson(discount: number, members: number): Learner {
   const successes = Array<number>(members).fill(0);

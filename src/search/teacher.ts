@@ -1,4 +1,4 @@
-/** A teacher: a mixture of moves from evolutionary search, so diverse that the best of many is worth imitating. */
+/** A teacher: a mixture of moves from evolutionary search, so diverse that its best proposals can be imitated. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
@@ -6,7 +6,7 @@ import { mean, standardDeviation } from '../statistics/descriptive.js';
 import { type Baseline, foldHistory, sampleUnseen } from './baseline.js';
 import { createValueGrid, drawOther, drawPoint, isTable, positions, type ValueGrid } from './moves.js';
 
-/** Probability of each move. */
+/** The moves and their probabilities. */
 const moves = [
   ['best', 0.28],
   ['sparse', 0.12],
@@ -20,7 +20,7 @@ const moves = [
 type Move = (typeof moves)[number][0];
 const probabilities = moves.map(([, probability]) => probability);
 
-/** Number of good points, of best points to fit the distribution to, and of recent points. */
+/** Numbers of good points, of best points to fit the distribution to, and of recent points. */
 const [goodCount, eliteCount, recentCount] = [8, 5, 4];
 
 interface Past {
@@ -30,7 +30,7 @@ interface Past {
   good: readonly Evaluated[];
 }
 
-/** Input of a move; `good` is never empty. */
+/** What a move starts from; `good` is never empty. */
 interface Situation extends Omit<Past, 'seen'> {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
@@ -38,8 +38,8 @@ interface Situation extends Omit<Past, 'seen'> {
 }
 
 /**
- * Draws uniformly if there is no history. Standard deviations are redrawn for every proposal, log-uniform between a
- * 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
+ * Draws uniformly if there is no history. Each proposal draws its own standard deviation, log-uniformly between
+ * a 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
  * one and half of the entries (log-uniform), and a direction copies entries.
  */
 export function createTeacher(): Baseline {
@@ -160,7 +160,7 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
   }
 }
 
-/** Two of the good or recent points; the same one twice if there is only one. */
+/** Two of the good or recent points; the same point twice if there is only one. */
 function pair({ all, good, random }: Situation) {
   const shown = [...new Set([...good, ...all.slice(-recentCount)])];
   const [a, b] = two(shown, random);

@@ -1,6 +1,7 @@
 /**
- * Answers that follow a JSON schema. Constrained decoding produces a list of numbers surrounded by free text, so a
- * schema may request an object with one list of numbers and at most one string, as the provider `openai` does.
+ * Answers that follow a JSON schema. Constrained decoding produces a list of numbers within free text, so a
+ * schema can only request an object with one list of numbers and at most one string, as the provider `openai`
+ * does.
  */
 
 import { z } from 'zod';
@@ -17,7 +18,7 @@ export interface AnswerShape {
   write(reply: string): string;
 }
 
-/** Far more than a context can hold. */
+/** Far more numbers than fit into a context. */
 const mostNumbers = 4096;
 const schemaField = 'response_format.json_schema.schema';
 
@@ -113,7 +114,7 @@ function choiceKind(items: EnumSchema, field: string): NumberKind {
   return { low, high, decimals: largest(places), choices };
 }
 
-/** Schemas don't specify decimals: one by default, more if the range has fewer than ten steps. */
+/** Schemas don't specify decimals, so use one, or more if the range has fewer than ten steps. */
 function rangeKind(items: RangeSchema, field: string): NumberKind {
   const { minimum: low, maximum: high } = items;
   if (low > high) throw wrong(`${field}.minimum`, 'must not exceed maximum');
@@ -134,7 +135,7 @@ function rangeKind(items: RangeSchema, field: string): NumberKind {
   return { low, high, decimals };
 }
 
-/** Answers are written digit by digit, without exponents. */
+/** Numbers are written digit by digit, without exponents. */
 function requirePlain(value: number, field: string): void {
   if (String(value).includes('e')) throw wrong(field, `${value} can’t be written without an exponent`);
 }

@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions` */
+/** Handles `POST /v1/chat/completions`. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Completion, CompletionToken, FinishReason } from '../models/language-model.js';
@@ -13,7 +13,7 @@ export interface ChatService {
     readonly created: number;
   };
   readonly now: () => Date;
-  /** Called with a line for each answered request. */
+  /** Called with one line for each answered request. */
   readonly note: (line: string) => void;
 }
 
@@ -21,7 +21,7 @@ export interface ChatService {
 const mostRequests = 64;
 
 /**
- * @returns the outcome, for the log
+ * @returns the outcome, as text for the log
  * @throws HttpError, or an error for `httpErrorOf`, before anything is sent or in the middle of a stream
  */
 export type ChatHandler = (
@@ -65,7 +65,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   return async (request, response, stop) => {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    // Count requests before reading their bodies, to limit the bodies in memory.
+    // Count requests before reading their bodies, so that few bodies are in memory.
     if (open >= mostRequests)
       throw new HttpError(429, 'rate_limit_error', `${open} requests are already waiting`, {
         headers: { 'retry-after': '1' },
@@ -83,13 +83,13 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
 function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
   const logprobs = tokens === undefined ? null : logprobsOf(tokens);
   if (shape === undefined) return { text, finishReason, logprobs };
-  // A constrained answer is complete even if the text after it was truncated.
+  // A constrained answer is complete even if the text after it is truncated.
   return { text: shape.write(text), finishReason: 'stop', logprobs };
 }
 
 /**
- * Server-sent events. Nothing is sent before the first text, so that a failing request still gets its status. Answers
- * that follow a schema, and log-probabilities, are sent with the last chunk of a choice.
+ * Sends server-sent events, but nothing before the first text, so that a failing request still gets its status.
+ * Answers that follow a schema, and log-probabilities, are sent with the last chunk of a choice.
  */
 function openStream(response: ServerResponse, head: ReplyHead, { shape, includeUsage }: ChatRequest) {
   const begun = new Set<number>();
@@ -159,7 +159,7 @@ function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   };
 }
 
-/** Token counts of the call, from its first completion. */
+/** Token counts of the whole call, which its first completion carries. */
 function usageOf([first]: readonly Completion[]) {
   const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
   return {

@@ -1,4 +1,4 @@
-/** Parses a chat completion request. Rejects unsupported parameters that would change the answer. */
+/** Parses a chat completion request. Rejects parameters that would change the answer but aren't supported. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage, GenerateOptions, LanguageModel } from '../models/language-model.js';
@@ -15,12 +15,12 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   readonly options: GenerateOptions;
   readonly stream: boolean;
-  /** Whether a stream ends with token counts. */
+  /** Whether the stream ends with token counts. */
   readonly includeUsage: boolean;
   readonly shape: AnswerShape | undefined;
 }
 
-/** Default maximum number of tokens, as in an experiment's config. */
+/** Default maximum number of tokens, the same as in an experiment's config. */
 const defaultMaxTokens = 1024;
 const mostChoices = 32;
 
@@ -45,13 +45,13 @@ const isNeutral = (value: unknown): boolean =>
   (typeof value === 'object' && Object.keys(value).length === 0);
 const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
 
-/** Maps any integer, possibly negative, to a seed with enough exact successors for all choices. */
+/** Maps any integer, including negative ones, to a seed with enough exact successors for all choices. */
 function validSeed(seed: number): number {
   if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
   return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
 }
 
-/** Limited, because every stop string is searched for after each token. */
+/** The number is limited, because each stop string is searched for after every token. */
 const mostStops = 64;
 const stopText = z.string().min(1).max(1024);
 
@@ -82,7 +82,7 @@ const requestSchema = z.looseObject({
   chat_template_kwargs: unsupported,
 });
 
-/** @throws HttpError with the invalid field */
+/** @throws HttpError naming the invalid field */
 export function readChatRequest(
   body: unknown,
   served: readonly [ServedModel, ...ServedModel[]],

@@ -42,7 +42,7 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Replaces config fields in the model's remedies with the client's request fields. */
+/** Config fields in the model's messages, and the request fields that replace them for clients. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
   ['model.contextTokens', '--context-tokens of the server'],
@@ -64,15 +64,15 @@ export function httpErrorOf(error: unknown): HttpError {
   return new HttpError(500, 'server_error', forClient(messageOf(error)));
 }
 
-/** In bytes; far more than any prompt that fits into a model's context. */
+/** In bytes, far more than any prompt that fits into a context. */
 export const longestBody = 8 * 2 ** 20;
 
 /**
- * @param longest in bytes
+ * @param longest maximum length in bytes
  * @throws HttpError if the body is too long or isn't JSON
  */
 export async function readJsonBody(request: IncomingMessage, longest = longestBody): Promise<unknown> {
-  // Browsers send other types across origins without a preflight request.
+  // Browsers can send other content types to other origins without a preflight request.
   if (request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw new HttpError(415, 'invalid_request_error', 'the Content-Type must be application/json');
   const encoding = request.headers['content-encoding'] ?? 'identity';
@@ -103,7 +103,7 @@ function readBody(request: IncomingMessage, longest: number): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length <= longest) return;
-      // Discard the rest, so that the client can read the answer.
+      // Discard the rest of the body, so that the client can read the answer.
       chunks = [];
       reject(tooLong(longest));
     });
@@ -123,16 +123,16 @@ export type LoopbackHost = (typeof loopbackHosts)[number];
 
 export interface Address {
   readonly host: LoopbackHost;
-  /** 0 for any free port. */
+  /** Port number; 0 for any free port. */
   readonly port: number;
 }
 
-/** Milliseconds that a client has to send a whole request. The answer may take any time. */
+/** Milliseconds that a client has to send a whole request. The answer may take as long as it needs. */
 const requestTimeout = 30_000;
 
 /**
  * Starts a server for programs on this machine.
- * @param respond if it fails, only the request's connection is closed
+ * @param respond handles a request; if it fails, only the connection of that request is closed
  * @param upgrade handles WebSockets; without it, upgrade requests are handled like others
  * @param connections maximum number at once
  * @throws UserError if the server can't listen on the address
@@ -146,7 +146,7 @@ export async function startHttp(
   let { port } = address;
   const limits = { requestTimeout, headersTimeout: requestTimeout };
   const server = createServer(limits, (request, response) => {
-    // The unread rest of a request would break the next one on the same connection.
+    // If the rest of a request isn't read, it corrupts the next request on the same connection.
     response.on('finish', () => request.resume());
     respond(request, response, port).catch(() => response.destroy());
   });
@@ -162,13 +162,13 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200, 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 }
 
-/** `GET /path`, without the query, where some programs put keys. */
+/** `GET /path`, without the query, because some programs put keys there. */
 export const requestLine = ({ method, url = '' }: IncomingMessage): string =>
   `${method} ${url.split('?', 1)[0]}`;
 
 /**
- * @returns a function that closes the server once all whole requests are answered. It also closes connections that sent
- * nothing or half a request, because Node's time limits no longer apply after closing.
+ * @returns a function that closes the server once all complete requests are answered. It also closes
+ * connections that sent nothing or half a request, because Node's time limits no longer apply after closing.
  */
 export function endingOf(server: Server): () => Promise<void> {
   const open = new Set<IncomingMessage>();
@@ -194,11 +194,11 @@ export function endingOf(server: Server): () => Promise<void> {
 }
 
 /**
- * Keeps a server responsive: for each connection above the limit, closes the oldest one that isn't waiting for an
- * answer.
+ * Keeps a server responsive: for each connection above the limit, closes the oldest connection that isn't
+ * waiting for an answer.
  */
 export function guardConnections(server: Server, most = 256): void {
-  /** For each connection, oldest first, whether its answer is pending. */
+  /** Per connection, oldest first: whether a request is still being answered. */
   const isBusy = new Map<Duplex, () => boolean>();
   server.on('connection', (socket: Duplex) => {
     isBusy.set(socket, () => false);
@@ -208,7 +208,7 @@ export function guardConnections(server: Server, most = 256): void {
   server.on('request', (request: IncomingMessage, response: ServerResponse) =>
     isBusy.set(request.socket, () => request.complete && !response.writableEnded),
   );
-  // Node accepts upgrades only if there is a listener; without one, it answers the request normally.
+  // Node accepts upgrade requests only if there is a listener; without one, it handles them like other requests.
   if (server.listenerCount('upgrade') > 0)
     server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
 }
@@ -240,7 +240,7 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Address): Err
   }
 }
 
-/** @throws UserError unless `given` is a port, or 0 for any free one */
+/** @throws UserError unless `given` is a valid port number, or 0 for any free port */
 export function requirePort(given: number): number {
   if (Number.isInteger(given) && given >= 0 && given <= 65_535) return given;
   throw new UserError({
@@ -281,7 +281,7 @@ export function requireLocal(
   const { origin } = headers;
   if (origin !== undefined && !authorities.some((name) => origin === `http://${name}`))
     throw refused('Origin', origin);
-  // Browsers request a page's images, forms and scripts without an Origin, but report their site.
+  // For a page's images, forms and scripts, browsers don't send an Origin, but the page's site.
   const site = headers['sec-fetch-site'] ?? 'none';
   if (site !== 'none' && site !== 'same-origin' && !anySite(path))
     throw refused('Sec-Fetch-Site', String(site));

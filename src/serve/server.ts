@@ -1,4 +1,4 @@
-/** An OpenAI-compatible endpoint for a local model, for programs on this machine. */
+/** An OpenAI-compatible API for a local model, for programs on this machine. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
@@ -43,13 +43,13 @@ export async function startServer(options: ChatService & Address) {
     finish: server.finish,
     abort() {
       stop.abort();
-      // Wait until the error replies are sent.
+      // Wait until the error responses have been sent.
       setImmediate(server.abort);
     },
   };
 }
 
-/** @returns the outcome, for the log */
+/** @returns the outcome, as text for the log */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
@@ -76,7 +76,7 @@ function bodyAt(path: string, model: ChatService['model']): object {
   return modelObject(namedModel(path.slice(modelPath.length), model), model);
 }
 
-/** Hides the client's key. This server needs none, so it may belong to another server. */
+/** Hides the client's key. This server doesn't need a key, so it is probably the key of another server. */
 function safe({ headers }: IncomingMessage, text: string): string {
   const sent = [headers.authorization, headers['x-api-key'], headers['api-key']].flat();
   const keys = sent.flatMap((value) => (value === undefined ? [] : [value, value.replace(/^\S+\s+/, '')]));
@@ -85,7 +85,7 @@ function safe({ headers }: IncomingMessage, text: string): string {
 
 const modelPath = '/v1/models/';
 
-/** @param written URL-encoded; clients may or may not encode the slash in owner/model */
+/** @param written URL-encoded name; clients may or may not encode the slash in owner/model */
 function namedModel(written: string, { served }: ChatService['model']): ServedModel {
   const found = served.find(({ name }) =>
     [encodeURIComponent(name), name.split('/').map(encodeURIComponent).join('/')].includes(written),
@@ -94,7 +94,7 @@ function namedModel(written: string, { served }: ChatService['model']): ServedMo
   return found;
 }
 
-/** As in vLLM, an adapter has its base as `parent`. */
+/** As in vLLM, an adapter's `parent` is its base model. */
 function modelObject({ name }: ServedModel, { created, served }: ChatService['model']) {
   const base = served[0].name;
   const parent = name === base ? null : base;
@@ -115,7 +115,7 @@ export interface NamedAdapter {
 
 export interface ServedModels extends Address {
   readonly settings: LocalConfig;
-  /** Name of the base model in requests. */
+  /** Name that requests use for the base model. */
   readonly name: string;
   readonly adapters: readonly NamedAdapter[];
 }

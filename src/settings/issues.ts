@@ -16,13 +16,13 @@ import {
 
 export type Path = readonly PropertyKey[];
 
-/** A problem, with the path of its field. */
+/** A problem and the path of its field. */
 export interface FieldProblem {
   readonly path: Path;
-  /** Whether the problem is with the key itself or with its value. */
+  /** Whether the key itself or its value is wrong. */
   readonly aim: 'key' | 'value';
   readonly problem: Problem;
-  /** The likely intended field of an unknown key; it isn't also reported as missing. */
+  /** For an unknown key, the field that was probably meant; it isn't also reported as missing. */
   readonly suggested?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ type Issue = z.core.$ZodIssue;
 
 const problemsOnScreen = 6;
 
-/** Each unknown key is compared with all known ones, and only a few fit on a screen. */
+/** Each unknown key is compared with all known ones, and only a few problems fit on a screen. */
 const mostUnknownKeys = 100;
 
 /** Problems in file order, limited to what fits on a screen. */
@@ -42,7 +42,7 @@ export function oneScreen(problems: readonly Problem[]): readonly Problem[] {
   return more <= 0 ? ordered : [...ordered.slice(0, problemsOnScreen), { message: `and ${more} more` }];
 }
 
-/** The problems found by the schema, phrased in terms of the settings as written. */
+/** The problems found by the schema, described in terms of the settings as written. */
 export function schemaProblems(
   issues: readonly Issue[],
   root: SchemaNode,
@@ -63,15 +63,15 @@ function problemsOf(issue: Issue, path: Path, root: SchemaNode, content: unknown
   const node = nodeAt(root, path, content) ?? {};
   const value = valueAt(path, content);
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    // zod reports every branch of a union; only problems with the intended branch are useful.
+    // For a union, zod reports every branch; only the problems of the intended branch are useful.
     const suggested = variantFor(node, value);
     const branch = suggested === undefined ? undefined : issue.errors[variantsOf(node).indexOf(suggested)];
     if (branch !== undefined) {
       return branch.flatMap((inner) => problemsOf(inner, [...path, ...inner.path], root, content));
     }
   }
-  // A wrong discriminator matches no variant, so the path doesn't lead to its schema; the accepted values are
-  // those of all variants.
+  // A wrong discriminator matches no variant, so the path leads to no schema; the values of all variants are
+  // accepted.
   const discriminator =
     issue.code === 'invalid_union' && issue.discriminator !== undefined
       ? discriminatorNode(nodeAt(root, path.slice(0, -1), content) ?? {})
@@ -118,9 +118,7 @@ function unknownKey(path: Path, root: SchemaNode, content: unknown, listKeys: bo
   };
 }
 
-/**
- * Where a key of this name exists: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`.
- */
+/** Lists where a key of this name exists: `evaluation.episodes`, `model.sigma (provider: hill-climb or cma-es)`. */
 function placesOf(key: string, root: SchemaNode): readonly string[] {
   const places: string[] = [];
   const search = (node: SchemaNode, path: string): void => {
@@ -211,7 +209,7 @@ function remedyFor(path: Path, node: SchemaNode, value: unknown): string | undef
   return undefined;
 }
 
-/** The top levels of a nested value, short enough for a line; safe for cycles. */
+/** The top levels of a nested value, short enough for one line; handles cycles. */
 function shown(value: unknown, depth = 2): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (depth === 0) return '…';
@@ -230,12 +228,12 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** A dotted path; keys that would garble the screen are quoted. */
+/** A dotted path; keys that would garble the output are quoted. */
 export function fieldName(path: Path): string {
   return path.map((key) => printable(String(key))).join('.');
 }
 
-/** Makes text from a file safe to display: short, on one line, without control characters or secrets in addresses. */
+/** Makes text from a file safe to display: short, on one line, with no control characters or secrets in URLs. */
 export function printable(text: string): string {
   const safe = redactAddresses(text);
   const short = safe.length <= 60 ? safe : `${safe.slice(0, 59)}…`;

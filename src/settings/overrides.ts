@@ -14,13 +14,13 @@ import {
 } from './schema.js';
 import { parseSource } from './yaml-source.js';
 
-/** One `key=value` of the command line. */
+/** A `key=value` from the command line. */
 export interface Override {
   readonly text: string;
-  /** Name in error messages: the text, without a value that may be secret. */
+  /** Name in error messages: the text, but without a value that may be secret. */
   readonly name: string;
   readonly path: readonly string[];
-  /** The text after `=`; if empty, the key is removed so that its default applies. */
+  /** The text after `=`. If it is empty, the key is removed so that its default applies. */
   readonly source: string;
   readonly value: unknown;
 }
@@ -38,7 +38,7 @@ type Kind = Pick<SettingsKind<unknown>, 'json' | 'example' | 'longForm' | 'expan
  * Applies `key=value` overrides, in order. A shorthand on the path (`warmup: 20` before `warmup.from=…`) is
  * expanded first. If an override selects another variant, fields from the file that this variant doesn't have
  * are removed, with a note.
- * @throws UserError that names each override that is malformed or refers to no field
+ * @throws UserError naming each override that is malformed or doesn't refer to a field
  */
 export function applyOverrides(
   content: Record<string, unknown>,
@@ -63,7 +63,7 @@ export function applyOverrides(
   return { content: expanded, overrides, notes };
 }
 
-/** Parses one `key=value`, whatever the key. */
+/** Parses a `key=value`, whether or not the key exists. */
 export function parseOverride(
   text: string,
   example: string,
@@ -89,12 +89,12 @@ function nameOf(text: string, root: SchemaNode): string {
   const [key = ''] = text.split('=', 1);
   const parts = key.trim().split('.');
   const node = parts.reduce<SchemaNode | undefined>((at, part) => at && declaredChild(at, part), root);
-  // Another program's key may hold a secret.
+  // A key of another program may contain a secret.
   const isSecret = node === undefined ? /key|token|secret|passw|auth|credential/i.test(key) : node.writeOnly;
   return `override ${printable(isSecret === true ? `${key}=…` : text)}`;
 }
 
-/** The last override that set or created the field at `path`, whose first `depth` keys are in the file. */
+/** The last override that set or created the field at `path`, of which the first `depth` keys are in the file. */
 export function overrideOf(
   path: Path,
   depth: number,
@@ -109,7 +109,7 @@ export function overrideOf(
   );
 }
 
-/** Whether the override selected the variant (e.g. the provider) of the object in which `path` is missing. */
+/** Whether the override selected the variant (e.g. the provider) of the object that lacks `path`. */
 function choosesSiblings(override: Override, path: Path, root: SchemaNode): boolean {
   const parent = path.slice(0, -1);
   const [section, key] = override.path;
@@ -134,8 +134,8 @@ export function isFromFile(
 }
 
 /**
- * Removes from `changed` the file's fields that don't exist in the variant selected by an override, such as a
- * new `model.provider`.
+ * Removes from `changed` the file's fields that don't exist in the new variant selected by an override, such as
+ * a new `model.provider`.
  */
 function dropForeignFields(
   content: Record<string, unknown>,
@@ -165,7 +165,7 @@ function dropForeignFields(
   });
 }
 
-/** Removes from `changed` the file's sections that depend on a value that an override has changed. */
+/** Removes from `changed` those sections of the file that depend on a value changed by an override. */
 function dropBoundSections(
   content: Record<string, unknown>,
   changed: Record<string, unknown>,
@@ -183,7 +183,7 @@ function dropBoundSections(
 
 type Holder = Record<string, unknown> | unknown[];
 
-/** Sets one field, expanding shorthands on its path. */
+/** Sets one field; shorthands on its path are expanded. */
 function assign(content: Record<string, unknown>, override: Override, kind: Kind): Problem | undefined {
   let node = kind.json;
   let holder: Holder = content;
@@ -215,7 +215,7 @@ function possibleChild(node: SchemaNode, holder: Holder, key: string): SchemaNod
   return canHold ? declaredChild(node, key) : undefined;
 }
 
-/** The object or list to descend into: the existing one, or the long form of an existing shorthand. */
+/** The object or list at this key: the existing one, or an existing shorthand in its long form. */
 function open(node: SchemaNode, current: unknown, path: readonly string[], kind: Kind): Holder | undefined {
   if (isMapping(current) || Array.isArray(current)) return current as Holder;
   const takesObjects = variantsOf(node).some(
@@ -257,7 +257,7 @@ function acceptsOnlyText(node: SchemaNode): boolean {
   return types.includes('string') && types.every((type) => type === 'string' || type === 'object');
 }
 
-/** A model named `123` is text, although YAML parses it as a number. */
+/** A model called `123` is text, although YAML parses it as a number. */
 function textOf({ value, source }: Override): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? source : value;
 }

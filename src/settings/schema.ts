@@ -1,13 +1,13 @@
-/** Schemas as plain data (JSON Schema), used by error messages, overrides, editors and the reference. */
+/** Schemas as plain data (JSON Schema), for error messages, overrides, editors and the reference. */
 import { z } from 'zod';
 import { nearest } from '../base/errors.js';
 
-/** The part of JSON Schema 2020-12 that zod generates for settings. */
+/** The subset of JSON Schema 2020-12 that zod generates for settings. */
 export interface SchemaNode {
   readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
-  /** False for objects with fixed keys. */
+  /** False for objects whose keys are fixed. */
   readonly additionalProperties?: boolean | SchemaNode;
   readonly items?: SchemaNode;
   readonly prefixItems?: readonly SchemaNode[];
@@ -20,15 +20,15 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly exclusiveMaximum?: number;
-  /** `uri`; or `path`, `name-or-path` (with a slash) or `name-or-module` (`./file.js`), which become absolute. */
+  /** `uri`; or made absolute: `path`, `name-or-path` (if it has a slash), `name-or-module` (if like `./file.js`). */
   readonly format?: string;
-  /** True for text that messages must not show. */
+  /** True for values that messages must not show. */
   readonly writeOnly?: boolean;
   readonly pattern?: string;
   readonly default?: unknown;
   readonly description?: string;
   readonly examples?: readonly unknown[];
-  /** Another field with the same keys, documented in its section. */
+  /** Another field with the same keys; its section documents them. */
   readonly like?: string;
 }
 
@@ -36,11 +36,11 @@ export interface SchemaNode {
 export interface SettingsKind<Output> {
   readonly schema: z.ZodType<Output>;
   readonly json: SchemaNode;
-  /** One or two overrides, shown if one is malformed. */
+  /** One or two overrides, shown as an example if one is malformed. */
   readonly example: string;
-  /** Sections that are removed if another field doesn't have the required value; gives its path and that value. */
+  /** By section: path and value of another field that the section requires; otherwise, the section is removed. */
   readonly bound?: Readonly<Record<string, readonly [path: string, value: string]>>;
-  /** Expands short forms of discriminators, after overrides and before validation. */
+  /** Expands the short forms of discriminators, after overrides are applied and before validation. */
   expand?(content: Record<string, unknown>): Record<string, unknown>;
   /** The long form of a value that abbreviates a mapping; undefined if there is none. */
   longForm?(path: readonly PropertyKey[], value: unknown): Record<string, unknown> | undefined;
@@ -54,7 +54,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   if (known !== undefined) return known;
   const node = z.toJSONSchema(schema, {
     io: 'input',
-    // zod bounds every integer by the largest safe one, which doesn't help readers.
+    // zod limits every integer to the safe range, which isn't useful to readers.
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -64,7 +64,7 @@ export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
   return node;
 }
 
-/** The alternatives of a union; for any other node, the node itself. */
+/** The alternatives of a union; any other node is its own only alternative. */
 export function variantsOf(node: SchemaNode): readonly SchemaNode[] {
   return node.anyOf ?? node.oneOf ?? [node];
 }
@@ -75,7 +75,7 @@ export function discriminatorOf(node: SchemaNode): string | undefined {
   return Object.keys(first?.properties ?? {}).find((key) => first?.properties?.[key]?.const !== undefined);
 }
 
-/** The alternative that best matches the type, discriminator or keys of `value`. */
+/** The alternative that fits `value` best, by its type, discriminator or keys. */
 export function variantFor(node: SchemaNode, value: unknown): SchemaNode | undefined {
   const fitting = variantsOf(node).filter((variant) => hasType(variant, value));
   if (fitting.length <= 1 || !isMapping(value)) return fitting[0];
@@ -93,7 +93,7 @@ function keyLikeness(key: string, keys: readonly string[]): number {
   return nearest(key, keys) === undefined ? 0 : 0.5;
 }
 
-/** The schema of `value[key]`, whether or not it exists; undefined if the key isn't allowed. */
+/** The schema of `value[key]`, whether or not that value exists; undefined if the key isn't allowed. */
 function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | undefined {
   const variant = variantFor(node, value);
   if (variant?.type === 'array') return itemOf(variant, key);
@@ -103,7 +103,8 @@ function childOf(node: SchemaNode, value: unknown, key: string): SchemaNode | un
 }
 
 /**
- * The schema of a key or item in any variant of the node, because a later override may still select the variant.
+ * The schema that a key or item has in any variant of the node, because a later override may still select the
+ * variant.
  */
 export function declaredChild(node: SchemaNode, key: string): SchemaNode | undefined {
   const variants = variantsOf(node);
@@ -146,7 +147,7 @@ export function depthAt(path: readonly PropertyKey[], value: unknown): number {
   return missing < 0 ? path.length : missing;
 }
 
-/** The keys that an object may have; empty if any key is allowed, or if the node isn't an object. */
+/** The keys that an object can have; empty if any key is allowed, or if the node isn't an object. */
 export function keysOf(node: SchemaNode | undefined): readonly string[] {
   return Object.keys(node?.properties ?? {});
 }
@@ -155,7 +156,7 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The fixed words that a node accepts: its literals and enumerations. */
+/** The fixed values that a node accepts: its literals and enumerations. */
 export function wordsOf(node: SchemaNode): readonly string[] {
   return variantsOf(node).flatMap(
     (variant) => variant.enum ?? (variant.const === undefined ? [] : [variant.const]),

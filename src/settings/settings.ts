@@ -1,4 +1,4 @@
-/** Settings of any kind: a file with `key=value` overrides, validated by a schema; every problem has its location. */
+/** Settings of any kind: a file and `key=value` overrides, validated by a schema; every problem has its location. */
 import { resolve } from 'node:path';
 import { type Problem, UserError } from '../base/errors.js';
 import { requireShortNames } from '../storage/regular-file.js';
@@ -14,18 +14,18 @@ import {
 } from './schema.js';
 import type { ConfigSource } from './yaml-source.js';
 
-/** The first part of a problem's output: `file:line:column`, or the override. */
+/** Gives a problem's location, which is printed first: `file:line:column`, or the override. */
 export type Where = (path: Path, aim: 'key' | 'value') => Pick<Problem, 'file' | 'line' | 'column'>;
 
-/** The content of a file, with the locations of its fields. */
+/** The content of a file, and the locations of its fields. */
 export interface SettingsSource extends Pick<ConfigSource, 'depth' | 'place'> {
   readonly content: Record<string, unknown>;
 }
 
 export interface Settings extends Overridden {
-  /** The location of a field in the file, or the override that set it. */
+  /** The location of a field: its place in the file, or the override that set it. */
   readonly where: Where;
-  /** Adds locations to field problems that are found later. */
+  /** Adds locations to problems with fields that are found later. */
   locate(error: UserError): UserError;
   /**
    * Makes relative paths absolute.
@@ -43,7 +43,7 @@ export function overlaid(
 ): Settings {
   const overridden = applyOverrides(content, texts, kind);
   const causeOf = (path: Path) => overrideOf(path, depth(path), overridden.overrides, kind.json);
-  // A short form in an override (`model.provider=./my-model.js`) also sets other fields.
+  // A short form in an override (`model.provider=./my-model.js`) sets other fields, too.
   const isFromOverride = (path: Path) =>
     causeOf(path) !== undefined ||
     (depth(path) === path.length && valueAt(path, content) !== valueAt(path, overridden.content));
@@ -60,7 +60,7 @@ export function overlaid(
   };
 }
 
-/** Adds the location of a problem's field, unless it already has one, or has no field, or an option (`--out`). */
+/** Adds the location of a problem's field, unless the problem has a location, no field, or an option (`--out`). */
 function placed(problem: Problem, where: Where): Problem {
   return problem.field === undefined || problem.field.startsWith('--') || problem.file !== undefined
     ? problem
@@ -86,7 +86,7 @@ export function parseSettings<Output>(
 
 /**
  * A copy of settings with relative paths made absolute; a field's format determines whether it contains a path.
- * @param base folder for relative paths at a field; undefined leaves them unchanged
+ * @param base folder for relative paths at a field; if undefined, paths stay unchanged
  * @throws UserError for a path with a name that is too long
  */
 export function withAbsolutePaths<T>(
@@ -117,7 +117,7 @@ export function withAbsolutePaths<T>(
 const isPath = (text: string, node: SchemaNode) =>
   variantsOf(node).some(({ format }) => format !== undefined && isPathOf(format, text));
 
-/** Whether text in a field of this format is a path; addresses (`package:…`, `gymnasium:…`) aren't. */
+/** Whether text in a field of this format is a path; ids with a scheme (`package:…`, `gymnasium:…`) aren't. */
 export function isPathOf(format: string, text: string): boolean {
   if (/^[a-z][\w+.-]+:/i.test(text)) return false;
   switch (format) {

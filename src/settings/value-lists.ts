@@ -1,10 +1,10 @@
-/** Parses several values in place of one, for sweeps: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
+/** Parses a list of values where a sweep accepts several: `0.2,0.7,1`, `1..10`, `choice(4,8)`, `uniform(0,1)`. */
 import { UserError } from '../base/errors.js';
 import { printable } from './issues.js';
 
-/** The values of a key, either listed or drawn at random. */
+/** The values of a key: either a list, or a distribution to draw from. */
 export type Values =
-  /** YAML strings as written; at least one. */
+  /** Strings as written in YAML; at least one. */
   | { readonly kind: 'list'; readonly items: readonly string[] }
   /** Numbers from `low` to `high`, drawn uniformly or log-uniformly. */
   | { readonly kind: 'uniform' | 'loguniform'; readonly low: number; readonly high: number };
@@ -22,7 +22,7 @@ export function splitTop(text: string): readonly string[] {
   const parts: string[] = [];
   const open: string[] = [];
   let start = 0;
-  /** The last non-space character; a quote only opens at the start of a value. */
+  /** The last non-space character; a quote opens only at the start of a value. */
   let before = '';
   for (let i = 0; i < text.length; i++) {
     const char = text[i]!;
@@ -51,7 +51,7 @@ export function splitTop(text: string): readonly string[] {
 const opensQuote = (before: string, isNext: boolean, isInside: boolean) =>
   before === '' || /[,[{(]/.test(before) || (before === ':' && (isInside || !isNext));
 
-/** Index of the quote that closes the one at `start`, by YAML's rules. */
+/** Index of the quote that closes the quote at `start`, by YAML's rules. */
 function endOfQuote(text: string, start: number): number | undefined {
   const quote = text[start]!;
   for (let i = start + 1; i < text.length; i++) {
@@ -67,7 +67,7 @@ function endOfQuote(text: string, start: number): number | undefined {
 /**
  * The values that a string lists; undefined if it is a single value.
  * @param name used in error messages
- * @throws UserError for an empty part, an invalid range, or a call with the wrong arguments
+ * @throws UserError for an empty part, an invalid range, or wrong arguments of a function such as `choice`
  */
 export function valuesOf(text: string, name: string): Values | undefined {
   const parts = splitTop(text).map((part) => part.trim());

@@ -24,19 +24,19 @@ interface Place {
   readonly column: number;
 }
 
-/** The content of a YAML file, with the location of each field. */
+/** The content of a YAML file, and the location of each field. */
 export interface ConfigSource {
   readonly content: unknown;
   depth(path: Path): number;
-  /** The location of a field's key or value, or of the nearest enclosing field if the file doesn't have it. */
+  /** The location of a field's key or value; if the file lacks the field, that of the nearest enclosing one. */
   place(path: Path, aim: 'key' | 'value'): Place;
 }
 
-/** What PyYAML doesn't read as a string; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
+/** What PyYAML reads as something other than a string; other YAML 1.1 readers also convert `y`, `1e3` and `08`. */
 const pyYamlValues =
   /^(?:~|null|Null|NULL||yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF|[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][\d_]*)|[-+]?0x[\da-fA-F_]+|[-+]?[1-9][\d_]*(?::[0-5]?\d)+|[-+]?\d[\d_]*\.[\d_]*(?:[eE][-+]\d+)?|\.\d[\d_]*(?:[eE][-+]\d+)?|[-+]?\d[\d_]*(?::[0-5]?\d)+\.[\d_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
-/** Options that make yaml read YAML 1.1 like PyYAML's `safe_load`; dates stay strings. */
+/** Options that make `yaml` read YAML 1.1 like PyYAML's `safe_load`; dates stay strings. */
 const pyYaml: ParseOptions & DocumentOptions & SchemaOptions = {
   version: '1.1',
   customTags: (tags) =>
@@ -64,7 +64,7 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
     ...(reader === 'pyyaml' && pyYaml),
     lineCounter: lines,
     prettyErrors: false,
-    // 'error' stops yaml from emitting process warnings; they are still in document.warnings.
+    // With 'error', `yaml` emits no process warnings; they are still in document.warnings.
     logLevel: 'error',
     uniqueKeys: keys.isSame,
   });
@@ -90,7 +90,7 @@ export function parseSource(text: string, file: string, reader: 'core' | 'pyyaml
   };
 }
 
-/** A stack overflow in yaml means that the text nests too deeply. */
+/** A stack overflow in `yaml` means that the text is nested too deeply. */
 function parsed(text: string, file: string, options: Parameters<typeof parseDocument>[1]): Document.Parsed {
   try {
     return parseDocument(text, options);
@@ -100,15 +100,15 @@ function parsed(text: string, file: string, options: Parameters<typeof parseDocu
   }
 }
 
-/** In characters, far above the size of any config. */
+/** Maximum number of characters, far more than any config has. */
 const largestText = 256_000;
 
 /** Maximum number of keys in a mapping; the largest section has 40. */
 const mostKeys = 600;
 
 /**
- * Compares keys like yaml itself. yaml compares each key of a mapping with all earlier ones, which would take
- * minutes for tens of thousands.
+ * Compares keys like `yaml` itself, which compares each key of a mapping with all earlier ones, which would
+ * take minutes for tens of thousands.
  */
 function countedKeys() {
   const most = mostKeys ** 2 / 2;
@@ -116,14 +116,14 @@ function countedKeys() {
   return {
     tooMany: () => comparisons > most,
     isSame(a: ParsedNode, b: ParsedNode): boolean {
-      // yaml catches this and reports what it has read so far.
+      // `yaml` catches this error and reports what it has read so far.
       if (++comparisons > most) throw new RangeError('too many keys');
       return a === b || (isScalar(a) && isScalar(b) && a.value === b.value);
     },
   };
 }
 
-/** Keeps one error per location, because yaml also reports errors that follow from the first. */
+/** Keeps one error per location, because `yaml` also reports the errors that result from the first. */
 function distinct(errors: readonly YAMLError[]): readonly YAMLError[] {
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) return [exhausted];
@@ -138,7 +138,7 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
     case 'DUPLICATE_KEY':
       return {
         message: `duplicate key: ${printable(rest.split(':')[0] ?? rest)}`,
-        remedy: 'keep one of the two',
+        remedy: 'remove one of them',
       };
     case 'RESOURCE_EXHAUSTION':
       return { message: 'not valid YAML: nested too deeply' };
@@ -156,7 +156,7 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
   }
 }
 
-/** Maximum nesting of lists and mappings; yaml's own limit depends on the available stack. */
+/** Maximum nesting of lists and mappings; the limit of `yaml` itself depends on the available stack. */
 const deepest = 100;
 
 function isTooDeep(document: Document.Parsed): boolean {
@@ -177,7 +177,7 @@ function isTooDeep(document: Document.Parsed): boolean {
 
 const mostAliases = 100;
 
-/** Finds aliases without an anchor or inside their own anchor, which can't be resolved. */
+/** Finds aliases that can't be resolved: without an anchor, or inside their own anchor. */
 function brokenAliases(document: Document.Parsed): readonly { offset: number; message: string }[] {
   const broken: { offset: number; message: string }[] = [];
   const add = (alias: Node, wrong: string) =>
@@ -201,7 +201,7 @@ function contentOf(document: Document.Parsed, file: string): unknown {
     return document.toJS();
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    // Nested aliases grow exponentially.
+    // Nested aliases can expand to exponentially more data.
     const message = 'not valid YAML: its aliases expand to too much data';
     throw new UserError({ file, line: 1, column: 1, message });
   }

@@ -15,7 +15,7 @@ export function clipped([low, high]: Interval, [least, most]: Interval, centre: 
   return [Math.max(low, Math.min(least, centre)), Math.min(high, Math.max(most, centre))];
 }
 
-/** Range of the difference between two values from the same range. */
+/** Range of possible differences between two values in the given range. */
 export const differenceRange = ([least, most]: Interval): Interval => [least - most, most - least];
 
 const resamples = 2000;
@@ -23,7 +23,7 @@ const resamples = 2000;
 /** With fewer values, too many resamples are nearly constant and their t is arbitrary. */
 const fewestToStudentise = 10;
 
-/** A resample counts as nearly constant if its standard error is below this share of the sample's. */
+/** A resample counts as nearly constant if its standard error is below this share of the sample's standard error. */
 const leastSpread = 0.1;
 
 /**
@@ -61,7 +61,7 @@ export function bootstrapMedian95(values: readonly number[]): Interval {
   return expandedPercentile95(values.length, (indices) => median(indices.map((i) => values[i]!)));
 }
 
-/** 95% interval of the difference of two interquartile means, `a` − `b`; a[i] and b[i] are resampled together. */
+/** 95% interval of the difference of two interquartile means, `a` − `b`; pairs of a[i] and b[i] are resampled. */
 export function bootstrapIqmDifference95(a: readonly number[], b: readonly number[]): Interval {
   return expandedPercentile95(
     a.length,

@@ -25,7 +25,7 @@ export function largest(values: Iterable<number>): number {
   return most;
 }
 
-/** Index of the largest value; the first if tied. */
+/** Index of the largest value; the first one if there are ties. */
 export function firstLargest(values: readonly number[]): number {
   let best = 0;
   for (let i = 1; i < values.length; i++) if (values[i]! > values[best]!) best = i;

@@ -1,12 +1,12 @@
-/** Distribution functions of `@stdlib`, loaded lazily: their 400 modules take a tenth of a second. */
+/** Distribution functions from `@stdlib`, loaded lazily: their 400 modules take a tenth of a second to load. */
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** Quantiles by degrees of freedom: few occur, and computing one takes longer than the resampling that uses it. */
+/** Cached quantiles by degrees of freedom: few values occur, and computing one takes longer than the resampling. */
 const quantiles = new Map<number, number>();
 
-/** The 0.975 quantile of Student's t with any positive degrees of freedom. */
+/** The 0.975 quantile of Student's t distribution, for any positive degrees of freedom. */
 export function studentQuantile975(degrees: number): number {
   const known = quantiles.get(degrees);
   if (known !== undefined) return known;
@@ -17,13 +17,13 @@ export function studentQuantile975(degrees: number): number {
   return value;
 }
 
-/** P(|T| ≥ |t|) of Student's t with any positive degrees of freedom. */
+/** P(|T| ≥ |t|) for Student's t distribution with any positive degrees of freedom. */
 export function studentTwoSided(t: number, degrees: number): number {
   const cdf = require('@stdlib/stats-base-dists-t-cdf') as typeof import('@stdlib/stats-base-dists-t-cdf');
   return 2 * cdf(-Math.abs(t), degrees);
 }
 
-/** P(Z > z) of a standard normal variable. */
+/** P(Z > z) for a standard normal variable Z. */
 export function normalTail(z: number): number {
   const cdf =
     require('@stdlib/stats-base-dists-normal-cdf') as typeof import('@stdlib/stats-base-dists-normal-cdf');
@@ -32,8 +32,8 @@ export function normalTail(z: number): number {
 
 /**
  * Exact 95% interval of a proportion (Clopper & Pearson 1934): coverage is at least 95%, whatever the true
- * proportion. Halves (from ties that count half) are rounded outwards. For pooled trials with different
- * probabilities, it also covers their mean (Hoeffding 1956: their sum varies less).
+ * proportion. Halves (from ties that count half) are rounded outwards. If the trials have different
+ * probabilities, the interval also covers their mean (Hoeffding 1956: their sum varies less).
  * @param successes 0 … trials
  */
 export function shareInterval95(successes: number, trials: number): readonly [number, number] {

@@ -1,4 +1,4 @@
-/** Compares two methods over paired repeats: each pair shares a seed. */
+/** Compares two methods over paired repeats; the two runs of a pair share a seed. */
 import {
   bootstrapIqm95,
   bootstrapIqmDifference95,
@@ -29,7 +29,7 @@ export interface PairedDifference {
   readonly interval: Interval | null;
   readonly iqmDifference: number;
   readonly iqmInterval: Interval | null;
-  /** Share of pairs in which the first method is higher; ties count half. */
+  /** Share of pairs in which the first method's value is higher; ties count half. */
   readonly winRate: number;
   readonly winInterval: Interval;
   /** Two-sided p-value of Student's t test on the differences; null if there are too few pairs for a verdict. */
@@ -49,14 +49,14 @@ export function summarize(values: readonly number[], within: Interval = unbounde
     mean: centre,
     meanInterval: enough ? clipped(bootstrapMean95(values), within, centre) : null,
     iqm: interquartileMean(values),
-    // Percentiles of resamples never exceed the range of the values.
+    // Percentiles of resamples can't exceed the range of the values.
     iqmInterval: enough ? bootstrapIqm95(values) : null,
   };
 }
 
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
- * @param a values, with null for missing ones; pairs with a missing value are skipped
+ * @param a values, with null for a missing value; pairs with a missing value are skipped
  * @param within range of possible values; intervals are clipped to the possible differences
  * @throws RangeError if `a` and `b` differ in length
  */

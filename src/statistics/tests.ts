@@ -1,14 +1,14 @@
-/** Tests of a difference of means by Student's t distribution, Holm's correction for multiple tests, and verdicts. */
+/** Student's t tests of a difference of means, Holm's correction for multiple tests, and verdicts. */
 import type { Interval } from './bootstrap.js';
 import { largest, mean, standardDeviation } from './descriptive.js';
 import { studentQuantile975, studentTwoSided } from './distributions.js';
 
 interface MeanTest {
   readonly difference: number;
-  /** If the values have no spread: ±Infinity if the means differ, otherwise 0. */
+  /** ±Infinity, or 0 for equal means, if the values have no spread. */
   readonly t: number;
   readonly degrees: number;
-  /** Two-sided. */
+  /** Two-sided p-value. */
   readonly p: number;
   /** 95% interval of the difference. */
   readonly interval: Interval;
@@ -23,7 +23,7 @@ export function welchTest(a: readonly number[], b: readonly number[]): MeanTest 
   return testOf(mean(a) - mean(b), Math.sqrt(va + vb), degrees, scale, a.length + b.length - 2);
 }
 
-/** Student's t test (1908) of paired differences against 0; undefined for fewer than two differences. */
+/** Student's t test (1908) of whether paired differences have mean 0; undefined for fewer than two differences. */
 export function pairedTest(differences: readonly number[]): MeanTest | undefined {
   if (differences.length < 2) return undefined;
   const degrees = differences.length - 1;
@@ -32,7 +32,7 @@ export function pairedTest(differences: readonly number[]): MeanTest | undefined
   return testOf(mean(differences), error, degrees, scale, degrees);
 }
 
-/** @param without degrees of freedom to use if there is no spread */
+/** @param without degrees of freedom that apply if there is no spread */
 function testOf(
   difference: number,
   error: number,
@@ -40,7 +40,7 @@ function testOf(
   scale: number,
   without: number,
 ): MeanTest {
-  // Sums of equal values have rounding errors, which must not count as spread or as a difference.
+  // Sums of equal values have rounding errors, which must count neither as spread nor as a difference.
   const rounding = 1e-12 * scale;
   if (error <= rounding) {
     const same = Math.abs(difference) <= rounding;
@@ -56,7 +56,7 @@ function testOf(
 /** p-value of the two-sided exact sign test, ignoring ties; for binary outcomes, McNemar's exact test (1947). */
 export function signTest(wins: number, losses: number): number {
   const pairs = wins + losses;
-  // In logarithms, because 0.5^1100 underflows to 0.
+  // Uses logarithms, because 0.5^1100 underflows to 0.
   let logTerm = pairs * Math.log(0.5);
   let tail = 0;
   for (let k = 0; k <= Math.min(wins, losses); k++) {
@@ -66,7 +66,7 @@ export function signTest(wins: number, losses: number): number {
   return Math.min(1, 2 * tail);
 }
 
-/** Holm's step-down adjusted p-values (1979), in the given order. */
+/** Holm's step-down adjusted p-values (1979), in the order of `ps`. */
 export function holmAdjusted(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, i) => i).toSorted((i, j) => ps[i]! - ps[j]!);
   const adjusted = new Array<number>(ps.length);
@@ -86,14 +86,14 @@ export const fewestForVerdict = 6;
 const significance = 0.05;
 
 export interface Tested {
-  /** Uncorrected 95% interval; null if there are too few values. */
+  /** 95% interval without correction; null if there are too few values. */
   readonly interval: Interval | null;
   /** Two-sided p-value; null if there are too few values for a verdict. */
   readonly p: number | null;
 }
 
 export interface Judged {
-  /** `p` after Holm's correction over all differences that have a p-value. */
+  /** `p` after Holm's correction for all differences that have a p-value. */
   readonly adjusted: number | null;
   readonly verdict: Verdict;
 }

@@ -1,4 +1,4 @@
-/** The package only has types for its main module. */
+/** The package declares types only for its main module. */
 declare module 'crc-32/crc32c.js' {
   const crc32c: {
     /** CRC-32C (Castagnoli) as a signed 32-bit number. */

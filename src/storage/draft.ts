@@ -18,7 +18,7 @@ import { isLocked, lockRun } from './lock.js';
 import { readOwnText, requireShortNames } from './regular-file.js';
 
 interface Draft {
-  /** Path to write to; it doesn't exist yet. */
+  /** Path to write to; nothing exists there yet. */
   readonly path: string;
   /** Renames the draft to its final name, replacing an empty directory or an interrupted output. */
   complete(): void;
@@ -29,7 +29,7 @@ const lockOf = (output: string) => `${output}.partial.lock`;
 
 let atExit = false;
 
-/** Keeps the locks of complete outputs until the process exits, because its command is still running. */
+/** Keeps the locks of complete outputs until the process exits, because the command isn't finished before. */
 export function markOutputsUntilExit(): void {
   atExit = true;
 }
@@ -38,8 +38,8 @@ export function markOutputsUntilExit(): void {
 export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
 
 /**
- * Whether the command that wrote this output was killed after completing it, and the output hasn't changed since.
- * The same command may then replace it.
+ * Whether the command that wrote this output was killed after completing it, and the output hasn't changed
+ * since. If so, the same command may replace it.
  */
 export function isCutOff(output: string): boolean {
   const lock = lockOf(output);
@@ -48,7 +48,7 @@ export function isCutOff(output: string): boolean {
   return completed === stateOf(output);
 }
 
-/** A hash that changes if any file of the output changes its name, size, time or inode. */
+/** A hash that changes whenever a file of the output changes its name, size, time or inode. */
 function stateOf(output: string): string {
   const hash = createHash('sha256');
   const add = (path: string): void => {
@@ -63,7 +63,8 @@ function stateOf(output: string): string {
 }
 
 /**
- * Starts a file or directory, named `<output>.partial` until complete. Removes the remains of a killed process.
+ * Starts a file or directory, named `<output>.partial` until complete. Removes what a killed process left
+ * behind.
  * @throws UserError if another process is writing it, or if something else is named `<output>.partial`
  */
 export function openDraft(output: string): Draft {
@@ -74,14 +75,14 @@ export function openDraft(output: string): Draft {
   const lock = lockOf(output);
   const wasBegun = existsSync(lock);
   const replaces = isCutOff(output);
-  // If the process is killed, its lock marks the draft as ours.
+  // If this process is killed, its lock shows later that the draft was policyloop's.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
     release();
     throw new UserError({
       field: '--out',
       value: output,
-      message: `unfinished output is written to ${path}, but that already exists`,
+      message: `can't write the unfinished output to ${path}, because it already exists`,
       remedy: 'move it, or choose another location',
     });
   }
@@ -90,9 +91,9 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      // The second line of the lock; `isCutOff` compares it.
+      // Second line of the lock, which `isCutOff` compares with the output.
       appendFileSync(lock, `${stateOf(path)}\n`);
-      // Not every system can rename onto an empty directory.
+      // Some systems can't rename a directory onto an empty one.
       if (replaces) rmSync(output, { recursive: true, force: true });
       else if (statSync(output, { throwIfNoEntry: false })?.isDirectory()) rmdirSync(output);
       renameSync(path, output);

@@ -24,9 +24,9 @@ import { withPath } from './json-lines.js';
 import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
- * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file; a failure leaves
- * the old one.
- * @param content parts of an iterable are produced as they are written
+ * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file; a failure
+ * leaves the old one.
+ * @param content an iterable produces its parts as they are written
  * @throws system errors, with the path; UserError for a name that is too long
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
@@ -50,7 +50,7 @@ export async function replaceFileMeanwhile(path: string, content: string): Promi
   }
 }
 
-/** Writes the file that will replace another; the caller flushes it. */
+/** Writes the file that will replace another one; the caller flushes it to disk. */
 function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8Array>) {
   requireShortNames(basename(path), { file: path });
   refuseDevice(path);
@@ -62,7 +62,7 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
     return withPath(error, draft);
   };
   try {
-    // Never write through an existing link.
+    // Never write through an existing link at the draft's path.
     rmSync(draft, { force: true });
     const opened = openSync(draft, 'wx');
     descriptor = opened;
@@ -80,7 +80,7 @@ function writeDraft(path: string, content: string | Uint8Array | Iterable<Uint8A
   }
 }
 
-/** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which writing would replace by a file */
+/** @throws UserError for a device, pipe or socket such as `/dev/stdout`, which writing would replace with a file */
 export function refuseDevice(path: string): void {
   const existing = statSync(path, { throwIfNoEntry: false });
   if (existing === undefined || existing.isFile() || existing.isDirectory()) return;
@@ -103,9 +103,7 @@ export function sync(path: string): void {
   }
 }
 
-/**
- * Creates a new directory in `root`, appending a number to the name if it is taken.
- */
+/** Creates a new directory in `root`, appending a number to the name if it is taken. */
 export function claimDirectory(root: string, name: string): string {
   makeDirectory(root);
   requireShortNames(name, { field: 'name' });
@@ -120,7 +118,7 @@ export function claimDirectory(root: string, name: string): string {
   }
 }
 
-/** @param field the setting or option that gives the path, for errors */
+/** @param field the setting or option that contains the path, for error messages */
 export function makeDirectory(path: string, field = '--run-dir'): void {
   requireShortNames(path, { field });
   try {
@@ -136,9 +134,9 @@ export function makeDirectory(path: string, field = '--run-dir'): void {
 }
 
 /**
- * Turns text into a name for files, directories and jobs: letters, digits, dot, hyphen and underscore,
- * starting with a letter or digit. A long name is shortened and ends in a hash.
- * @param otherwise the name if `text` has no usable characters
+ * Turns text into a name for files, directories and jobs: letters, digits, dot, hyphen and underscore, starting
+ * with a letter or digit. A long name is shortened and ends in a hash.
+ * @param otherwise the result if `text` has no usable characters
  */
 export function plainName(text: string, otherwise: string): string {
   const name = text.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-._]+/, '') || otherwise;
@@ -146,11 +144,11 @@ export function plainName(text: string, otherwise: string): string {
   return `${name.slice(0, longestPart - 9)}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
 }
 
-/** Largest JSON file of a model directory; vocabularies of a million tokens are smaller. */
+/** Largest JSON file in a model directory; even vocabularies of a million tokens are smaller. */
 const largestJson = 128 * 2 ** 20;
 
 /**
- * Reads a JSON file; undefined if there is none.
+ * Reads a JSON file; undefined if it doesn't exist.
  * @throws UserError if it isn't JSON, isn't a regular file, or is too large or too deep
  */
 export function readJson(file: string, links: Links = 'follow'): unknown {
@@ -163,7 +161,7 @@ export function readJson(file: string, links: Links = 'follow'): unknown {
   }
 }
 
-/** Like `readJson`, for a file of a run, study or training run, which must not be a link. */
+/** Like `readJson`, but for a file of a run, study or training run, which must not be a link. */
 export const readOwnJson = (file: string): unknown => readJson(file, 'refuse');
 
 /**
@@ -192,7 +190,7 @@ const mostProblems = 20;
 
 export const isPattern = (text: string): boolean => /[*?]/.test(text);
 
-/** Stops a `**` at the root of a disk. */
+/** Maximum number of folders to search, which stops a `**` at the root of a disk. */
 const mostFolders = 20_000;
 
 /**
@@ -246,7 +244,7 @@ function innerFolders(folder: string): readonly string[] {
       item.isDirectory() ? [item.name] : [],
     );
   } catch {
-    // It was removed, isn't a folder, or is unreadable.
+    // The folder was removed, isn't a folder, or is unreadable.
     return [];
   }
 }

@@ -1,6 +1,6 @@
-/** Parses untrusted JSON after checking its nesting depth, because code that walks it may recurse. */
+/** Checks the nesting depth of untrusted JSON before parsing it, because code that traverses it may recurse. */
 
-/** Legitimate files and messages have less than a tenth of this depth. */
+/** Legitimate files and messages are less than a tenth as deep. */
 export const deepestJson = 200;
 
 /**
@@ -9,11 +9,11 @@ export const deepestJson = 200;
  */
 export function parseJson(text: string, change?: (value: unknown) => unknown): unknown {
   if (isDeeperThan(text, deepestJson))
-    throw new SyntaxError(`it has more than ${deepestJson} levels of nested lists and objects`);
+    throw new SyntaxError(`lists and objects are nested more than ${deepestJson} levels deep`);
   return JSON.parse(text, change && ((_, value: unknown) => change(value)));
 }
 
-/** The parsed value; undefined if `parseJson` throws. */
+/** The parsed value; undefined if the text isn't JSON or is nested too deeply. */
 export function jsonIn(text: string): unknown {
   try {
     return parseJson(text);
@@ -42,7 +42,7 @@ export function isDeeperThan(text: string, limit: number): boolean {
   return false;
 }
 
-/** Position of the closing quote, or the end of the text. */
+/** Position of the closing quote, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

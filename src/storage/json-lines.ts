@@ -1,4 +1,4 @@
-/** JSONL files: append lines, and stream files of any size. */
+/** JSONL files: appends lines, and streams files of any size. */
 
 import { isUtf8 } from 'node:buffer';
 import {
@@ -36,14 +36,14 @@ export class JsonLinesFile<T> {
     this.#written = lines;
   }
 
-  /** Includes lines held in memory. */
+  /** Number of lines, including those held in memory. */
   get length(): number {
     return this.#written;
   }
 
   /**
-   * Appends items together. They reach the operating system on return (or after `drain`), and the disk after
-   * `flush`.
+   * Appends items together. They are passed to the operating system before this returns (or by `drain`), and
+   * are on disk after `flush`.
    */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
@@ -52,21 +52,21 @@ export class JsonLinesFile<T> {
     this.#written += items.length;
   }
 
-  /** @throws UserError for a line that is too long to be read back */
+  /** @throws UserError for a line too long to be read again */
   #checked(line: string): string {
     if (3 * line.length < longestLine || Buffer.byteLength(line) < longestLine) return line;
     throw new UserError({
       file: this.path,
-      message: `a line of ${line.length} characters is too long to be logged`,
+      message: `can't log a line of ${line.length} characters: it is too long`,
       remedy: 'record fewer trajectories (record: first or none), or shorten episodes (evaluation.maxSteps)',
     });
   }
 
-  /** Passes held lines to the operating system. */
+  /** Passes the lines held in memory to the operating system. */
   drain(): void {
     if (this.#pending === '') return;
     const text = this.#pending;
-    // Text that was partly written must not be appended again.
+    // If writing fails halfway, the text must not be appended again.
     this.#pending = '';
     this.#dirty = true;
     try {
@@ -77,7 +77,7 @@ export class JsonLinesFile<T> {
     }
   }
 
-  /** Waits until everything appended is on disk. */
+  /** Waits until all appended lines are on disk. */
   async flush(): Promise<void> {
     this.drain();
     if (this.#descriptor === undefined || !this.#dirty) return;
@@ -95,7 +95,7 @@ export class JsonLinesFile<T> {
   }
 }
 
-/** Adds the path to a system error that names no file. */
+/** Adds the path to a system error that doesn't name a file. */
 export function withPath(error: unknown, path: string): unknown {
   const failure = error as NodeJS.ErrnoException;
   if (error instanceof Error && failure.syscall !== undefined && failure.path === undefined) {
@@ -106,17 +106,17 @@ export function withPath(error: unknown, path: string): unknown {
 }
 
 export interface ReadOptions {
-  /** Whether to remove a torn last line from the file; otherwise it is only skipped. */
+  /** Whether to remove an incomplete last line from the file; otherwise, it is only skipped. */
   readonly repair: boolean;
   /** Checks an item that is valid JSON; returns its problem, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
-  /** By default, links are refused, as for all files of a run. */
+  /** Links are refused by default, as for all files of a run. */
   readonly links?: Links;
 }
 
 /**
  * The items of a JSONL file; undefined if the file doesn't exist.
- * @throws UserError with line and byte for a broken line, except a torn last one
+ * @throws UserError with line and byte for an invalid line, unless it is an incomplete last one
  */
 export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
@@ -131,9 +131,9 @@ export function readJsonLines<T>(path: string, { links, problem, repair }: ReadO
 }
 
 export interface Line {
-  /** Without the line break; valid only until the next line is read. */
+  /** The line without its break; valid only until the next line is read. */
   readonly bytes: Buffer;
-  /** Position of its first byte. */
+  /** Position of the line's first byte. */
   readonly start: number;
 }
 
@@ -143,7 +143,7 @@ const chunkSize = 1 << 20; // bytes
 export const longestLine = 64 * 2 ** 20;
 
 /**
- * The complete lines of a file; none if it doesn't exist. Holds only the longest line in memory.
+ * The complete lines of a file; none if it doesn't exist. Memory use is limited by the longest line.
  * @throws UserError for anything but a regular file, and for a line longer than `longestLine`
  */
 export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line, void> {
@@ -160,7 +160,7 @@ export function* eachLine(path: string, links: Links = 'refuse'): Generator<Line
       if (read === 0) return;
       const until = held + read;
       let from = 0;
-      // Bytes held from earlier reads contain no line break.
+      // The bytes kept from earlier reads contain no line break.
       for (let end = lineBreak(buffer, held, until); end >= 0; end = lineBreak(buffer, from, until)) {
         yield { bytes: buffer.subarray(from, end), start: start + from };
         from = end + 1;
@@ -195,16 +195,16 @@ function openIfExists(path: string, links: Links): number | undefined {
   }
 }
 
-/** A line's location, for errors. */
+/** Location of a line, for error messages. */
 interface LinePlace {
   readonly path: string;
   /** 1-based. */
   readonly line: number;
-  /** Position of its first byte. */
+  /** Position of the line's first byte. */
   readonly start: number;
 }
 
-/** @throws UserError for a line that isn't JSON or has a problem */
+/** @throws UserError for a line that isn't JSON, or in which `problem` finds one */
 export function itemOf<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
   const text = bytes.toString('utf8');
   const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };
@@ -236,7 +236,7 @@ export function keepFirstLines(path: string, lines: number): void {
   cutAfter(path, endOfLine(path, lines));
 }
 
-/** The byte after the first `lines` lines, or the end of a shorter file. */
+/** Position after the first `lines` lines, or the end of a shorter file. */
 export function endOfLine(path: string, lines: number): number {
   let left = lines;
   let end = 0;
@@ -248,7 +248,7 @@ export function endOfLine(path: string, lines: number): number {
   return end;
 }
 
-/** Truncates a file to `length` bytes; does nothing if it is shorter or doesn't exist. */
+/** Truncates a file to `length` bytes; does nothing if the file is shorter or doesn't exist. */
 export function cutAfter(path: string, length: number): void {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= length) return;
   const descriptor = openSync(path, 'r+');

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 
-/** Work takes milliseconds, so a process that has held a lease for this long is gone. */
+/** Work takes only milliseconds, so a process that has held a lease this long must be dead. */
 const leaseMs = 20_000;
 
 /** Maximum number of tries, about `waitMs` apart. */
@@ -13,10 +13,10 @@ const mostTries = 20_000;
 const waitMs = 7;
 
 /**
- * Runs `work` while holding the lease at `path`, which only one process can hold; waits asynchronously. After 20 s
- * by the file system's clock, a lease is taken over, because its holder has probably died. A holder that was only
- * suspended may resume later, so `work` must not rely on the lease alone: it should write its own files, or a
- * record that a late process can't replace.
+ * Runs `work` while holding the lease at `path`, which only one process can hold; waits asynchronously. A lease
+ * older than 20 s by the file system's clock is taken over, because its holder has probably died. A holder that
+ * was only suspended may resume later, so `work` must not rely on the lease alone: it should write its own
+ * files, or a record that a late process can't replace.
  * @throws UserError if others hold the lease for minutes
  */
 export async function underLease<T>(path: string, work: () => T): Promise<T> {
@@ -54,7 +54,7 @@ export function tryLease<T>(path: string, work: (fileMs: number) => T): { readon
 function take(path: string, draft: string, own: string): number | undefined {
   try {
     for (;;) {
-      // Writing sets the modification time by the file system's clock.
+      // Writing sets the modification time according to the file system's clock.
       writeFileSync(draft, own);
       const { mtimeMs } = statSync(draft);
       try {

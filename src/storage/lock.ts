@@ -9,7 +9,7 @@ import { readRegularFile } from './regular-file.js';
 /** Functions that release the locks of this thread. */
 const held = new Set<() => void>();
 
-// A process that exits early leaves no lock.
+// A process that exits early must not leave locks.
 process.on('exit', () => {
   for (const release of held) release();
 });
@@ -45,19 +45,19 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
   }
 }
 
-/** Whether a live process holds the lock at `path`, including this process and its threads. */
+/** Whether a live process holds the lock at `path`; that may be this process or one of its threads. */
 export function isLocked(path: string): boolean {
   try {
     const holder = readLock(path);
     return holder !== undefined && isHeld(holder);
   } catch (error) {
-    // Not a lock that policyloop wrote: a link, a pipe or a folder.
+    // Not a lock that policyloop wrote, but a link, a pipe or a folder.
     if (error instanceof UserError) return false;
     throw error;
   }
 }
 
-/** Removes a lock held by a process on another machine; the caller must know that it has ended. */
+/** Removes the lock of a process on another machine; the caller must know that this process has ended. */
 export function removeForeignLock(path: string): void {
   const holder = readLock(path);
   const host = holder?.trim().split(/\s/)[1];
@@ -83,7 +83,7 @@ function createWhole(path: string, content: string): boolean {
   }
 }
 
-/** Removes lock drafts left by killed processes. */
+/** Removes draft locks left by killed processes. */
 function removeDrafts(path: string): void {
   const prefix = `${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
@@ -92,7 +92,7 @@ function removeDrafts(path: string): void {
   }
 }
 
-/** Error codes of file systems without hard links. */
+/** Error codes for file systems without hard links. */
 const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL', 'UNKNOWN']);
 
 function createInTwoSteps(path: string, content: string): boolean {
@@ -126,7 +126,7 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
-/** In bytes; a lock contains a process id, a host, a start time and perhaps the state of an output. */
+/** In bytes; a lock contains a process id, a host, a start time and sometimes the state of an output. */
 const longestLock = 4096;
 
 function readLock(path: string): string | undefined {
@@ -147,33 +147,33 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** A process on another host counts as alive, because it can't be checked. A lock without a host is from a crash. */
+/** A process on another host can't be checked, so it counts as alive. A lock without a host is from a crash. */
 function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(/\s/);
   if (host === undefined) return false;
   if (host !== hostname()) return true;
-  // A stale lock may carry the reused id of this process.
+  // A stale lock may contain the process id that this process has reused.
   if (Number(pid) === process.pid) return start === ownStart();
   if (!isRunning(Number(pid))) return false;
-  // Another process may have the same id.
+  // Another process may have reused the id.
   const running = startOf(Number(pid));
   return start === undefined || running === undefined || start === running;
 }
 
 const startKey = 'policyloop: start of the process';
 
-/** Start time of this process, as written to its locks: the same in all its threads, different in later processes. */
+/** Start time of this process as written to its locks: equal in all its threads, different in later processes. */
 function ownStart(): string {
   const known = startOf(process.pid) ?? getEnvironmentData(startKey);
   if (known !== undefined) return String(known);
-  // Threads that start later inherit it.
+  // Threads that start later inherit this value.
   setEnvironmentData(startKey, performance.timeOrigin);
   return String(performance.timeOrigin);
 }
 
 /**
- * Start time of a process, in clock ticks since boot; undefined if unknown. Only Linux reports it, in field 22 of
- * `/proc/<pid>/stat`, whose second field may contain spaces and parentheses.
+ * Start time of a process, in clock ticks since boot; undefined if unknown. Only Linux reports the time, in
+ * field 22 of `/proc/<pid>/stat`, whose second field may contain spaces and parentheses.
  */
 function startOf(pid: number): string | undefined {
   try {

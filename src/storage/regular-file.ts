@@ -1,4 +1,4 @@
-/** Reads untrusted files only if they are regular and of limited size: devices never end, pipes block. */
+/** Reads untrusted files only if they are regular files of limited size: devices never end, and pipes block. */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { type Problem, UserError } from '../base/errors.js';
 
@@ -24,7 +24,7 @@ export function openRegularFile(
     });
   if (links === 'refuse' && lstatSync(path).isSymbolicLink()) throw refuse('a link');
   const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
-  // Without O_NONBLOCK, opening a pipe waits for a writer.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const descriptor = openSync(path, O_RDONLY | O_NONBLOCK | (links === 'refuse' ? O_NOFOLLOW : 0));
   const stats = fstatSync(descriptor);
   if (stats.isFile()) return { descriptor, size: stats.size };
@@ -41,7 +41,7 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
   try {
     if (size > mostBytes) throw tooLarge(path, size, mostBytes);
     const bytes = readBytes(descriptor, 0, size);
-    // Files in /proc claim to be empty.
+    // Files in /proc report a size of 0.
     if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
     return bytes;
   } finally {
@@ -49,7 +49,7 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
   }
 }
 
-/** In bytes, for state files; logs may be larger. */
+/** In bytes, for files that hold a state; logs may be larger. */
 const largestState = 64 * 2 ** 20;
 
 /**
@@ -59,7 +59,7 @@ const largestState = 64 * 2 ** 20;
 export const readOwnText = (path: string): string =>
   readRegularFile(path, largestState, 'refuse').toString('utf8');
 
-/** Reads from a position; returns less if the file ends. */
+/** Reads up to `length` bytes from a position; returns fewer at the end of the file. */
 export function readBytes(descriptor: number, position: number, length: number): Buffer {
   const buffer = Buffer.alloc(length);
   let filled = 0;
@@ -75,13 +75,13 @@ function tooLarge(file: string, size: number, most: number): UserError {
   return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
 }
 
-/** In bytes. File systems allow 255; drafts and locks append a suffix. */
+/** In bytes. File systems allow 255, but drafts and locks append a suffix. */
 const longestName = 235;
 
 /** In characters, for a name to which a time or number is appended. */
 export const longestPart = 120;
 
-/** Why a string can't be a file name; undefined if it can. */
+/** Explains why a string can't be a file name; undefined if it can. */
 function nameProblem(name: string): string | undefined {
   if (/^\.{0,2}$|[/\\\0]/.test(name)) return "isn't a file name: it refers to another folder";
   const bytes = Buffer.byteLength(name);
@@ -97,7 +97,7 @@ export function requireFileName(name: string, place: Omit<Problem, 'message' | '
   return name;
 }
 
-/** @throws UserError for a path with a part that is too long */
+/** @throws UserError if a part of the path is too long */
 export function requireShortNames(path: string, place: Omit<Problem, 'message' | 'value'>): string {
   const long = path.split(/[/\\]/).find((part) => Buffer.byteLength(part) > longestName);
   if (long !== undefined) requireFileName(long, { remedy: 'choose a shorter name', ...place });

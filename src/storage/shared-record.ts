@@ -1,6 +1,6 @@
 /**
  * A record that processes on several machines replace in turn. Each version is a new file, which only one
- * process can create, so a process that was suspended and resumes late replaces nothing.
+ * process can create, so a process that resumes late after being suspended can't replace anything.
  */
 import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 
 export interface SharedRecord {
-  /** Increases by one with each replacement; 0 before the first. */
+  /** Increases by one with each replacement; 0 if there is no version yet. */
   readonly version: number;
-  /** Undefined if there is no intact version. */
+  /** Undefined if no version is intact. */
   readonly content: unknown;
 }
 
-/** Old versions remain for concurrent readers. */
+/** Number of versions to keep for processes that are still reading one. */
 const keptVersions = 3;
 
-/** The newest intact version in a directory. */
+/** The newest intact version in the directory. */
 export function readSharedRecord(directory: string): SharedRecord {
   const versions = versionsIn(directory);
   const version = versions.at(-1) ?? 0;
@@ -28,7 +28,7 @@ export function readSharedRecord(directory: string): SharedRecord {
   return { version, content: undefined };
 }
 
-/** @returns false if another process has already replaced that version; nothing is written then */
+/** @returns false, without writing anything, if another process has already replaced this version */
 export function replaceSharedRecord(directory: string, version: number, content: unknown): boolean {
   const next = version + 1;
   const draft = join(directory, `${hostname()}-${process.pid}-${threadId}.draft`);
@@ -42,7 +42,7 @@ export function replaceSharedRecord(directory: string, version: number, content:
     rmSync(draft, { force: true });
   }
   const versions = versionsIn(directory);
-  // A very late process may create an old version, which nobody reads.
+  // A very late process may create an old version, but nobody reads it.
   for (const old of versions)
     if (old <= versions.at(-1)! - keptVersions) rmSync(join(directory, `${old}.json`), { force: true });
   return versions.at(-1) === next;

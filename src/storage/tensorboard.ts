@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
 
 /**
- * Writes the curves of a training run to a new event file in `folder`, created when training starts. TensorBoard
- * discards steps of earlier files that this one repeats.
+ * Writes the curves of a training run to a new event file in `folder`, created when training starts.
+ * TensorBoard discards the steps of earlier files that the new file repeats.
  */
 export class EventFile<M extends CurveEvent> {
   readonly #folder: string;
@@ -56,7 +56,7 @@ interface CurveEvent {
   readonly time: string;
 }
 
-/** Names sort by time, then by number of earlier files: the order in which TensorBoard reads them. */
+/** Names sort by time, then by the number of earlier files, which is the order in which TensorBoard reads them. */
 function createFile(folder: string, seconds: number): number {
   mkdirSync(folder, { recursive: true });
   const time = String(Math.floor(seconds)).padStart(10, '0');
@@ -64,14 +64,14 @@ function createFile(folder: string, seconds: number): number {
   return openSync(join(folder, `events.out.tfevents.${time}.${count}`), 'a');
 }
 
-/** Length, its checksum, the data, their checksum. */
+/** A record: the length, its checksum, the data, and the data's checksum. */
 function record(data: Uint8Array): Buffer {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(data.length));
   return Buffer.concat([length, maskedChecksum(length), data, maskedChecksum(data)]);
 }
 
-/** CRC-32C, rotated and offset, because a checksum of data that contains checksums would be weak. */
+/** CRC-32C, rotated and offset, because a plain checksum of data that contains checksums would be weak. */
 function maskedChecksum(data: Uint8Array): Buffer {
   const crc = crc32c.buf(data) >>> 0;
   const masked = Buffer.alloc(4);
@@ -87,7 +87,7 @@ const sessionStatus = 1;
 /** `SessionLog.START` */
 const started = 1;
 
-/** @param value a safe integer; negative ones are written as 64-bit two's complement */
+/** @param value a safe integer; a negative one is written as 64-bit two's complement */
 export function integer(field: number, value: number): Buffer {
   return Buffer.from([...varint(field << 3), ...varint(value)]);
 }
@@ -107,7 +107,7 @@ export function text(field: number, value: string): Buffer {
   return nested(field, Buffer.from(value));
 }
 
-/** Single precision. */
+/** A single-precision number. */
 export function float(field: number, value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeFloatLE(value);
@@ -118,7 +118,7 @@ function tag(field: number, wireType: number): Buffer {
   return Buffer.from(varint((field << 3) | wireType));
 }
 
-/** Seven bits per byte, lowest first; the eighth bit is set if more follow. */
+/** Seven bits per byte, lowest first; the eighth bit is set if another byte follows. */
 function varint(value: number): number[] {
   let rest = BigInt.asUintN(64, BigInt(value));
   const bytes: number[] = [];

@@ -1,10 +1,10 @@
-/** Encodes text relative to an earlier text: pieces to copy, and new text between them. */
+/** Encodes text relative to an earlier text, as pieces to copy and new text between them. */
 import { append } from '../base/append.js';
 
 /** New text, or a piece of the earlier text: start and length, in UTF-16 units. */
 export type TextPart = string | readonly [start: number, length: number];
 
-/** Shorter pieces aren't worth copying and would make lines hard to read. */
+/** Shorter pieces aren't worth copying, and would make lines hard to read. */
 const shortest = 32;
 
 /** The parts of `text` relative to `earlier`; `textOf` is the inverse. */
@@ -17,7 +17,7 @@ export function partsOf(text: string, earlier: string): readonly TextPart[] {
   return parts;
 }
 
-/** @throws RangeError for a piece outside the earlier text */
+/** @throws RangeError if a piece isn't inside the earlier text */
 export function textOf(parts: readonly TextPart[], earlier: string): string {
   const pieces = parts.map((part) => {
     if (typeof part === 'string') return part;
@@ -42,8 +42,8 @@ function sharedEnds(text: string, earlier: string): readonly [before: number, af
 }
 
 /**
- * Looks up each position among the blocks of the earlier text and extends matches. Any common piece that is at
- * least twice as long as a block contains a whole block, so it is found.
+ * Looks up the text at each position among the blocks of the earlier text and extends matches. Any common piece
+ * that is at least twice as long as a block contains a whole block, so it is found.
  */
 function middleParts(text: string, earlier: string): readonly TextPart[] {
   if (text.length < shortest || earlier.length < shortest) return text === '' ? [] : [text];

@@ -392,7 +392,7 @@ describe('files', () => {
   it('a duplicate key', () => {
     expect(screen(`${valid}seed: 1\nseed: 2\n`)).toMatchInlineSnapshot(`
       "my.yaml:4:1: duplicate key: seed
-        remedy: keep one of the two"
+        remedy: remove one of them"
     `);
   });
   it('a tab', () => {

@@ -35,9 +35,9 @@ describe('model.extra', () => {
     ['Max_Completion_Tokens', 'model.maxTokens'],
     ['reasoning_effort', 'model.reasoningEffort'],
     ['response_format', 'model.format'],
-    ['stream', 'take it out'],
-    ['tools', 'take it out'],
-    ['stop', 'take it out'],
+    ['stream', 'remove it'],
+    ['tools', 'remove it'],
+    ['stop', 'remove it'],
   ])('refuses %s, and names %s', (field, remedy) => {
     expect(() => load({ [field]: 1 })).toThrow(
       new RegExp(

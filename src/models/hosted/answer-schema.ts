@@ -3,16 +3,16 @@ import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, NumberKind } from '../language-model.js';
 
 interface SchemaOptions {
-  /** Puts the numbers before the reason, so that a long or truncated reason can't lose them. */
+  /** Puts the numbers before the reason, so that they aren't lost if the reason is long or truncated. */
   readonly numbersFirst?: boolean;
-  /** Lists the allowed numbers if there are at most this many, for servers that ignore bounds. */
+  /** Lists the allowed numbers if there are at most this many, because some servers ignore bounds. */
   readonly longestList?: number;
   readonly longestReason?: number;
   /** False for servers that reject bounds on numbers and lengths. Default: true. */
   readonly hasBounds?: boolean;
 }
 
-/** For `format: auto`. Most servers ignore numeric bounds, but respect a list of numbers. */
+/** For `format: auto`. Most servers ignore bounds on numbers, but obey a list of allowed numbers. */
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
@@ -38,7 +38,7 @@ export function answerSchema(
   };
 }
 
-/** Whether a text follows the answer schema; a server that ignores the schema deviates from it sooner or later. */
+/** Whether the text follows the answer schema; a server that ignores the schema will deviate sooner or later. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
   const answer = parsedObject(text);
   const numbers = answer?.[key];
@@ -70,7 +70,7 @@ function valueSchema({ choices, decimals, high, low }: Values): Record<string, u
 /** All allowed numbers in order; undefined if there are more than `most`. */
 function gridOf({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
-  // Bounds may be off the grid, and rounding errors move products slightly off it.
+  // Bounds may not be multiples of the step, and rounding errors move products slightly.
   const first = Math.ceil(Number((low * scale).toPrecision(15)));
   const last = Math.floor(Number((high * scale).toPrecision(15)));
   const count = last - first + 1;

@@ -5,14 +5,14 @@ import type { OpenAIConfig } from '../settings.js';
 import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
 import type { TryFailure } from './retry.js';
 
-/** Ways to request a format under `format: auto`, strictest first. */
+/** Formats that can be requested under `format: auto`, strictest first. */
 const levels = ['json_schema', 'json_object', 'text'] as const;
 type Level = (typeof levels)[number];
 
 export interface Dialect {
   /** Request fields that the server rejected. */
   readonly refused: Set<string>;
-  /** The server's name for the token limit. */
+  /** The name that the server uses for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
   level: Level;
   /** Whether the server accepts schemas with bounds on numbers and lengths. */
@@ -21,7 +21,7 @@ export interface Dialect {
   prefix: '' | '/v1';
 }
 
-/** Request fields; undefined ones aren't sent. */
+/** Fields of a request; those that are undefined aren't sent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** OpenAI's reasoning models reject `max_tokens`; some compatible servers silently ignore its newer name. */
@@ -64,7 +64,7 @@ function chosenFields(config: OpenAIConfig): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Whether a message mentions a field, in snake case or camel case (xAI). */
+/** Whether a message mentions a field, in snake case or in camel case (xAI). */
 function names(message: string, field: string): boolean {
   if (field === 'n') return /['"`]n['"`]/.test(message);
   const camelCase = field.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -72,7 +72,7 @@ function names(message: string, field: string): boolean {
 }
 
 const formatNames = /response_?format|json_?(schema|object)/i;
-/** Words in error messages that don't name the field. */
+/** Words in error messages about a format or a bound that don't name the field. */
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
@@ -82,7 +82,8 @@ export function refusedKey(config: OpenAIConfig, sent: Fields, message: string):
 }
 
 /**
- * Adapts the dialect to a rejected parameter that the user didn't set. `before`: the dialect when the request was sent.
+ * Adapts the dialect to a rejected parameter that the user didn't set. `before` is the dialect with which the
+ * request was sent.
  * @returns true if the request should be repeated
  */
 export function adapt(
@@ -107,17 +108,17 @@ export function adapt(
   const isKnown = dialect.level !== before.level || dialect.hasBounds !== before.hasBounds;
   if (isFormat && !isKnown) stepDown(dialect, message);
   if (refused.length > 0 || isFormat) return true;
-  // The message names no field: drop the one that servers support least.
+  // The message names no field, so drop the field that servers support least.
   if (sent.n !== undefined) dialect.refused.add('n');
   else if (isAuto) dialect.level = 'text';
   else return false;
   return true;
 }
 
-/** Fields that may be omitted; sampling fields only if the config doesn't set them. */
+/** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
 const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
-/** Switches to the other name of the token limit if the server rejected this one. @returns true if it did */
+/** Switches to the other name of the token limit if the server rejected this name. @returns true if it switched */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const [name, other] =
     sent.max_tokens === undefined
@@ -141,14 +142,14 @@ function stepDown(dialect: Dialect, message: string): void {
   }
 }
 
-/** The format that a server used under `format: auto`; a format that it ignores isn't requested again. */
+/** The format to request next under `format: auto`; a format that the server ignores isn't requested again. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Level,
   grammar: AnswerGrammar,
 ): Level {
   const answer = answerText(text).text.trim();
-  // A reply without an answer shows nothing about the format; a truncated one shows only its beginning.
+  // A reply without an answer says nothing about the format; a truncated reply only shows how the answer starts.
   if (sent === 'text' || answer === '' || !['stop', 'length'].includes(finishReason)) return sent;
   if (finishReason === 'length') return answer.startsWith('{') ? sent : 'text';
   const isKept = sent === 'json_schema' ? followsSchema(text, grammar) : parsedObject(text) !== undefined;

@@ -1,7 +1,7 @@
 /**
- * The `fetch` of the client libraries. The global one gives up when the headers take longer than five minutes, which a
- * slow local model exceeds. This one also classifies every failure, once for all providers, before a library prints it
- * or hides its headers.
+ * The `fetch` of the client libraries. The global one gives up if the headers take longer than five minutes, as
+ * they can for a slow local model. This one also classifies each failure, for all providers, before a library
+ * prints it or hides its headers.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -10,7 +10,7 @@ import { deepestJson, isDeeperThan, jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
 
-/** Options of agents that the types of Node 20 don't have. */
+/** Agent options that are missing from the types of Node 20. */
 interface ProxyOptions extends https.AgentOptions {
   readonly proxyEnv?: NodeJS.ProcessEnv;
 }
@@ -21,10 +21,10 @@ interface Reply {
   readonly body: string;
 }
 
-/** In bytes, far beyond any completion; a server that sends more is broken. */
+/** In bytes, far more than any completion; a server that sends more is broken. */
 const longestBody = 16 * 2 ** 20;
 
-/** A host that takes longer to accept a connection (TLS included) is down. */
+/** A host that takes longer to accept a connection (including TLS) counts as down. */
 const connectTimeoutMs = 10_000;
 
 /** Sends `init` (method, headers, text body, signal) and resolves with any reply. */
@@ -56,8 +56,8 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
     const request = send(
       url,
       {
-        // The server may close a kept connection at the moment of its use; a new one can't fail so. Only the global agent
-        // knows whether Node was told to use proxies (NODE_USE_ENV_PROXY or --use-env-proxy, since Node 24).
+        // A server may close an idle connection just as it is reused; a new connection avoids this. Only the
+        // global agent knows whether Node uses proxies (NODE_USE_ENV_PROXY or --use-env-proxy, since Node 24).
         agent: new Agent({
           proxyEnv: (globalAgent as { readonly options?: ProxyOptions }).options?.proxyEnv,
         } as ProxyOptions),
@@ -88,7 +88,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
     );
     request.on('error', failed);
     request.on('socket', (socket) => {
-      // Routers forget connections that are silent while a model thinks.
+      // Routers drop connections that stay silent while a model thinks.
       socket.setKeepAlive(true, 30_000);
       const hangs = () => request.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
       const timer = setTimeout(hangs, connectTimeoutMs);
@@ -97,7 +97,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
         clearTimeout(timer);
       };
       socket.once(isSecure ? 'secureConnect' : 'connect', connected);
-      // A proxy's tunnel is handed over when it is connected already.
+      // A proxy's tunnel is already connected when this socket is passed on.
       request.once('finish', connected);
       socket.once('close', () => clearTimeout(timer));
     });
@@ -109,7 +109,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
 function failureOf(reply: Reply): TryFailure {
   const { status, headers, body } = reply;
   const error = refusalIn(body);
-  const redirect = headers.location === undefined ? '' : ` to ${headers.location}: give that address instead`;
+  const redirect = headers.location === undefined ? '' : ` to ${headers.location}: use that URL instead`;
   const message = `HTTP ${status}${redirect}${error.message === '' ? '' : `: ${error.message}`}`;
   const afterMs = retryAfter(headers);
   const sentAt = Date.parse(headers.date ?? '');
@@ -120,28 +120,28 @@ function failureOf(reply: Reply): TryFailure {
   );
 }
 
-/** How Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter word the refusal of a prompt for its content. */
+/** How Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter say that they refuse a prompt for its content. */
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
-/** How servers refuse a prompt that is too long; waiting doesn't help. */
+/** How servers say that a prompt is too long; waiting doesn't help. */
 const lengthWords =
   /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
 
-/** The kind of failure for an HTTP status and a server error. */
+/** The kind of failure for an HTTP status and the server's error. */
 export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
   if (status === 451) return 'content-filter';
   const words = `${code ?? ''} ${message}`;
   if ([400, 403, 422].includes(status) && filterWords.test(words)) return 'content-filter';
   if (status === 413 || ([400, 422, 429].includes(status) && lengthWords.test(words))) return 'too-long';
-  // Servers report an empty account like a rate limit, but waiting doesn't fill it.
+  // Servers report an account without credit like a rate limit, but waiting doesn't help.
   if ([401, 402, 403].includes(status) || code === 'insufficient_quota') return 'authentication';
   if (status === 404) return 'not-found';
   if (status === 429) return 'rate-limit';
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
-/** The requested wait in milliseconds (RFC 9110: seconds, or a date, compared with the server's own `date`). */
+/** How long to wait, in milliseconds (RFC 9110: seconds, or a date, compared with the server's own `date`). */
 export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
@@ -169,14 +169,14 @@ function networkFailure(url: URL, error: Error & { code?: unknown }, isConnected
   return new TryFailure(isConnected ? 'cut' : 'network', message);
 }
 
-/** The address without login and query, which may be secret. */
+/** The URL without its login and query, which may be secret. */
 const place = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 export interface ServerError {
   readonly message: string;
-  /** A word such as `insufficient_quota`. */
+  /** An error code such as `insufficient_quota`. */
   readonly code?: string;
-  /** The status stated in the error itself, as in errors sent with HTTP 200. */
+  /** The status that the error itself states, as in errors sent with HTTP 200. */
   readonly status?: number;
 }
 
@@ -202,7 +202,7 @@ function errorIn(value: unknown): ServerError {
   };
 }
 
-/** OpenRouter says “Provider returned error” and puts the provider's own words into `raw`, often as JSON. */
+/** OpenRouter says “Provider returned error” and puts the provider's message into `raw`, often as JSON. */
 function causeIn(metadata: unknown): string {
   if (!isRecord(metadata)) return '';
   const { provider_name: provider, raw } = metadata;
@@ -212,7 +212,7 @@ function causeIn(metadata: unknown): string {
   return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
 }
 
-/** Also reads FastAPI (`detail`, a text or a list of problems) and Mistral (the same within `message`). */
+/** Also reads errors of FastAPI (`detail`: text, or a list of problems) and Mistral (the same in `message`). */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');
@@ -223,7 +223,7 @@ function wordsOf(value: unknown): string {
   return place === '' ? msg : `${place}: ${msg}`;
 }
 
-/** The error of a refused request; all texts of the body if its form is unknown. */
+/** The error of a failed request; if the format of the body is unknown, all its strings. */
 function refusalIn(body: string): ServerError {
   const error = serverError(body);
   return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;

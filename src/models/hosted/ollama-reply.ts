@@ -1,4 +1,4 @@
-/** Reads replies of Ollama's `/api/chat` and checks what they report. */
+/** Reads replies of Ollama's `/api/chat`, and checks their token counts and completeness. */
 import { z } from 'zod';
 import type { ChatMessage, Completion, ReplyFault, Usage } from '../language-model.js';
 import { checkUsage, mostTokensOf, replyFaults, silenceWarning } from '../reply-faults.js';
@@ -8,31 +8,31 @@ const responseSchema = z.object({
   message: z.object({ content: z.string().nullable(), thinking: z.string().nullish() }),
   done: z.boolean().nullish(),
   done_reason: z.string().nullish(),
-  /** Unchecked: see checkUsage. */
+  /** Not validated here; see checkUsage. */
   prompt_eval_count: z.unknown().optional(),
   eval_count: z.unknown().optional(),
 });
 type Response = z.output<typeof responseSchema>;
 
-/** @throws TryFailure if it isn't a chat reply */
+/** @throws TryFailure if the response isn't a chat reply */
 export function readResponse(response: unknown): Response {
   const parsed = responseSchema.safeParse(response);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;
   throw new TryFailure(
     typeof response === 'object' && response !== null && !('message' in response) ? 'empty' : 'malformed',
-    `the reply is not a chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
+    `the response is not a chat reply (${issue.path.join('.') || 'body'}: ${issue.message})`,
   );
 }
 
-/** What a reply is checked against. */
+/** The request, against which a reply is checked. */
 export interface Sent {
   readonly messages: readonly ChatMessage[];
   readonly images: number;
   readonly maxTokens: number;
-  /** The requested context window, at most the model's own if known. */
+  /** The requested context window, limited to the model's own if that is known. */
   readonly window: number;
-  /** Tokens of the prompt that the server must have read. */
+  /** Minimum number of prompt tokens that the server must have read. */
   readonly floor: number;
   readonly isConstrained: boolean;
 }
@@ -49,7 +49,7 @@ export function readCompletion(response: Response, sent: Sent): Reading {
   const { faults, usage, warning } = usageOf(response, reply, sent);
   const silence = silenceWarning(reply, sent.maxTokens);
   const warnings = [warning, silence].filter((text) => text !== undefined);
-  // Ollama ends a reply of more than thirty equal tokens so, without counts.
+  // Ollama ends a reply like this, without counts, after more than thirty equal tokens.
   const isLoop = done === false;
   const all = new Set<ReplyFault>([...replyFaults(reply), ...(isLoop ? (['loop'] as const) : []), ...faults]);
   if (isLoop) all.delete('usage-missing');
@@ -66,7 +66,7 @@ type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply, sent: Sent) {
   const { floor, images, isConstrained, maxTokens, messages, window } = sent;
   const thoughts = mostTokensOf(reply.reasoning ?? '');
-  // A model that thinks is asked twice, in fact: the second request constrains the answer, and it alone is counted.
+  // If a model thinks, Ollama sends a second request that constrains the answer, and counts only that one.
   const isSecond =
     isConstrained && thoughts > 0 && !(Number(eval_count) > mostTokensOf(reply.text) + endTokens);
   const prompt: readonly ChatMessage[] = isSecond
@@ -84,7 +84,7 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
   const used = promptTokens + completionTokens;
   const remedy = contextRemedy(window);
   if (warning !== undefined) return { usage: whole, faults, warning: `${warning} ${remedy}` };
-  // The last token of a reply takes no room.
+  // The last token of a reply isn't stored in the context.
   if (promptTokens < window && used > window + 1) {
     const text = `prompt and reply have ${used} tokens, more than the context window of ${window}: the server dropped part of the prompt during the reply`;
     return { usage: whole, faults: [...faults, 'prompt-cut' as const], warning: `${text} ${remedy}` };
@@ -94,17 +94,17 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
   return { usage: whole, faults, warning: isFull ? full : undefined };
 }
 
-/** Tokens that end an answer and are counted with it. */
+/** Number of tokens that end an answer and are counted with it. */
 const endTokens = 2;
 
-/** Ollama counts thoughts with the answer, so they are split by text length. `uncounted`: tokens in no count. */
+/** Ollama counts thoughts with the answer, so split them by text length. `uncounted`: tokens in no count. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;
   if (uncounted > 0) {
     const missing = {
       promptTokens: unreported?.promptTokens ?? 0,
-      // Where nothing was reported, the thoughts are in the estimate.
+      // If nothing was reported, the estimate includes the thoughts.
       completionTokens: completionTokens === undefined ? unreported!.completionTokens : uncounted,
     };
     return { ...usage, reasoningTokens: uncounted, unreported: missing };
@@ -115,33 +115,33 @@ function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: numb
 }
 
 export const contextRemedy = (contextTokens: number) =>
-  `(context window asked for: ${contextTokens}; the model's own may be smaller). ` +
+  `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
 
-/** Tokens that may merge at a boundary, or that a template adds to a message. */
+/** Number of tokens that may merge at a boundary, or that a template adds to a message. */
 const seam = 8;
 
-/** Prompts of a run grow at their end, so most of one was read before: a falling count shows that the server cut it. */
+/** A run's prompts grow at the end, so a count below that of the last one shows that the server cut the prompt. */
 export class PromptFloor {
   #last: { readonly text: string; readonly tokens: number } | undefined;
 
-  /** Fewest tokens of the prompt; 0 if no similar prompt was read. */
+  /** Minimum number of tokens in the prompt; 0 if no earlier prompt was read. */
   of(messages: readonly ChatMessage[]): number {
     if (this.#last === undefined) return 0;
     const gone = missingIn(textOf(messages), this.#last.text);
     return Math.max(0, this.#last.tokens - mostTokensOf(gone) - seam * (1 + gone.split(mark).length));
   }
 
-  /** @param tokens read by the server */
+  /** @param tokens number of tokens that the server read */
   remember(messages: readonly ChatMessage[], tokens: number): void {
     this.#last = { text: textOf(messages), tokens };
   }
 }
 
-/** Starts a message. */
+/** Marks the start of a message. */
 const mark = '\u0000';
 
-/** Templates omit thoughts of earlier answers. */
+/** Omits the thoughts in earlier answers, as templates do. */
 const textOf = (messages: readonly ChatMessage[]) =>
   messages
     .map(({ role, content }) =>
@@ -149,7 +149,7 @@ const textOf = (messages: readonly ChatMessage[]) =>
     )
     .join('');
 
-/** The part of the earlier text between its common beginning and end with the new one. */
+/** The part of the earlier text between the beginning and the end that it shares with the new text. */
 function missingIn(text: string, earlier: string): string {
   const shorter = Math.min(text.length, earlier.length);
   let start = 0;

@@ -20,7 +20,7 @@ import { loginOf } from './openai-access.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 import { createRate } from './shared-rate.js';
 
-/** The reply of `show`; the context length is under `<architecture>.context_length`. */
+/** The reply of `show`; `<architecture>.context_length` contains the context length. */
 const modelSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
   capabilities: z.array(z.string()).nullish(),
@@ -28,35 +28,35 @@ const modelSchema = z.object({
   modelfile: z.string().nullish(),
 });
 
-/** The server reloads the model when the context window changes, so it grows in steps of this many tokens. */
+/** The server reloads the model when the context window changes, so the window grows in steps of this many tokens. */
 const contextStep = 2048;
 
-/** The server ignores bounds of numbers, but respects a list of them. */
+/** The server ignores bounds on numbers, but obeys a list of allowed numbers. */
 const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 
-/** A model of an Ollama server. @throws UserError if the host is not an address */
+/** A model of an Ollama server. @throws UserError if the host isn't a valid address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [host.href, config.name]);
-  /** Only ever grows: see contextStep. */
+  /** Never shrinks; see contextStep. */
   let contextTokens = config.contextTokens ?? 0;
-  /** The model's own, once the server has reported it. */
+  /** The model's own context length, once the server has reported it. */
   let ownTokens: number | undefined;
   let thinks = false;
-  /** A problem with the model's template. */
+  /** A warning about the model's template. */
   let warning: string | undefined;
-  /** Whether the server accepts a schema. */
+  /** Whether the server accepts a schema for the answer. */
   let takesSchema = true;
-  /** A thinking model is asked twice if the format is enforced, and its thoughts aren't counted. */
+  /** If the format is enforced, a thinking model gets two requests, and its thoughts aren't counted. */
   const isEnforced = () =>
     config.format === 'json' || (config.format === 'auto' && takesSchema && !(config.think ?? thinks));
   const floor = new PromptFloor();
   const expect = (promptTokens: number) => {
     if (config.contextTokens !== undefined) return;
-    // If the answer format is enforced, the thoughts become part of a second prompt.
+    // If the answer format is enforced, the thoughts are sent again in a second prompt, so reserve room for both.
     const isTwice = isEnforced() && (config.think ?? thinks);
     const reply = (isTwice ? 2 : 1) * config.maxTokens;
     const needed = Math.ceil((promptTokens + reply) / contextStep) * contextStep;
@@ -70,7 +70,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     callWithRetries({
       ...{ ...options, id, policy: config, wait, secrets, server },
       async attempt(signal) {
-        // The client passes on no signal of its own.
+        // The client doesn't pass a signal of its own.
         const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });
         try {
           return await ask(new Ollama({ host: host.href, fetch }));
@@ -121,15 +121,15 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       );
       const reading = readCompletion(value, {
         ...{ messages, images: images.length, maxTokens, window },
-        // The tokens of pictures show in no text.
+        // The text doesn't show how many tokens the pictures take.
         floor: images.length > 0 ? 0 : floor.of(messages),
         isConstrained: request.format !== undefined,
       });
       const { faults = [], reasoning, usage } = reading;
-      // With thoughts, the count may be that of a second request, which has them in its prompt.
+      // If the model thought, the count may be that of a second request, whose prompt includes the thoughts.
       if (images.length + faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
         floor.remember(messages, usage.promptTokens);
-      // It may think without having said that it can.
+      // A model may think although the server doesn't list this capability.
       if (reasoning !== undefined) thinks = true;
       const format = request.format === undefined ? ('text' as const) : ('json_schema' as const);
       const completion = {
@@ -143,15 +143,15 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 }
 
-/** Ollama falls back to its own template only if the model has none; newer models have a renderer instead. */
+/** True if the template drops system messages. Ollama uses `template` only if there is no renderer (newer models). */
 const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
   (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
 
 const templateWarning = (name: string) =>
-  `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which holds the task. ` +
-  `Make the model again with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the present one)`;
+  `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
+  `Create the model again with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
-/** Whether the server fails because of the schema. */
+/** Whether the server failed because of the schema. */
 const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
   format !== undefined &&
   error instanceof TryFailure &&
@@ -164,7 +164,7 @@ function ownContext(modelInfo: Readonly<Record<string, unknown>> = {}): number |
   return typeof length === 'number' ? length : undefined;
 }
 
-/** JSON omits undefined fields. */
+/** Undefined fields are omitted from the JSON. */
 function chatRequest(
   config: OllamaConfig,
   messages: readonly ChatMessage[],
@@ -181,7 +181,7 @@ function chatRequest(
         images.length > 0 && { images: images.map((image) => Buffer.from(image).toString('base64')) }),
     })),
     stream: false,
-    // A prompt that is too long is refused then, and a reply ends where the context does: nothing is lost unseen.
+    // Without truncation and shifting, a prompt that is too long is refused, and a full context ends the reply.
     truncate: false,
     shift: false,
     format:
@@ -189,7 +189,7 @@ function chatRequest(
         ? answerSchema(grammar, config.format === 'auto' ? autoSchema : jsonSchema)
         : undefined,
     think: config.think,
-    // A number without a unit is one of seconds, which Ollama takes from numbers only.
+    // A number without a unit means seconds, but Ollama accepts it only as a number, not as a string.
     keep_alive: /^-?\d+$/.test(config.keepAlive ?? '') ? Number(config.keepAlive) : config.keepAlive,
     options: {
       num_ctx: contextTokens,
@@ -199,7 +199,7 @@ function chatRequest(
       top_p: topP,
       top_k: topK,
       min_p: minP,
-      // Ollama's own default punishes numbers that occur again.
+      // Ollama's default would penalise numbers that occur again.
       repeat_penalty: repetitionPenalty ?? 1,
       stop: stop && [...stop],
     },
@@ -214,15 +214,15 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
   if (kind === 'too-long' || (kind === 'bad-request' && /exceeds .*context/i.test(message)))
     return new TryFailure('too-long', `${message} ${contextRemedy(contextTokens)}`);
   if (kind === 'bad-request' && /does not support thinking/.test(message))
-    return new TryFailure(kind, `${message}; set model.think=false, or leave model.think out`);
+    return new TryFailure(kind, `${message}; set model.think=false, or remove model.think`);
   if (kind !== 'not-found') return error;
   const remedy = /model/i.test(message)
-    ? `get the model with \`ollama pull ${config.name}\``
-    : `${host.origin} does not seem to be an Ollama server: check model.host`;
+    ? `download the model with \`ollama pull ${config.name}\``
+    : `${host.origin} doesn't seem to be an Ollama server: check model.host`;
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
-/** The address in a host by the rules of Ollama's client: scheme, port and IPv6 brackets are optional. */
+/** Parses a host by the rules of Ollama's client: the scheme, the port and IPv6 brackets are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given =
     config.host ??
@@ -241,11 +241,12 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
   const url = URL.canParse(complete) ? new URL(complete) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UserError({
-      message: config.host === undefined ? 'OLLAMA_HOST is not an address' : 'this is not an address',
+      message:
+        config.host === undefined ? 'OLLAMA_HOST is not a valid address' : 'this is not a valid address',
       field: 'model.host',
-      // A text that is no address may still hold a login.
+      // Even an invalid address may contain a login.
       ...(!given.includes('@') && { value: given }),
-      remedy: 'give it in full, e.g. http://127.0.0.1:11434',
+      remedy: 'use the full URL, e.g. http://127.0.0.1:11434',
     });
   }
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1';

@@ -3,23 +3,23 @@ import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import type { OpenAIConfig } from '../settings.js';
 
-/** The login in a web address such as `http://name:password@host`. */
+/** The login in a URL such as `http://name:password@host`. */
 export interface Login {
-  /** The header that carries it (RFC 7617). */
+  /** The value of the header that sends it (RFC 7617). */
   readonly authorization: string;
-  /** Every form of the credentials that must stay hidden. */
+  /** All encodings of the credentials that must be hidden in output. */
   readonly secrets: readonly string[];
 }
 
 export function loginOf({ username, password }: URL): Login | undefined {
   if (username === '' && password === '') return undefined;
   const token = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
-  // Some services take a key in the place of the name.
+  // Some services expect a key in place of the name.
   const secret = password === '' ? username : password;
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-/** A percent sign may be literal. */
+/** Decodes a URL part; a percent sign may also be literal. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -32,12 +32,12 @@ type OpenAIAccess = Pick<OpenAIConfig, 'baseUrl' | 'apiKeyEnv'>;
 
 export interface OpenAIServer {
   readonly baseUrl: URL;
-  /** Texts that are sent but must stay hidden: key or login, and the user's headers. */
+  /** Strings that are sent but must stay hidden: the key or login, and the user's headers. */
   readonly secrets: readonly string[];
   readonly settings: ClientOptions;
 }
 
-/** @throws UserError if the key is missing or the address invalid */
+/** @throws UserError if the key is missing or the URL is invalid */
 export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
   const baseUrl = readBaseUrl(access, env);
   const login = loginOf(baseUrl);
@@ -49,15 +49,15 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
   if (apiKey !== undefined && login !== undefined)
     throw new UserError({
       field: 'model.baseUrl',
-      message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this address'} holds a login, and ${apiKeyEnv} a key, but a request can only use one`,
-      remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the address`,
+      message: `${access.baseUrl === undefined ? 'OPENAI_BASE_URL' : 'this URL'} contains a login and ${apiKeyEnv} contains a key, but a request can only use one of them`,
+      remedy: `unset ${apiKeyEnv} (or name another variable in model.apiKeyEnv), or remove the login from the URL`,
     });
   if (apiKey === undefined && login === undefined && !isLoopback(baseUrl))
     throw new UserError({
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
       message: `the API key is missing: the environment variable ${apiKeyEnv} is not set`,
-      remedy: `export ${apiKeyEnv}=… (any value for a server that wants none), or name the variable that holds the key in model.apiKeyEnv`,
+      remedy: `export ${apiKeyEnv}=… (any value for a server that needs no key), or set model.apiKeyEnv to the variable that contains the key`,
     });
   return {
     baseUrl,
@@ -67,7 +67,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       apiKey: apiKey ?? 'none',
       defaultQuery: Object.fromEntries(query),
       ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
-      // Azure takes a key by a header of its own, and only a token of Entra (a JWT) as others take keys.
+      // Azure expects a key in its own header; it accepts only an Entra token (a JWT) in the usual one.
       ...(isAzure(baseUrl, query) &&
         apiKey !== undefined &&
         !apiKey.startsWith('eyJ') && { defaultHeaders: { 'api-key': apiKey, authorization: null } }),
@@ -77,7 +77,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       webhookSecret: null,
       logLevel: 'off',
       maxRetries: 0,
-      // The deadline is the call's: see retry.ts.
+      // Each call has its own deadline; see retry.ts.
       timeout: 2 ** 31 - 1,
     },
   };
@@ -91,11 +91,11 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
     throw new UserError({
       message:
-        access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'this is not a web address',
+        access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'must be a web address',
       field: 'model.baseUrl',
-      // A text that is no address may still hold a login.
+      // Even an invalid URL may contain a login.
       ...(!given.includes('@') && { value: given }),
-      remedy: 'give it in full, e.g. http://127.0.0.1:8000/v1',
+      remedy: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
     });
   }
   const url = new URL(given);
@@ -106,13 +106,13 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
   return url;
 }
 
-/** Whether the query of an address may hold a secret, unlike `?api-version=…`. */
+/** Whether the query of a URL may contain a secret, unlike `?api-version=…`. */
 export const hasSecretQuery = ({ searchParams }: URL): boolean =>
   [...searchParams.keys()].some((name) => /key|token|secret|sig|code/i.test(name));
 
 export const secretQuery = {
-  message: 'the address seems to hold a key in its query (?…)',
-  remedy: 'give the address without it; a key belongs in the environment variable that model.apiKeyEnv names',
+  message: 'the URL appears to contain a key in its query string (?…)',
+  remedy: 'remove the key from the URL, and put it into the environment variable that model.apiKeyEnv names',
 } as const;
 
 function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): string | undefined {
@@ -121,24 +121,24 @@ function readApiKey({ apiKeyEnv }: OpenAIAccess, env: CommandContext['env']): st
   if (key === undefined || key === '') return undefined;
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new UserError({
-      message: `the environment variable ${apiKeyEnv} holds spaces or characters that no API key has`,
+      message: `the environment variable ${apiKeyEnv} contains spaces or characters that API keys never have`,
       field: 'model.apiKeyEnv',
       value: apiKeyEnv,
-      remedy: 'set it again, with the key alone',
+      remedy: 'set it to the key alone',
     });
   return key;
 }
 
-/** Whether this can be the name of an environment variable; any other text may be the key itself. */
+/** Whether a string can be the name of an environment variable; any other string may be the key itself. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_]\w*$/.test(name);
 
-/** The problem of an invalid name, which is not shown because it may be a key. */
+/** The problem with an invalid name, which isn't shown because it may be a key. */
 export const noVariable = {
   message: 'this is not the name of an environment variable',
-  remedy: 'put the key into an environment variable, and give the name of that here',
+  remedy: 'put the key into an environment variable, and use the name of that variable here',
 } as const;
 
-/** Values of headers that the client library takes from the environment, one `name: value` per line. */
+/** Values of headers that the client library reads from the environment, one `name: value` per line. */
 function customHeaders(env: CommandContext['env']): readonly string[] {
   return (env.OPENAI_CUSTOM_HEADERS ?? '')
     .split('\n')
@@ -150,8 +150,8 @@ const isLoopback = ({ hostname }: URL): boolean => /^127\.|^\[::1\]$|(^|\.)local
 /** Request fields that `model.extra` can't set, and what to do instead. */
 const own: Readonly<Record<string, string>> = {
   model: 'set model.name',
-  messages: 'change the prompts: prompts.set',
-  seed: 'set seed, the experiment’s: each call has a seed of its own that follows from it',
+  messages: 'change the prompts with prompts.set',
+  seed: 'set the experiment’s seed, from which each call’s seed is derived',
   n: 'set candidates',
   temperature: 'set model.temperature',
   top_p: 'set model.topP',
@@ -161,7 +161,7 @@ const own: Readonly<Record<string, string>> = {
   response_format: 'set model.format',
 };
 
-const unreadable = 'take it out: the answer is read as one text, whole';
+const unreadable = 'remove it: each answer is read as one complete text';
 
 const answerForms = [
   ...[
@@ -183,5 +183,5 @@ const reserved: ReadonlyMap<string, string> = new Map([
   ...answerForms.map((field) => [field, unreadable] as const),
 ]);
 
-/** What to do instead of sending this field; undefined if it can be sent. */
+/** What to do instead of setting this field in `model.extra`; undefined if it can be set. */
 export const remedyOfReserved = (field: string): string | undefined => reserved.get(field.toLowerCase());

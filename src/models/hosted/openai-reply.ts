@@ -15,12 +15,12 @@ const contentPart = z.object({
 const messageSchema = z.object({
   content: z.union([z.string(), z.array(contentPart)]).nullish(),
   refusal: z.string().nullish(),
-  /** Reasoning: DeepSeek, vLLM, llama.cpp (`reasoning_content`), OpenRouter, Ollama (`reasoning`). */
+  /** Reasoning is in `reasoning_content` (DeepSeek, vLLM, llama.cpp) or `reasoning` (OpenRouter, Ollama). */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
 });
 
-/** Unchecked: see checkUsage. */
+/** Not validated here; see checkUsage. */
 const tokens = z.unknown().optional();
 const usageSchema = z
   .object({
@@ -29,11 +29,11 @@ const usageSchema = z
     total_tokens: tokens,
     prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
     completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** Cached tokens: DeepSeek's field, Mistral's, then that of Moonshot and others. */
+    /** Cached tokens are in DeepSeek's field, in Mistral's, or in that of Moonshot and others. */
     prompt_cache_hit_tokens: tokens,
     num_cached_tokens: tokens,
     cached_tokens: tokens,
-    /** SGLang's field. */
+    /** The field of SGLang. */
     reasoning_tokens: tokens,
   })
   .nullish()
@@ -60,22 +60,22 @@ type Choice = z.output<typeof choiceSchema>;
 const responseSchema = z.object({ choices: z.array(choiceSchema).min(1), usage: usageSchema });
 export type ChatCompletion = z.output<typeof responseSchema>;
 
-/** @throws TryFailure if it isn't a chat completion */
+/** @throws TryFailure if the response isn't a chat completion */
 export function readChatCompletion(response: unknown): ChatCompletion {
   const parsed = responseSchema.safeParse(response);
-  // OpenRouter and others report errors with HTTP 200, in place of the choices or within one.
+  // OpenRouter and others report errors with HTTP 200, in place of the choices or inside one.
   const body = parsed.success ? { error: parsed.data.choices[0]!.error } : response;
   const error = serverError(JSON.stringify(body) ?? '');
   const { message, status } = error;
   if (status !== undefined)
     throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
   if (parsed.success) return parsed.data;
-  // LM Studio's reply to a wrong path.
+  // LM Studio's response to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
   if (isWithoutChoices(response)) {
     const said =
       message === '' ? 'the reply has no choices' : `the server sent an error with HTTP 200: ${message}`;
-    // If tokens were billed, an answer was generated and lost.
+    // If tokens were billed, an answer was generated but lost.
     const { data } = z
       .object({ usage: z.object({ completion_tokens: z.number().min(1) }) })
       .safeParse(response);
@@ -91,7 +91,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
 const isWithoutChoices = (response: unknown): boolean =>
   z.object({ choices: z.array(z.unknown()).max(0).nullish() }).safeParse(response).success;
 
-/** One completion per choice; the first carries the usage, latency and retries of the whole call. */
+/** One completion per choice; the first one carries the usage, latency and retries of the whole call. */
 export function completionsOf(
   response: ChatCompletion,
   sent: {
@@ -140,7 +140,7 @@ const readToken = ({ bytes, logprob, token }: LoggedToken): CompletionToken => (
   logProbability: logprob,
 });
 
-/** Reads OpenAI's names, and those that Gemini, Zhipu and Anthropic's models send instead. */
+/** Maps OpenAI's names, and those that Gemini, Zhipu and Anthropic's models send instead. */
 function readFinishReason(given: string): FinishReason {
   const name = given.toLowerCase();
   if (name === 'stop' || name === 'length') return name;

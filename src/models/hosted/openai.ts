@@ -28,19 +28,19 @@ import { completionsOf, readChatCompletion } from './openai-reply.js';
 import { callWithRetries, TryFailure, type Wait } from './retry.js';
 import { createRate } from './shared-rate.js';
 
-const seedWarning = 'the server takes no seed: its replies can’t be reproduced';
+const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
 
-/** Chat completions of OpenAI and compatible servers. @throws UserError for a missing key or an invalid address */
+/** Chat completions of OpenAI and compatible servers. @throws UserError for a missing key or an invalid URL */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [baseUrl.href, config.apiKeyEnv, config.name]);
   const dialect = newDialect(baseUrl, config);
-  /** The server's reply when it was first asked. */
+  /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** One request, repeated without what the server refuses; `adapted` receives the kinds of refusals. */
+  /** Repeats a request without the fields that the server rejects; `adapted` collects the kinds of these failures. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
     hasImages: boolean,
@@ -112,7 +112,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
       const [asked, given] = [seeds.length, response.choices.length];
       const warnings = [
         ...(dialect.refused.has('seed') ? [seedWarning] : []),
-        ...(given > asked ? [`the server sent ${given} completions where ${asked} were asked for`] : []),
+        ...(given > asked ? [`the server sent ${given} completions, but ${asked} were requested`] : []),
       ];
       const completions = completionsOf({ ...response, choices: response.choices.slice(0, asked) }, sent, {
         latencyMs: outcome.latencyMs,
@@ -142,7 +142,8 @@ function requestBody(
     n: seeds.length > 1 ? seeds.length : undefined,
     temperature,
     top_p: topP,
-    // These three are not OpenAI's; compatible servers such as vLLM name them so. A call's choice goes before `extra`.
+    // OpenAI doesn't have these three; compatible servers such as vLLM use these names. Settings of the call
+    // override `extra`.
     ...(topK !== undefined && { top_k: topK }),
     ...(minP !== undefined && { min_p: minP }),
     ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
@@ -164,7 +165,7 @@ function requestBody(
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
-/** The parts of a message with pictures. */
+/** The content parts of a message with images. */
 const withImages = (text: string, images: readonly Uint8Array[]) => [
   { type: 'text', text },
   ...images.map((image) => ({
@@ -173,14 +174,14 @@ const withImages = (text: string, images: readonly Uint8Array[]) => [
   })),
 ];
 
-/** The SDK wraps errors of its `fetch`. */
+/** The SDK wraps errors that its `fetch` throws. */
 function causeOf(error: unknown): unknown {
   return error instanceof OpenAI.APIConnectionError && error.cause instanceof TryFailure
     ? error.cause
     : error;
 }
 
-/** Most base URLs end in `/v1`, so a URL without a version gets it if it leads nowhere. */
+/** Most base URLs end in `/v1`, so if a URL without a version leads nowhere, `/v1` is appended. */
 function addVersion(
   dialect: Dialect,
   { pathname }: URL,
@@ -193,7 +194,7 @@ function addVersion(
   return true;
 }
 
-/** What to do about a failure, with the config key that it is about. */
+/** How to fix a failure, with the config key that it concerns. */
 function hintFor(
   { kind, message }: TryFailure,
   config: OpenAIConfig,
@@ -205,18 +206,19 @@ function hintFor(
   switch (kind) {
     case 'bad-request': {
       const key = refusedKey(config, fields, message);
-      if (key === 'model.format') return 'set model.format=auto, which asks for what the server supports';
+      if (key === 'model.format')
+        return 'set model.format=auto, which requests a format that the server supports';
       if (key !== undefined)
-        return `${key} sends it: remove that key, or give a value that this model accepts`;
-      return hasImages ? 'pictures were sent: is it a model that reads them?' : undefined;
+        return `it is set by ${key}: remove that key, or use a value that this model accepts`;
+      return hasImages ? 'the request contains pictures: check that the model can read them' : undefined;
     }
     case 'too-long':
       return 'show less (memory.tokens, memory.best, memory.recent), lower model.maxTokens, or serve the model with a larger context';
     case 'authentication':
       if (/can only afford|fewer max_tokens/.test(message)) return 'lower model.maxTokens, or add credit';
       return /quota|credit|balance|billing/i.test(message)
-        ? `add credit to the account of the key in ${config.apiKeyEnv}, then \`policyloop resume <run>\``
-        : `the key was that of ${config.apiKeyEnv}`;
+        ? `add credit to the account of the key in ${config.apiKeyEnv}, then run \`policyloop resume <run>\``
+        : `the key came from ${config.apiKeyEnv}`;
     case 'not-found': {
       const base = `${baseUrl.origin}${baseUrl.pathname}`;
       const also = prefix === '' ? '' : `, and ${base.replace(/\/$/, '')}${prefix}`;
@@ -227,7 +229,7 @@ function hintFor(
   }
 }
 
-/** Servers' names for the context length; of llama.cpp's two, the first is that of a slot. */
+/** Names of the context length on various servers; of llama.cpp's two, the first (`n_ctx`) is per slot. */
 const names = [
   ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
   ...['n_ctx', 'n_ctx_train'],
@@ -244,7 +246,7 @@ function lengthsIn(facts: unknown): readonly number[] {
 /** A run doesn't wait longer for this optional information. */
 const patienceMs = 5_000;
 
-/** The context length in the server's list of models; undefined if missing. @throws the reason of an aborted signal */
+/** The context length in the server's list of models; undefined if missing. @throws the reason if `signal` aborts */
 async function servedContext(
   settings: ClientOptions,
   name: string,
@@ -262,10 +264,10 @@ async function servedContext(
   };
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
   const { data } = z.array(factsSchema).safeParse((await get(`${version}/models`)).data);
-  // A server of one model answers by any name.
+  // A server with a single model answers to any name.
   const model = data?.find(({ id }) => id === name) ?? (data?.length === 1 ? data[0] : undefined);
   const lengths = [model, model?.top_provider, model?.meta].flatMap(lengthsIn);
-  // Earlier versions of llama.cpp list only what the model was trained with.
+  // Earlier versions of llama.cpp list only the context length used in training.
   if (model?.owned_by === 'llamacpp' && lengths.length === 1) {
     const props = await get(`${client.baseURL.replace(/\/v1$/, '')}/props`);
     append(lengths, lengthsIn(props.default_generation_settings));

@@ -1,10 +1,10 @@
-/** A request rate for one process: each request waits for its turn. */
+/** Limits the request rate of one process: each request waits for its turn. */
 
 import { abortable } from '../../base/abortable.js';
 import type { Turn } from '../language-model.js';
 import type { Wait } from './retry.js';
 
-/** A process's clock, and how to wait on it. */
+/** A monotonic clock, and a way to wait for it. */
 export interface RateClock {
   /** Milliseconds since an arbitrary moment; never decreases. */
   readonly now: () => number;
@@ -13,13 +13,13 @@ export interface RateClock {
 
 const minuteMs = 60_000;
 
-/** Shorter waits are not reported. */
+/** Shorter waits aren't reported. */
 export const reportedWaitMs = 1000;
 
 /** A signal that never aborts. */
 export const never: AbortSignal = new AbortController().signal;
 
-/** Limits the requests of one process within any minute. */
+/** Limits how many requests one process sends in any minute. */
 export class MinuteWindow {
   readonly #perMinute: number;
   readonly #clock: RateClock;

@@ -1,4 +1,4 @@
-/** The only place that retries: client libraries obey Retry-After without a limit, some without interruption. */
+/** The only place that retries: client libraries obey any Retry-After, and some can't be interrupted meanwhile. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
@@ -20,11 +20,11 @@ export const waitOnClock: Wait = async (milliseconds, signal) => {
 
 interface RetryAfter {
   readonly afterMs: number;
-  /** The server's own time, in milliseconds since 1970; NaN if unknown. */
+  /** The server's time, in milliseconds since 1970; NaN if unknown. */
   readonly sentAt: number;
 }
 
-/** A try without a completion. */
+/** A failed attempt, which has no completion. */
 export class TryFailure extends Error {
   override readonly name = 'TryFailure';
   readonly kind: ModelErrorKind;
@@ -38,10 +38,10 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /** Makes one try, ends at once if aborted, throws TryFailure; awaits `turn` before a second request. */
+  /** Makes one attempt until `signal` aborts; waits for `turn` before a second request. @throws TryFailure */
   readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
   readonly policy: {
-    /** Deadline of a call, including retries and waits between them, but not waits for a turn. */
+    /** Deadline of a call, including retries and the waits between them, but not waits for a turn. */
     readonly timeoutSeconds: number;
     readonly maxRetries: number;
     /** The longest wait that a server's Retry-After may impose. */
@@ -49,16 +49,16 @@ export interface Call<T> {
   };
   readonly wait: Wait;
   readonly id: string;
-  /** Texts that no message may show. */
+  /** Strings that messages must not show. */
   readonly secrets: readonly string[];
-  /** Whether the server ever replied, even with an error; kept between calls. */
+  /** Whether the server has ever replied, even with an error; kept between calls. */
   readonly server?: { isReached: boolean };
-  /** Sampling seed of the call; spreads the waits of concurrent calls. */
+  /** Sampling seed of the call, used to spread the waits of concurrent calls. */
   readonly seed: number;
   readonly signal?: AbortSignal | undefined;
-  /** Whether the caller can afford another try after this kind of failure; default: always. */
+  /** Whether the caller can afford another attempt after this kind of failure; default: always. */
   readonly mayTryAgain?: ((kind: ModelErrorKind) => boolean | Promise<boolean>) | undefined;
-  /** How often requests may be sent; default: at any time. */
+  /** Limits when requests may be sent; default: at any time. */
   readonly rate?: RequestRate | undefined;
   readonly turns?: Pick<GenerateOptions, 'hasTurn' | 'finish' | 'onWait' | 'onFault'>;
 }
@@ -66,7 +66,7 @@ export interface Call<T> {
 export interface Outcome<T> {
   readonly value: T;
   readonly retries: number;
-  /** Kinds of the failed tries, in order. */
+  /** Kinds of the failed attempts, in order. */
   readonly failedTries: readonly ModelErrorKind[];
   readonly latencyMs: number;
 }
@@ -81,10 +81,10 @@ const temporary = new Set<ModelErrorKind>([
   'empty',
 ]);
 
-/** A server that never replied is retried once, and only if it failed faster than this. */
+/** If a server has never replied, its failure is retried once, and only if it took less than this. */
 const longestFirstTryMs = 3000;
 
-/** Limit of timers: about 25 days. */
+/** Maximum duration of a timer, about 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Retries until success, a permanent failure, the last retry or the deadline. @throws ModelError */
@@ -99,14 +99,14 @@ export async function callWithRetries<T>(call: Call<T>): Promise<Outcome<T>> {
   }
 }
 
-/** The tries of one call, until its deadline or its caller ends them. */
+/** The attempts of one call, until the deadline passes or the caller aborts. */
 class Tries<T> {
   readonly #call: Call<T>;
   readonly #controller = new AbortController();
   readonly #end = this.#controller.signal;
   readonly #failures: TryFailure[] = [];
   #retries = 0;
-  /** Time until the clock last stopped. */
+  /** Time spent until the clock last stopped. */
   #spentMs = 0;
   /** When the clock last started; undefined while it's stopped. */
   #since: number | undefined;
@@ -152,7 +152,7 @@ class Tries<T> {
     }
   }
 
-  /** @throws the previous failure once no more tries are wanted */
+  /** Waits for a turn. @throws the previous failure if no further attempt is wanted */
   async #turn(failed?: TryFailure): Promise<void> {
     const { rate, turns = {} } = this.#call;
     if (rate === undefined) return;
@@ -163,7 +163,7 @@ class Tries<T> {
       await rate.turn({ signal, onWait });
     } catch (error) {
       if (failed === undefined || this.#end.aborted || !signal.aborted) throw error;
-      throw this.#error(failed.kind, `${failed.message} (stopped before another try had its turn)`);
+      throw this.#error(failed.kind, `${failed.message} (stopped while waiting to try again)`);
     } finally {
       this.#startClock();
     }
@@ -195,19 +195,19 @@ class Tries<T> {
     }
   }
 
-  /** Why there is no other try, as the end of a message; undefined if there is one. */
+  /** Why there will be no other attempt, as the end of a message; undefined if there will be one. */
   async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
     const { policy, mayTryAgain } = this.#call;
     const retries = this.#retries;
     if (!temporary.has(kind)) return '';
-    // A server that is not started, or a wrong address: the user is told at once.
+    // The server isn't running or the address is wrong, so tell the user soon.
     const isNobody = kind === 'network' && this.#call.server?.isReached === false;
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
     if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    if ((await mayTryAgain?.(kind)) === false) return ' (a limit has no room for another try)';
+    if ((await mayTryAgain?.(kind)) === false) return ' (a limit allows no further try)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
-    return ` (the next try would come after the deadline of ${policy.timeoutSeconds} s)`;
+    return ` (the next try would start after the deadline of ${policy.timeoutSeconds} s)`;
   }
 
   #ended(): ModelError {
@@ -218,7 +218,7 @@ class Tries<T> {
   }
 
   #error(kind: ModelErrorKind, message: string): ModelError {
-    // The last failed try is the error itself, unless the end came after it.
+    // The last failure is the error itself, except after a timeout or an abort.
     const before = kind === 'timeout' || kind === 'aborted' ? undefined : this.#retries;
     return new ModelError(kind, redact(`${this.#call.id}: ${message}`, this.#call.secrets), {
       retries: this.#retries,
@@ -236,7 +236,7 @@ class Tries<T> {
   }
 }
 
-/** What to do about a wait that is too long, in local time. */
+/** Explains when to resume if the server asks for too long a wait; in local time. */
 function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): string {
   const end = new Date(sentAt + afterMs);
   const isDate = !Number.isNaN(end.getTime()) && end.getFullYear() < 9999;
@@ -246,7 +246,7 @@ function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): str
   return `the server asks to wait ${wait}, longer than model.maxRetryAfterSeconds (${mostSeconds}) allows. Continue ${at} with \`policyloop resume <run>\``;
 }
 
-/** Milliseconds to wait: as the server asks, else 0.5 s doubling to 8 s, less up to a quarter by the call's seed. */
+/** Milliseconds to wait: as the server asks, otherwise 0.5 s doubling to 8 s, less up to a quarter at random. */
 function backOff(failure: TryFailure, retries: number, call: Call<unknown>): number {
   if (failure.retryAfter !== undefined) return failure.retryAfter.afterMs;
   const spread = createGenerator(call.seed, [retries]).uniform(0.75, 1);

@@ -1,6 +1,6 @@
 /**
- * A request rate shared by processes on several machines, by a record of grants on their file system. Times are the
- * file system's; a process only measures how long ago it wrote there.
+ * A request rate shared by processes on several machines, in a record of grants on a file system. Times are
+ * those of the file system's clock; a process only measures how much time has passed since it read that clock.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -21,31 +21,31 @@ export interface SharedRateSettings {
   readonly lease?: typeof tryLease;
 }
 
-/** No request is sent this close to the ends of its cell: clocks drift, and sending takes time. */
+/** No request is sent this close to the start or end of its cell, because clocks drift and sending takes time. */
 const margin = { beginMs: 100, endMs: 500 } as const;
 
 /** The first and the longest pause between attempts to take the lease. */
 const pauses = { firstMs: 10, longestMs: 100 } as const;
 
-/** In milliseconds. Longer cells waste more of the limit, shorter ones leave less time to send granted requests. */
+/** In milliseconds. Longer cells waste more of the limit; shorter ones leave less time to send granted requests. */
 const cellMs = 4000;
 
-/** Requests within this time predict how many will follow. */
+/** The number of requests sent within this time predicts how many will follow. */
 const expectedMs = 2 * cellMs;
 
-/** Only frequent senders get grants in advance, because unused grants are lost to all. */
+/** Only frequent senders get grants in advance, because unused grants are lost. */
 const sentForOneAhead = 4;
 
 export class SharedRate {
   static #looks = 0;
   readonly #settings: SharedRateSettings;
   readonly #lease: typeof tryLease;
-  /** Cells of unused grants, in order. */
+  /** Cells for which there are unused grants, in order. */
   #held: number[] = [];
   #waiting = 0;
   #look: Promise<void> | undefined;
   #sent: number[] = [];
-  /** The file system's time `fileMs` was read between the other two. */
+  /** `fileMs` is the file system's time, read between the local times `beforeMs` and `afterMs`. */
   #read = { fileMs: 0, beforeMs: 0, afterMs: 0 };
 
   constructor(settings: SharedRateSettings) {
@@ -68,14 +68,14 @@ export class SharedRate {
         this.#keep([cell]);
         throw error;
       }
-      // A process that was busy meanwhile may have missed it.
+      // A process that was busy may have missed the cell.
       if (!this.#isAhead(cell)) continue;
       this.#sent.push(this.#settings.clock.now());
       return;
     }
   }
 
-  /** Waits until a cell has begun; timers may fire early. */
+  /** Waits until a cell has begun, even if timers fire early. */
   async #begin(cell: number, signal: AbortSignal | undefined, tell: (leftMs: number) => void): Promise<void> {
     for (;;) {
       const leftMs = cell * cellMs + margin.beginMs - this.#earliest();
@@ -85,12 +85,12 @@ export class SharedRate {
     }
   }
 
-  /** Returns grants for later cells to the others. */
+  /** Returns grants for later cells, so that other processes can use them. */
   close(): void {
     const later = this.#held.filter((cell) => cell * cellMs > this.#latest());
     this.#held = [];
     if (later.length === 0) return;
-    // Where others hold the lease, the grants expire by themselves.
+    // If another process holds the lease, the grants simply expire.
     this.#lease(this.#leasePath, () => {
       const { directory } = this.#settings;
       const { content, version } = readSharedRecord(directory);
@@ -102,7 +102,7 @@ export class SharedRate {
     return join(this.#settings.directory, 'lease');
   }
 
-  /** The next cell in which a request may be sent. */
+  /** The next cell in which this process may send a request. */
   async #next(signal: AbortSignal | undefined): Promise<number> {
     this.#waiting++;
     try {
@@ -125,7 +125,7 @@ export class SharedRate {
   async #lookForAll(): Promise<void> {
     const { clock } = this.#settings;
     let pauseMs: number = pauses.firstMs;
-    // Not all come back at once.
+    // Processes must not all retry at the same time.
     const random = createGenerator(process.pid, [SharedRate.#looks++]);
     while (this.#waiting > 0) {
       const beforeMs = clock.now();
@@ -135,7 +135,7 @@ export class SharedRate {
     }
   }
 
-  /** @returns true if granted; another process may have taken over the lease */
+  /** @returns true if grants were recorded; false if another process has taken over the lease */
   #ask(fileMs: number, beforeMs: number): boolean {
     const { clock, directory, perMinute } = this.#settings;
     this.#read = { fileMs, beforeMs, afterMs: clock.now() };
@@ -160,46 +160,46 @@ export class SharedRate {
     this.#held = [...this.#held, ...cells].toSorted((a, b) => a - b);
   }
 
-  /** Lower bound of the file system's time. */
+  /** Lower bound of the file system's current time. */
   #earliest(): number {
     return this.#read.fileMs + this.#settings.clock.now() - this.#read.afterMs;
   }
 
-  /** Upper bound of the file system's time; some count in seconds. */
+  /** Upper bound of the file system's current time; some file systems count in whole seconds. */
   #latest(): number {
     const { beforeMs, fileMs } = this.#read;
     return fileMs + this.#settings.clock.now() - beforeMs + (fileMs % 1000 === 0 ? 1000 : 0);
   }
 
-  /** Whether a request may still be sent in that cell. */
+  /** Whether there is still time to send a request in this cell. */
   #isAhead(cell: number): boolean {
     return this.#latest() <= (cell + 1) * cellMs - margin.endMs;
   }
 }
 
-/** Time is divided into cells, each with room for so many requests that no window of a minute exceeds the limit. */
+/** Time is divided into cells, each with room for a number of requests such that no minute exceeds the limit. */
 
 const minuteMs = 60_000;
 
 /** Maximum number of cells that overlap a minute. */
 const cellsOfWindow = minuteMs / cellMs + 1;
 
-/** Requests granted in the current and later cells, by cell number since 1970. */
+/** Number of requests granted per cell, for the current and later cells; cells are numbered since 1970. */
 export type Granted = Readonly<Record<string, number>>;
 
-/** Any 16 consecutive cells have room for the limit together. */
+/** Maximum number of requests in a cell. Any 16 consecutive cells have room for exactly the limit. */
 export const roomOf = (cell: number, perMinute: number): number =>
   Math.floor(((cell + 1) * perMinute) / cellsOfWindow) - Math.floor((cell * perMinute) / cellsOfWindow);
 
 export interface Wanted {
   readonly perMinute: number;
-  /** The first cell in which a request could be sent. */
+  /** The first cell in which a request can be sent. */
   readonly first: number;
   readonly now: number;
   readonly ahead: number;
 }
 
-/** Grants waiting requests the earliest free places; expected ones get up to half of those in the first cell. */
+/** Grants the waiting requests the earliest free places, and expected ones up to half of the first cell. */
 export function grant(
   granted: Granted,
   wanted: Wanted,
@@ -222,7 +222,7 @@ export function grant(
   return { cells: cells.toSorted((a, b) => a - b), granted: Object.fromEntries(after) };
 }
 
-/** Takes back unused grants of cells that haven't begun. */
+/** Removes unused grants for cells that haven't begun. */
 export function giveBack(granted: Granted, cells: readonly number[]): Granted {
   const after: Record<string, number> = { ...granted };
   for (const cell of cells) {
@@ -235,7 +235,7 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
-/** The rate `model.requestsPerMinute` of one run or of all in a directory, per server, account and model. */
+/** The rate limit `model.requestsPerMinute` of one run or all in a directory, per server, account and model. */
 export function createRate(
   perMinute: number | undefined,
   server: readonly (string | undefined)[],

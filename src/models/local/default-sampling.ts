@@ -16,9 +16,9 @@ type Sampled = Pick<
 >;
 
 /**
- * The sampling settings of a new run, with their sources. Free text is sampled as the publisher recommends; under a
- * constraint that is too cold (the model repeats shown parameters, docs/real-models.md), so the full distribution is
- * sampled.
+ * The sampling settings of a new run, with their sources. Free text is sampled as the publisher recommends.
+ * Under a constraint, those settings make the model repeat the shown parameters (docs/real-models.md), so the
+ * full distribution is sampled.
  */
 export function defaultSampling(model: Sampled): SourcedSampling {
   const config = { from: 'the config', sampling: model };
@@ -51,12 +51,12 @@ export const withDefaultSampling = <Config extends Sampled>(model: Config): Conf
   heatAfterRepeat: model.heatAfterRepeat ?? 0.5,
 });
 
-/** Sampling settings recommended by the publishers of model families whose GGUF files don't include them. */
+/** Recommended sampling settings for model families whose GGUF files don't include them. */
 
 /**
- * By the start of `general.basename` or `general.name`, letters and digits only; the first match wins. Checked November
- * 2026 (Qwen2.5, Qwen3: generation_config.json; Gemma 3: model card); without Qwen2.5's repetition penalty, which makes
- * a model avoid digits of the prompt.
+ * By the start of `general.basename` or `general.name`, letters and digits only; the first match wins. Checked
+ * in November 2026 (Qwen2.5, Qwen3: generation_config.json; Gemma 3: model card); without Qwen2.5's repetition
+ * penalty, which makes a model avoid digits of the prompt.
  */
 const families: readonly (readonly [RegExp, SamplingChoice])[] = [
   [/^qwen3.*thinking/, { temperature: 0.6, topP: 0.95, topK: 20 }],

@@ -1,4 +1,4 @@
-/** Settings of local models. Models bundled with the package are named `package:…`, which is valid on every machine. */
+/** Settings of local models. Models in the package are named `package:…`, so their names are valid anywhere. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -11,12 +11,12 @@ import { quantizations } from './weights/quantization.js';
 
 const scheme = 'package:';
 
-/** The embedded model: a small one that was trained to improve policies. */
+/** The embedded model: a small model that was trained to improve policies. */
 export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** The directory of a model or adapter, also in a training directory. @throws UserError if the package lacks it */
+/** The directory of a model or adapter; `path` may be its training directory. @throws UserError if it is missing */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
@@ -38,7 +38,7 @@ function resultIn(directory: string): string {
   return result === undefined ? directory : join(directory, result);
 }
 
-/** A model's directory for display; those in the package by their name there. */
+/** How to display a model's directory; for a directory in the package, its `package:` name. */
 export function shownModel(directory: string, cwd: string): string {
   const inPackage = relative(packageRoot(), directory);
   return inPackage.startsWith('..') || cwd === packageRoot() ? shownPath(directory, cwd) : scheme + inPackage;
@@ -46,13 +46,13 @@ export function shownModel(directory: string, cwd: string): string {
 
 const count = (minimum: number) => z.int().min(minimum);
 
-/** Execution providers of the runtime that can be requested. */
+/** The runtime's execution providers that a config can request. */
 export const devices = ['cpu', 'cuda', 'webgpu', 'dml', 'coreml'] as const;
 export type Device = (typeof devices)[number];
 
 export const deviceSchema = z.enum(['auto', ...devices]);
 
-/** Optional rather than empty by default, so that runs of earlier versions can be resumed. */
+/** Optional rather than empty by default, so that runs from earlier versions can be resumed. */
 export const ignoreKeysSchema = about(
   'Unknown keys of config.json and adapter_config.json that change nothing; dots address nested keys',
   z.array(z.string().min(1)).optional(),
@@ -120,5 +120,5 @@ export const localSchema = z.strictObject({
 
 export type LocalConfig = z.output<typeof localSchema>;
 
-/** Whether models of this config within one program share a process, which answers their calls in one batch. */
+/** Whether the models with this config in one program share a process that answers their calls in batches. */
 export const sharesProcess = ({ batch = 1 }: Pick<LocalConfig, 'batch'>): boolean => batch > 1;

@@ -1,4 +1,4 @@
-/** Messages of OpenEnv's WebSockets (0.3 to 0.10): one answer per request. */
+/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10): one answer per request. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';
@@ -63,7 +63,7 @@ export function unknownType(type: unknown, known: readonly string[]): Refusal {
   return new Refusal('UNKNOWN_TYPE', `Unknown message type: ${shown}; use one of: ${known.join(', ')}`);
 }
 
-/** @param detail fields in addition to message and code */
+/** @param detail additional fields, next to message and code */
 export function errorAnswer(error: unknown, detail: Readonly<Record<string, unknown>> = {}): ErrorAnswer {
   const refusal = error instanceof Refusal ? error : new Refusal('EXECUTION_ERROR', messageOf(error));
   const { code, message } = refusal;
@@ -78,7 +78,7 @@ export function errorAnswer(error: unknown, detail: Readonly<Record<string, unkn
   };
 }
 
-/** JSON-RPC at `/mcp`. Environments have no tools. */
+/** JSON-RPC at `/mcp`, answered only with errors because environments have no tools. */
 
 const requestSchema = z.object({
   jsonrpc: z.literal('2.0'),
@@ -86,7 +86,7 @@ const requestSchema = z.object({
   id: z.union([z.string(), z.number()]).nullish(),
 });
 
-/** @returns the answer to any request, which is always an error */
+/** @returns the answer to a request, which is always an error */
 export function toolsAnswer(request: unknown): object {
   const { data } = requestSchema.safeParse(request);
   const error =

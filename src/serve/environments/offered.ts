@@ -1,4 +1,4 @@
-/** Environments that a server offers. */
+/** The environments that a server offers. */
 import { basename, extname, resolve } from 'node:path';
 import { UserError } from '../../base/errors.js';
 import {
@@ -13,7 +13,7 @@ import { loadPromptSet } from '../../prompting/templates/prompt-set.js';
 import { type OpenSession, openSession } from './open-session.js';
 
 export interface DescribedEnvironment extends EnvironmentSpec {
-  /** The description in the prompt set `semantic`. */
+  /** The description from the prompt set `semantic`. */
   readonly description: string;
   /** Whether observations include a score and the admissible commands, as in text worlds. */
   readonly hasScore: boolean;
@@ -23,15 +23,15 @@ export interface DescribedEnvironment extends EnvironmentSpec {
 export interface OfferedEnvironment {
   /** Name in URLs. */
   readonly name: string;
-  /** Starts a session with a new environment. @throws as `makeEnvironment` */
+  /** Starts a session with a new environment. @throws the errors of `makeEnvironment` */
   open(): Promise<OpenSession>;
-  /** Computed once. @throws as `open` */
+  /** Describes the environment; computed only once. @throws the errors of `open` */
   describe(): Promise<DescribedEnvironment>;
 }
 
 /**
  * @param written ids or `name=id`; empty for all built-in ones
- * @param options for every environment, as in a config
+ * @param options options of every environment, as in a config
  * @param cwd base of module paths
  * @throws UserError for a duplicate name or a remote environment, and as `makeEnvironment`
  */
@@ -63,7 +63,7 @@ export async function offerEnvironments(
       remedy: 'choose a name: name=id',
     });
   }
-  // Report a wrong id or option now, not to the first client.
+  // Report an invalid id or option now, not to the first client.
   for (const environment of offered) await environment.describe();
   return offered;
 }
@@ -73,7 +73,7 @@ function readOffer(
   options: Readonly<Record<string, unknown>>,
   cwd: string,
 ): OfferedEnvironment {
-  // In an id such as synthetic:survival?seed=7, equals signs follow a colon.
+  // Equals signs can also follow a colon, as in the id synthetic:survival?seed=7.
   const [, name, id = text] = /^([\w.-]+)=(.+)$/s.exec(text) ?? [];
   if (isRemoteId(id)) {
     throw new UserError({
@@ -120,5 +120,5 @@ async function describe(
   };
 }
 
-/** Default of `evaluation.maxSteps`. */
+/** The default of `evaluation.maxSteps`. */
 const mostSteps = 1000;

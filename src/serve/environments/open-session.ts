@@ -1,4 +1,4 @@
-/** Client sessions. Sessions with user modules run in their own threads. */
+/** Client sessions. A session with a user's module runs in its own thread. */
 import { basename } from 'node:path';
 import { makeEnvironment } from '../../environments/catalogue/open.js';
 import { ModuleThread, usualSeconds } from '../../modules/module-thread.js';
@@ -20,10 +20,10 @@ export interface OpenSession {
   close(): void;
 }
 
-/** Milliseconds that an environment has to close. */
+/** Milliseconds that an environment is given to close. */
 const closingMs = 1000;
 
-/** Creates an environment that belongs to the session. @throws as `makeEnvironment` */
+/** Creates an environment that only this session uses. @throws the errors of `makeEnvironment` */
 export async function openSession(
   id: string,
   options: Readonly<Record<string, unknown>>,
@@ -46,7 +46,7 @@ export async function sessionHere(
   };
 }
 
-/** The session of `session-module.ts`, called across threads. */
+/** The session of `session-module.ts`, called in another thread. */
 interface ThreadSession {
   answer(message: object): Promise<{ readonly answer?: Answer; readonly played: string }>;
   reset(data: unknown): Promise<Observed>;
@@ -72,7 +72,7 @@ async function sessionInThread(id: string, options: Readonly<Record<string, unkn
         return played;
       },
       close() {
-        // Don't wait for a call that doesn't return.
+        // Don't wait for a call that never returns.
         const timer = setTimeout(() => thread.close(), thread.isBusy ? 0 : closingMs);
         session.close().then(
           () => {
@@ -89,7 +89,7 @@ async function sessionInThread(id: string, options: Readonly<Record<string, unkn
   }
 }
 
-/** Restores a refusal from another thread. */
+/** Recreates a refusal that comes from another thread. */
 function refused(error: unknown): never {
   if (!(error instanceof Error) || error.name !== 'Refusal') throw error;
   const { code, faults, message } = error as Refusal;

@@ -1,4 +1,4 @@
-/** Rejected requests, with the codes of OpenEnv's protocol. */
+/** Refusals of requests, with the error codes of OpenEnv's protocol. */
 import type { z } from 'zod';
 
 export type RefusalCode =
@@ -16,13 +16,13 @@ export interface Fault {
   readonly message: string;
 }
 
-/** A rejected request. The session continues, except after CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. */
+/** A refused request. The session continues, except after CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
   readonly faults: readonly Fault[];
 
-  /** @param faults replace the message if there are any */
+  /** @param faults if there are any, they replace the message */
   constructor(code: RefusalCode, message: string, faults: readonly Fault[] = []) {
     super(faults.length === 0 ? message : faults.map(faultText).join('; '));
     this.code = code;
@@ -30,7 +30,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Maximum number of faults per request, and of characters in each, which may quote the client. */
+/** Maximum number of faults per request, and of characters in each, because they may quote the client. */
 const mostFaults = 10;
 const mostLetters = 400;
 
@@ -48,7 +48,7 @@ function faultText({ path, message }: Fault): string {
   return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
 }
 
-/** Faults in Pydantic's format. @param place location of the data in the request */
+/** Faults in Pydantic's format. @param place path of the data in the request */
 export function faultList({ faults }: Refusal, place: readonly string[]) {
   return faults.map(({ path, message }) => ({
     type: 'value_error',

@@ -1,4 +1,4 @@
-/** OpenEnv's HTTP routes of an environment, for requests without a session. */
+/** OpenEnv's HTTP routes for an environment, which need no session. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { version } from '../../base/package.js';
@@ -51,7 +51,7 @@ const routes: Readonly<Record<string, Route>> = {
 const openApiRoute = get('This description', openApi);
 
 /**
- * As in OpenEnv, each request has its own environment, so playing an episode requires a WebSocket.
+ * As in OpenEnv, each request gets a new environment, so playing an episode requires a WebSocket.
  * @throws HttpError for an unknown path or method; Refusal for an invalid body
  */
 export async function answerRoute(
@@ -87,7 +87,7 @@ async function step(body: unknown, offered: OfferedEnvironment): Promise<never> 
   );
 }
 
-/** A reset doesn't require a body. */
+/** The body of a reset request, which is optional. */
 function optionalBody(request: IncomingMessage): Promise<unknown> | object {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
   return length === '0' && encoding === undefined ? {} : readJsonBody(request, longestMessage);
@@ -109,7 +109,7 @@ export function routeOf(
   );
 }
 
-/** Encodes a name for a path, which may contain a colon. */
+/** Encodes a name as part of a URL path, in which a colon is allowed. */
 export const addressOf = (name: string): string => encodeURIComponent(name).replaceAll('%3A', ':');
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -198,7 +198,7 @@ function listOf(parts: readonly Schema[]): Schema {
   return { type: 'array', prefixItems: parts, minItems: length, maxItems: length };
 }
 
-/** JSON has no infinities. */
+/** JSON can't represent infinity. */
 function boundsOf({ high, low }: BoxSpace, at: number): Schema {
   return {
     type: 'number',

@@ -1,4 +1,4 @@
-/** Environments as OpenEnv servers (0.3 to 0.10), for programs on this machine. */
+/** Environments as OpenEnv servers (versions 0.3 to 0.10), for programs on this machine. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { WebSocketServer } from 'ws';
@@ -35,7 +35,7 @@ export interface ServedEnvironment {
   readonly url: string;
 }
 
-/** Maximum number of connections in addition to those of sessions. */
+/** Maximum number of connections that don't belong to sessions. */
 const mostOthers = 64;
 
 /**
@@ -98,7 +98,7 @@ async function bodyFor(
   list: () => readonly ServedEnvironment[],
 ): Promise<object> {
   const path = requireLocal(request, port);
-  // With several environments, clients also check the health of the whole server.
+  // With several environments, clients also check the health of the server as a whole.
   if (path === '/' || (path === '/health' && offered.length > 1)) {
     requireMethod(request, 'GET', 'HEAD');
     return path === '/' ? { environments: list() } : { status: 'healthy' };
@@ -109,7 +109,7 @@ async function bodyFor(
 
 interface Failure {
   readonly status: number;
-  /** As in FastAPI. */
+  /** The error format of FastAPI. */
   readonly body: { readonly detail: unknown };
   readonly headers: Readonly<Record<string, string>>;
   readonly remark: string;
@@ -128,7 +128,7 @@ function failureOf(error: unknown): Failure {
   return { status: 500, headers: {}, body: { detail: message }, remark: message };
 }
 
-/** @returns the outcome, for the log */
+/** @returns the outcome, as text for the log */
 function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): string {
   const text = JSON.stringify(body);
   const head = [
@@ -137,7 +137,7 @@ function refuseUpgrade(socket: Duplex, { body, remark, status }: Failure): strin
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ];
-  // A client that never closes its half would keep the connection open.
+  // If a client never closes its side, the connection would stay open.
   socket.once('finish', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
   return `${status} ${remark}`;
@@ -168,7 +168,7 @@ export async function serveEnvironments(
   await server.close();
 }
 
-/** Serves over lines of text until the input ends or the first signal arrives. */
+/** Serves over standard input and output, line by line, until the input ends or the first signal arrives. */
 export async function serveLines(
   offered: readonly OfferedEnvironment[],
   sessions: number,
@@ -180,7 +180,7 @@ export async function serveLines(
   try {
     for await (const line of linesOf(input)) print(await lines.answer(line));
   } catch (error) {
-    // The signal ends the input during a read.
+    // The signal destroys the input, even during a read.
     if (!stop.finish.aborted) throw error;
   } finally {
     release();

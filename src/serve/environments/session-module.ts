@@ -1,4 +1,4 @@
-/** A session as a module, for the threads of `open-session.ts`. */
+/** A session as a module, to run in the threads of `open-session.ts`. */
 import { sessionHere } from './open-session.js';
 
 export default {

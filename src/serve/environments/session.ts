@@ -1,4 +1,4 @@
-/** One client's environment: OpenEnv's reset, step and state, for any transport. */
+/** One client's environment, with OpenEnv's reset, step and state, independent of the transport. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
@@ -7,7 +7,7 @@ import { invalidAction, isValidAction } from '../../environments/limited-environ
 import { plural } from '../../format/numbers.js';
 import { type Fault, Refusal, validated } from './refusal.js';
 
-/** The reward is null after a reset. */
+/** What an environment returns; the reward is null after a reset. */
 export interface Observed {
   readonly observation: Readonly<Record<string, unknown>>;
   readonly reward: number | null;
@@ -17,18 +17,18 @@ export interface Observed {
 /** OpenEnv's state, with additional fields for trainers. */
 export interface SessionState {
   readonly episode_id: string | null;
-  /** Steps in the current episode. */
+  /** Number of steps in the current episode. */
   readonly step_count: number;
   readonly environment: string;
-  /** Seed of the reset; null if none was given. */
+  /** Seed passed to the reset; null if there was none. */
   readonly seed: number | null;
-  /** Sum of the episode's rewards. */
+  /** Sum of the episode's rewards so far. */
   readonly episode_return: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
 }
 
-/** Maximum characters of a text action, far more than any command has. */
+/** Maximum number of characters in a text action, far more than any command has. */
 const longestAction = 10_000;
 
 const resetSchema = z.strictObject({
@@ -40,7 +40,7 @@ const actionSchema = z.strictObject({
   action: z.union([z.number(), z.array(z.number()), z.string().max(longestAction)], {
     error: 'must be a number, a list of numbers or a string',
   }),
-  // Part of every action in OpenEnv's Python client; ignored.
+  // OpenEnv's Python client adds it to every action; ignored.
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
@@ -50,7 +50,7 @@ export class Session {
   readonly #environment: Environment;
   readonly #fresh: SessionState;
   #state: SessionState;
-  /** Over all episodes. */
+  /** Totals over all episodes. */
   #steps = 0;
   #episodes = 0;
 
@@ -69,7 +69,7 @@ export class Session {
   }
 
   /**
-   * Starts an episode. The seed determines it; without a seed, the random stream continues.
+   * Starts an episode. The seed determines the episode; without a seed, the random stream continues.
    * @param data `{seed?, episode_id?}`
    * @throws Refusal
    */
@@ -138,7 +138,7 @@ export function freshState(environment: string): SessionState {
   };
 }
 
-/** The field that contains the observation itself. */
+/** The field of a message that contains the observation itself. */
 export function observationField(kind: Environment['observationSpace']['kind']): 'state' | 'vector' | 'text' {
   if (kind === 'discrete') return 'state';
   return kind === 'text' ? 'text' : 'vector';

@@ -8,19 +8,19 @@ import type { OpenSession } from './open-session.js';
 import { Refusal } from './refusal.js';
 
 export interface SessionLimits {
-  /** Maximum number of sessions at once, across all environments. */
+  /** Maximum number of concurrent sessions, over all environments. */
   readonly sessions: number;
-  /** Maximum time between messages. */
+  /** Maximum time between two messages. */
   readonly idleSeconds: number;
 }
 
-/** Maximum bytes of unread answers; above it, the connection is closed. */
+/** Maximum number of bytes of unread answers; beyond this, the connection is closed. */
 const mostUnread = 2 ** 20;
 
-/** Milliseconds that a client has to close. */
+/** Milliseconds that a client is given to close. */
 const closingMs = 1000;
 
-/** Codes of RFC 6455 and its registry. */
+/** Close codes from RFC 6455 and its registry. */
 const closeCodes = { normal: 1000, leaving: 1001, tryLater: 1013 } as const;
 
 export class SocketSessions {
@@ -29,7 +29,7 @@ export class SocketSessions {
   readonly #open = new Set<WebSocket>();
   #begun = 0;
 
-  /** @param note called with a line when a session starts or ends */
+  /** @param note receives a line when a session starts or ends */
   constructor(limits: SessionLimits, note: (line: string) => void) {
     this.#limits = limits;
     this.#note = note;
@@ -37,7 +37,7 @@ export class SocketSessions {
 
   /** Serves a client until it disconnects or ends the session. Never throws. */
   async serve(socket: WebSocket, offered: OfferedEnvironment): Promise<void> {
-    // After this event, a protocol error closes the connection with a code.
+    // After this event, `ws` itself closes the connection with a code.
     socket.on('error', () => {});
     const { sessions } = this.#limits;
     if (this.#open.size >= sessions) {
@@ -102,7 +102,7 @@ export class SocketSessions {
     else socket.once('close', ended);
   }
 
-  /** Ends the session of a client that sends messages but doesn't read answers. */
+  /** Ends the session if its client sends messages but doesn't read the answers. */
   #hold(socket: WebSocket, name: string): void {
     if (socket.bufferedAmount <= mostUnread || socket.readyState === WebSocket.CLOSED) return;
     this.#note(`${name}: the client doesn't read its answers`);

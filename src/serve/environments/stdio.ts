@@ -1,6 +1,6 @@
 /**
- * Environments over standard input and output: one JSON object per line, answered in order. Messages are as in OpenEnv's
- * WebSockets, plus the session.
+ * Environments over standard input and output: one JSON object per line, answered in order. Messages are those
+ * of OpenEnv's WebSockets, plus the name of a session.
  */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
@@ -11,24 +11,24 @@ import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
 import { metadataOf, schemasOf } from './routes.js';
 
-/** Accepts null for absent fields, as some programs write it. */
+/** Accepts null for a missing field, because some programs write it. */
 const orNone = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
 const envelopeSchema = z.object({
-  /** Returned with the answer. */
+  /** Sent back with the answer. */
   id: orNone(
     z.union([z.string().max(255), z.int()], {
       error: 'must be a string of at most 255 characters or a whole number',
     }),
   ),
   session: orNone(z.string().min(1).max(255)),
-  /** Required in a session's first message if several environments are offered. */
+  /** Required in the first message of a session if several environments are offered. */
   environment: orNone(z.string()),
 });
 
 type Envelope = Partial<z.output<typeof envelopeSchema>>;
 
-/** Session of messages that don't name one. */
+/** Name of the session for messages that don't name one. */
 const theSession = 'default';
 
 interface NamedSession {
@@ -53,7 +53,7 @@ export class LineSessions {
   }
 
   /**
-   * Answers a line. Never throws: errors are returned as answers.
+   * Answers a line. Never throws: errors become answers.
    * @param line undefined if it was too long
    * @returns a line of JSON, without the line break
    */
@@ -146,7 +146,7 @@ function written(answer: LineAnswer, { id, session }: Envelope): string {
   });
 }
 
-/** Lines of a stream; undefined for lines longer than `longest` bytes, which are discarded. */
+/** Splits a stream into lines; yields undefined for a line longer than `longest` bytes, which is discarded. */
 export async function* linesOf(
   input: AsyncIterable<Buffer>,
   longest = longestMessage,

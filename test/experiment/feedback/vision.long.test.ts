@@ -203,7 +203,7 @@ describe('a vision model', () => {
       new AbortController().signal,
     );
     expect(finding).toMatchObject({ level: 'error', field: 'feedback.model' });
-    expect(finding!.message).toContain('pictures were sent');
+    expect(finding!.message).toContain('contains pictures');
   });
 
   it('is in what check expects', async () => {

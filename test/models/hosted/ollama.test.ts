@@ -191,7 +191,9 @@ describe('the request', () => {
   });
 
   it.each(['gpu:port', 'gpu:99999', 'ftp://gpu', 'http://', 'a b'])('refuses %s', (OLLAMA_HOST) => {
-    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(/OLLAMA_HOST is not an address/);
+    expect(() => readHost({ host: undefined }, { OLLAMA_HOST })).toThrow(
+      /OLLAMA_HOST is not a valid address/,
+    );
   });
 
   it('refuses an address that is none', () => {
@@ -236,7 +238,7 @@ describe('the context window', () => {
   it('warns when the configured window is too small', async () => {
     const { model } = await start({ reply: () => 'ok' }, { contextTokens: 600 });
     const { warnings } = await ask(model, history(100), options);
-    expect(warnings?.[0]).toMatch(/context window asked for: 600/);
+    expect(warnings?.[0]).toMatch(/requested context window: 600/);
   });
 });
 

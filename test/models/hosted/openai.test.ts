@@ -71,7 +71,7 @@ describe('the request', () => {
 
   it('that the server refuses for an extra field, says where it comes from', async () => {
     const { model } = await start({ refuses: ['top_k'], reply: () => 'ok' }, { extra: { top_k: 20 } });
-    await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*model\.extra\.top_k sends it/);
+    await expect(ask(model, messages, options)).rejects.toThrow(/top_k.*set by model\.extra\.top_k/);
   });
 
   it('asks for no form where the caller has none', async () => {
@@ -237,7 +237,7 @@ describe('a server that takes no seed', () => {
     const { server, model } = await start({ reply: () => 'ok', refuses: ['seed'] });
     const first = await ask(model, messages, options);
     expect(first).toMatchObject({ text: 'ok', retries: 1 });
-    expect(first.warnings?.[0]).toMatch(/no seed/);
+    expect(first.warnings?.[0]).toMatch(/accept a seed/);
     expect((await ask(model, messages, options)).retries).toBe(0);
     expect(server.requests.map(({ body }) => body.seed)).toEqual([11, undefined, undefined]);
   });
@@ -394,7 +394,7 @@ describe('what the user is told', () => {
     const error = await failureOf(ask(model, messages, options));
     expect(error).toMatchObject({ kind: 'authentication', fatal: true });
     expect(error.message).toContain(
-      'Incorrect API key provided: [redacted]; the key was that of OPENAI_API_KEY',
+      'Incorrect API key provided: [redacted]; the key came from OPENAI_API_KEY',
     );
     expect(error.message).not.toContain(wrong);
   });

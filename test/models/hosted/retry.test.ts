@@ -77,7 +77,7 @@ describe('a call with a rate', () => {
     expect(tries).toBe(1);
     expect(ended).toMatchObject({
       ...{ kind: 'server', retries: 0, failedTries: [] },
-      message: 'test/model: HTTP 500 (stopped before another try had its turn)',
+      message: 'test/model: HTTP 500 (stopped while waiting to try again)',
     });
   });
 });

@@ -1,7 +1,7 @@
 import type { AnswerGrammar } from '../../language-model.js';
 import { type NumberGrammar, numberGrammar } from './number-grammar.js';
 
-/** One step of a pattern matcher. State 0 is the start; `role` belongs to the pattern that ends with this byte, if any. */
+/** One step of a pattern matcher. State 0 is the start; `role` is set if this byte completes a pattern. */
 type MatcherStep<Role> = (
   state: number,
   byte: number,
@@ -27,7 +27,7 @@ function patternMatcher<Role>(
     }
     roles[state] = role;
   }
-  // Breadth first: the longest proper suffix of a state is shorter, so it has already been processed.
+  // Breadth first: the longest proper suffix of a state is shorter than the state, so it has already been processed.
   const suffix: number[] = new Array(children.length).fill(0);
   const table = new Int32Array(children.length * 256);
   const queue = [0];
@@ -58,11 +58,11 @@ export type AnswerState =
       readonly kind: 'free';
       readonly matcher: number;
       readonly thinking: boolean;
-      /** Position relative to the grammar's `mention`: none, within the rest of its word, or after it. */
+      /** Where the text is relative to the grammar's `mention`: outside, within the rest of its word, or after it. */
       readonly mention: 'none' | 'word' | 'behind';
-      /** Number of bytes of the opener matched where the answer may start. */
+      /** Number of bytes already matched of the text that opens the answer. */
       readonly matched: number;
-      /** Whether the answer may start here: at the start of a line, or after a colon. */
+      /** Whether the answer may start here, at the start of a line or after a colon. */
       readonly anchored: boolean;
     }
   /** Before an answer that must be the whole reply; `offset` bytes of `<think>` have been read. */
@@ -74,22 +74,23 @@ export type AnswerState =
   | { readonly kind: 'end' };
 
 /**
- * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a closing
- * text, only thinking may precede the answer. Rejects any byte after which the reply couldn't be parsed as one valid
- * answer: free text must not open another list or, after the answer, mention one or open a thinking block.
+ * Reads an answer byte by byte: free text (including thinking), `a[0]: v, a[1]: v, …`, then free text. With a
+ * closing text, only thinking may precede the answer. Rejects any byte after which the reply couldn't be parsed
+ * as exactly one valid answer: free text must not start another list; after the answer, it must not mention one
+ * or open a thinking block.
  */
 export interface AnswerAutomaton {
-  /** @param thinking `open`: inside a thinking block; `may`: the answer may start with one */
+  /** @param thinking `open`: in a thinking block; `may`: the answer may start with one; `none`: it may not */
   start(thinking: 'open' | 'may' | 'none'): AnswerState;
-  /** Undefined if the byte is rejected. */
+  /** The next state; undefined if the byte is rejected. */
   step(state: AnswerState, byte: number): AnswerState | undefined;
   canEnd(state: AnswerState): boolean;
-  /** Labels without the space before the number, followed by the closing text. */
+  /** Labels without the space before the number, and then the closing text. */
   readonly literals: readonly string[];
   readonly values: NumberGrammar;
 }
 
-/** How models open a thinking block if their chat template doesn't. */
+/** How a model opens a thinking block if its chat template doesn't. */
 export const thinkingStart = '<think>';
 const thinkingNames = ['think', 'thinking', 'thought', 'reasoning'];
 const thinkingPatterns = [
@@ -102,21 +103,21 @@ const thinkingPatterns = [
   ),
 ];
 
-/** The start of the first label, up to its first punctuation mark: once that is written, the answer has started. */
+/** The first label up to its first punctuation mark. Once this has been written, the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
-/** Last characters, in either case, of the patterns that are rejected after the answer. */
+/** The last characters, in lower and upper case, of the patterns that are rejected after the answer. */
 export const patternEnds = ({ mention }: Pick<AnswerGrammar, 'mention'>): string =>
   `${mention.at(-1)!.toLowerCase()}${mention.at(-1)!.toUpperCase()}>]`;
 
 const code = (character: string) => character.charCodeAt(0);
 const [newline, colon] = [code('\n'), code(':')];
-/** Markup allowed between the start of a line and the answer. */
+/** Markup that may come between the start of a line and the answer. */
 const decoration = new Set([...' \t*_`>#-"\'('].map(code));
 
 export function answerAutomaton(grammar: AnswerGrammar): AnswerAutomaton {
   const { closing, labels } = grammar;
-  // A space belongs to the following number: many vocabularies have tokens such as ` -`.
+  // The space becomes part of the following number, because many vocabularies have tokens such as ` -`.
   const literals = [...labels.map((label) => label.replace(/ $/, '')), closing ?? ''];
   const values = numberGrammar(grammar.number);
   const match = patternMatcher([{ text: grammar.mention, role: 'mention' as const }, ...thinkingPatterns]);

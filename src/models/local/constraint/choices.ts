@@ -1,9 +1,9 @@
-/** Restricts an answer to one of several given ones: each token must continue at least one of them. */
+/** Restricts an answer to one of several given answers: each token must continue at least one of them. */
 import { largest } from '../../../statistics/descriptive.js';
 import type { Constraint, ConstraintState } from './constraint.js';
 import type { TokenMask } from './sampling.js';
 
-/** A common prefix of several answers, and how each continues. */
+/** A common prefix of some of the answers, and the tokens that can follow it. */
 interface Branch {
   readonly next: Map<number, Branch>;
   readonly mask: TokenMask;
@@ -11,7 +11,7 @@ interface Branch {
 
 /** `answers`: token ids including the end token, so that none is a prefix of another; at least one. */
 export function choiceConstraint(answers: readonly (readonly number[])[]): Constraint {
-  if (answers.length === 0) throw new RangeError('an answer is chosen from at least one');
+  if (answers.length === 0) throw new RangeError('there must be at least one answer to choose from');
   const root = branchOf(answers);
   return {
     // The end token isn't part of the text.
@@ -40,7 +40,7 @@ class Choosing implements ConstraintState {
 
   take(id: number): void {
     const next = this.#branch.next.get(id);
-    if (next === undefined) throw new Error(`token ${id} begins none of the answers`);
+    if (next === undefined) throw new Error(`token ${id} doesn't continue any of the answers`);
     this.#branch = next;
   }
 

@@ -1,4 +1,4 @@
-/** Constrained decoding: which tokens keep a reply valid. Reads bytes, so any byte-based tokenizer works. */
+/** Constrained decoding: which tokens keep a reply valid. Works on bytes, hence with any byte-based tokenizer. */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
@@ -13,16 +13,16 @@ import {
 import type { TokenMask } from './sampling.js';
 
 export interface Constraint {
-  /** Number of tokens that is always enough for an answer without free text. */
+  /** Number of tokens that always suffices for an answer without free text. */
   readonly answerTokens: number;
   start(): ConstraintState;
 }
 
 export interface ConstraintState {
-  /** @param remaining tokens that may still be generated, including the next one */
+  /** @param remaining number of tokens that can still be generated, including the next one */
   mask(remaining: number): TokenMask;
   take(id: number): void;
-  /** Offset in the reply's text where the answer ends; -1 if it hasn't ended yet. */
+  /** Position in the reply's text at which the answer ends; -1 if it hasn't ended. */
   answerEnd(text: string): number;
 }
 
@@ -31,10 +31,10 @@ export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Token ids by their first byte. */
   readonly byFirst: readonly (readonly number[])[];
-  /** Ids that are never chosen: control tokens, unused embedding rows, raw bytes beyond ASCII. */
+  /** Ids that must never be chosen: control tokens, unused embedding rows, and raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
-  /** Tokens whose bytes spell exactly this text. */
+  /** Tokens whose bytes together spell exactly this text. */
   spell(text: string): readonly number[];
 }
 
@@ -45,7 +45,7 @@ export function constraintVocabulary(
 ): ConstraintVocabulary {
   const bytes = Array.from({ length: size }, (_, id) => {
     const token = tokenizer.bytes.of(id);
-    // Raw bytes decode as a run or not at all, so a stray one would corrupt the answer.
+    // A run of raw bytes decodes as a whole or not at all, so a stray one would corrupt the answer.
     const stray = tokenizer.bytes.isByte(id) && token[0]! >= 0x80;
     return stray || eosTokens.has(id) || tokenizer.controlIds.has(id) ? new Uint8Array(0) : token;
   });
@@ -62,14 +62,14 @@ export function constraintVocabulary(
   };
 }
 
-/** The tokenizer's own tokens if they spell the text (SentencePiece adds a space), else the longest that fit. */
+/** The tokenizer's own tokens if they spell the text (SentencePiece adds a space), otherwise the longest that fit. */
 function spelling(
   tokenizer: ChatTokenizer,
   bytes: readonly Uint8Array[],
   byFirst: readonly (readonly number[])[],
 ): (text: string) => readonly number[] {
   const known = new Map<string, readonly number[]>();
-  // Among tokens of the same length, a raw byte comes last: models write the ordinary token.
+  // Among tokens of the same length, ordinary ones come before raw bytes, because models write the ordinary ones.
   const rank = (id: number) => bytes[id]!.length - (tokenizer.bytes.isByte(id) ? 0.5 : 0);
   const spell = (text: string) => {
     const wanted = Buffer.from(text);
@@ -99,11 +99,14 @@ interface Rules {
   readonly costs: Costs;
   /** Masks of states seen so far. */
   readonly masks: Map<string, TokenMask>;
-  /** Ids of tokens that might open another list before the answer, and that might be rejected after it. */
+  /** Ids of tokens that might start another list before the answer, and of tokens that might be rejected after it. */
   readonly suspects: { readonly free: readonly number[]; readonly after: readonly number[] };
 }
 
-/** `thinking`: the prompt ends inside a thinking block. @throws UserError if the tokenizer lacks a character */
+/**
+ * `thinking`: whether the prompt ends inside a thinking block.
+ * @throws UserError if the tokenizer lacks a character
+ */
 export function createConstraint(
   grammar: AnswerGrammar,
   vocabulary: ConstraintVocabulary,
@@ -131,7 +134,7 @@ export function createConstraint(
   };
 }
 
-/** Whether the model has a single token that opens a thinking block. */
+/** Whether the model has one token that opens a thinking block. */
 const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
   byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 
@@ -155,11 +158,11 @@ function holding(characters: string, { bytes }: ConstraintVocabulary): readonly 
 }
 
 interface Costs {
-  /** Number of tokens that is always enough for the answer alone. */
+  /** Number of tokens that always suffices for the answer alone. */
   readonly answer: number;
-  /** Tokens that always suffice to finish the answer from free text, with every value written in full. */
+  /** Number of tokens that always suffices to finish the answer from free text, with each value written in full. */
   readonly start: number;
-  /** Number of tokens that is always enough to reach the end of the answer from within it. */
+  /** Number of tokens that always suffices to finish the answer from a state within it. */
   from(state: AnswerState): number;
 }
 
@@ -168,9 +171,9 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const count = literals.length - 1;
   const shortestValue = 1 + values.shortfall('');
   const longestValue = 1 + values.longest;
-  /** Tokens from the comma before value `index` to the end. */
+  /** Number of tokens from the comma before value `index` to the end. */
   const tails: number[] = [];
-  // The last value ends with the closing text, the end token or a line break.
+  // The last value is followed by the closing text, the end token or a line break.
   tails[count] = 1 + spell(literals[count]!).length;
   for (let index = count - 1; index > 0; index--)
     tails[index] = 1 + spell(literals[index]!.slice(1)).length + shortestValue + tails[index + 1]!;
@@ -196,13 +199,13 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   };
 }
 
-/** Maximum number of cached masks per grammar; states recur across candidates and calls. */
+/** Maximum number of cached masks per grammar. They are cached because states recur across candidates and calls. */
 const masksKept = 4096;
 
 class Reply implements ConstraintState {
   readonly #rules: Rules;
   #state: AnswerState;
-  /** Tokens that must follow: the fixed parts of the answer, in the tokenizer's own spelling. */
+  /** Tokens that must come next: fixed parts of the answer, as the tokenizer itself would split them. */
   #forced: readonly number[] = [];
 
   constructor(rules: Rules, state: AnswerState) {
@@ -214,7 +217,7 @@ class Reply implements ConstraintState {
   mask(remaining: number): TokenMask {
     const state = this.#state;
     if (state.kind === 'free' && this.#forced.length === 0 && remaining - 1 < this.#rules.costs.start) {
-      // The remaining budget is needed for the answer, so it must start now.
+      // The whole remaining budget is needed for the answer, so it must start now.
       const before = state.thinking ? thinkingEnd : state.anchored ? '' : '\n';
       this.#forced = [before, this.#literals[0]!].flatMap((text) =>
         text === '' ? [] : this.#rules.vocabulary.spell(text),
@@ -230,12 +233,12 @@ class Reply implements ConstraintState {
     this.#forced = this.#forced.slice(1);
     if (this.#rules.vocabulary.eosTokens.has(id)) return;
     const state = this.#walk(this.#state, id);
-    if (state === undefined) throw new Error(`token ${id} breaks the answer's format`);
+    if (state === undefined) throw new Error(`token ${id} violates the answer's format`);
     this.#state = state;
     this.#spellOut();
   }
 
-  /** The rest of a label or of the closing text must follow. */
+  /** Forces the rest of a label, or of the closing text. */
   #spellOut(): void {
     if (this.#state.kind !== 'literal' || this.#forced.length > 0) return;
     const { index, offset } = this.#state;
@@ -243,7 +246,7 @@ class Reply implements ConstraintState {
   }
 
   answerEnd(text: string): number {
-    // No label follows the answer, so the last one belongs to the last value, which ends with its line.
+    // No label follows the answer, so the last label belongs to the last value, which ends at the end of its line.
     return this.#state.kind === 'after' ? text.indexOf('\n', text.lastIndexOf(this.#literals.at(-2)!)) : -1;
   }
 
@@ -262,7 +265,7 @@ class Reply implements ConstraintState {
 
   /** Removes tokens after which the answer could no longer be completed within `budget` tokens. */
   #affordable(mask: TokenMask & { kind: 'only' }, budget: number): TokenMask {
-    // A value takes fewer characters, so tokens are checked individually only near the end of the budget.
+    // Any value is shorter than this margin, so tokens are checked individually only near the end of the budget.
     if (budget >= this.#rules.costs.from(this.#state) + 64) return mask;
     const { eosTokens } = this.#rules.vocabulary;
     const ids = mask.ids.filter((id) => {

@@ -1,11 +1,11 @@
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import type { NumberKind } from '../../language-model.js';
 
-/** Tells which texts are an allowed value, or can be completed to one. */
+/** Determines whether a text is an allowed value, or can be completed to one. */
 export interface NumberGrammar {
   feasible(text: string): boolean;
   complete(text: string): boolean;
-  /** Minimum number of characters that complete a feasible text. */
+  /** Minimum number of characters needed to complete a feasible text. */
   shortfall(text: string): number;
   /** Length of the longest value in characters. */
   readonly longest: number;
@@ -32,14 +32,14 @@ export function numberGrammar(kind: NumberKind): NumberGrammar {
   };
 }
 
-/** The smallest and largest integer n with low ≤ n / 10^decimals ≤ high; `lowest > highest` if there is none. */
+/** The smallest and the largest integer n with low ≤ n / 10^decimals ≤ high; `lowest > highest` if there is none. */
 export function multiplesBetween(
   low: number,
   high: number,
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance compensates for the rounding of the product; the text of a multiple parses as the quotient.
+  // The tolerance compensates for rounding of the product; a multiple, written as text, parses as the exact quotient.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {
@@ -50,10 +50,10 @@ export function multiplesBetween(
 
 const shape = /^(-?)(?:(0|[1-9]\d*)(?:(\.)(\d*))?)?$/;
 
-/** Minimum number of characters that turn a text into an allowed value; Infinity if none starts with it. */
+/** Minimum number of characters that complete a text to an allowed value; Infinity if none starts with it. */
 type Shortfall = (text: string) => number;
 
-/** Allows two spellings of a choice, if they parse to exactly that value: with all decimals, and as short as possible. */
+/** Allows two spellings of a choice, with all decimals and the shortest one, if they parse to exactly that value. */
 function choiceShortfall(choices: readonly number[], decimals: number): Shortfall {
   const texts = choices.flatMap((choice) =>
     [choice.toFixed(decimals), String(choice)].filter((text) => shape.test(text) && Number(text) === choice),
@@ -62,7 +62,7 @@ function choiceShortfall(choices: readonly number[], decimals: number): Shortfal
     smallest(texts.filter((choice) => choice.startsWith(text)).map((choice) => choice.length - text.length));
 }
 
-/** Works on multiples of 10^-decimals, which are integers. */
+/** Computes with multiples of 10^-decimals, as integers. */
 function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
   const unit = 10 ** decimals;
   const { lowest, highest } = multiplesBetween(low, high, decimals);
@@ -74,7 +74,7 @@ function rangeShortfall({ low, high, decimals }: NumberKind): Shortfall {
       : [Math.max(from, lowest), highest];
     return Math.ceil(least / step) * step <= Math.min(to, most);
   };
-  /** Minimum number of decimals needed to write some number in the range. */
+  /** Minimum number of decimals with which some number in the range can be written. */
   const fewestDigits = (negative: boolean, from: number, to: number, given: number) => {
     for (let used = given; used <= decimals; used++)
       if (anyMultiple(negative, from, to, 10 ** (decimals - used))) return used;

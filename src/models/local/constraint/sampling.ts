@@ -1,12 +1,12 @@
 import type { RandomGenerator } from '../../../random/generator.js';
 import type { Sampling } from '../../language-model.js';
 
-/** Which tokens may come next: only these, or all except these. */
+/** The tokens that may come next: only these, or all except these. */
 export type TokenMask =
   | { readonly kind: 'only'; readonly ids: Int32Array }
   | { readonly kind: 'except'; readonly ids: Int32Array };
 
-/** Samples a token; modifies `logits`. Draws one random number, or none if greedy. */
+/** Samples a token and modifies `logits`. Draws one random number, or none if greedy. */
 export function sampleToken(
   logits: Float32Array,
   settings: Sampling,
@@ -36,7 +36,7 @@ export function sampleToken(
   return best;
 }
 
-/** Natural log-probability of a token at temperature 1, unfiltered; normalised over `ids` only, if given. */
+/** Natural log-probability of a token at temperature 1, unfiltered; normalised over `ids` if they are given. */
 export function logProbability(logits: Float32Array, id: number, ids?: Int32Array): number {
   return logits[id]! - logNormaliser(logits, ids);
 }
@@ -50,7 +50,7 @@ export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   return largest + Math.log(sum);
 }
 
-/** Index of the largest logit, the first if tied. */
+/** Index of the largest logit; the first one if tied. */
 export function argmax(logits: Float32Array, ids?: Int32Array): number {
   if (ids !== undefined) return ids.reduce((best, id) => (logits[id]! > logits[best]! ? id : best), ids[0]!);
   let best = 0;
@@ -96,7 +96,7 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
   return Int32Array.from(kept);
 }
 
-/** Keeps the largest logits so far in a min-heap, so most of a vocabulary is compared once rather than sorted. */
+/** Keeps the largest logits so far in a min-heap, so most of the vocabulary is only compared once and not sorted. */
 function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number): number {
   const heap = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);
   for (let i = 0; i < (ids ?? logits).length; i++) {
@@ -122,7 +122,7 @@ function replaceLeast(heap: Float32Array, value: number): void {
 /** The smallest set of tokens that contains `share` of the weight, by ascending id. */
 function nucleus(ids: Int32Array | undefined, weights: Float64Array, share: number): Int32Array {
   const whole = total(weights);
-  // Tokens below this weight add up to less than 1 − share, so they don't need sorting.
+  // Tokens below this weight together have less than 1 − share of the weight, so they don't need to be sorted.
   const negligible = ((1 - share) * whole) / weights.length;
   const order: number[] = [];
   for (let i = 0; i < weights.length; i++) if (weights[i]! >= negligible) order.push(i);

@@ -11,11 +11,11 @@ import { ort } from './onnx-runtime.js';
 export interface AdaptedModule {
   readonly name: string;
   readonly width: { readonly in: number; readonly out: number };
-  /** True if some adapter scales its rows. */
+  /** True if any of the adapters scales rows. */
   readonly scaled: boolean;
 }
 
-/** Factors of all adapted modules, by graph input name. Created once and fed to every run. */
+/** Factors of all adapted modules, by the name of the graph input. Created once and passed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
@@ -27,7 +27,7 @@ export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   }));
 }
 
-/** All modules of a model with these names, matched against the end of their paths. */
+/** All modules of a model that have one of these names at the end of their paths. */
 export function modulesNamed(names: readonly string[], config: DecoderConfig): AdaptedModule[] {
   return decoderTensors(config).flatMap(({ name, shape }) => {
     if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
@@ -43,7 +43,7 @@ const inputNames = (module: string) => ({
   rowScale: `${module}.row_scale`,
 });
 
-/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, with the scale included in B. */
+/** Adds A [in, rank] and B [rank, out] of each module as inputs: (x·W + (x·A)·B)·rows, where B includes the scale. */
 export function fedAdapterParameters(
   g: GraphBuilder,
   modules: readonly AdaptedModule[],
@@ -72,7 +72,7 @@ export function fedAdapterParameters(
   };
 }
 
-/** The inputs of a run: an adapter's factors, or zeros. Row scales depend on the weights of the base. */
+/** Inputs for one adapter, or zeros for none. Row scales depend on the weights of the base. */
 export async function adapterInputs(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -105,7 +105,7 @@ async function rowScales(
   const { model, folder, graph } = g.build('row scales');
   if (graph.outputs.length === 0 || folder === undefined) return {};
   const session = await ort.InferenceSession.create(model, {
-    // Everything here is constant, so graph optimisation would compute it one operator at a time.
+    // Everything here is constant, and graph optimisation would compute it operator by operator.
     graphOptimizationLevel: 'disabled',
     enableMemPattern: false,
     logSeverityLevel: 3,
@@ -127,7 +127,7 @@ function zeros(shape: readonly [number, number]): ort.Tensor {
   return new ort.Tensor('float32', new Float32Array(shape[0] * shape[1]), shape);
 }
 
-/** Decoding computes single-row products, which are faster with transposed factors. */
+/** Decoding computes products of single rows, which are faster with transposed factors. */
 function transposed(tensor: StoredTensor, scale: number): ort.Tensor {
   const [rows, columns] = tensor.shape as [number, number];
   const stored = toFloat32(readTensorBytes(tensor), tensor.dtype);

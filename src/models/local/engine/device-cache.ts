@@ -1,18 +1,18 @@
-/** Keys and values in device memory. Slots are allocated in blocks, within which shapes don't change. */
+/** Keys and values in device memory. Slots are allocated in blocks, so that shapes rarely change. */
 import { GraphBuilder, shaderDevice, type Value } from '../graph/graph.js';
 import type { CacheShape, NewEntries, TokenCache } from './key-value-cache.js';
 import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Maximum number of lines [headDim] written in place; the runtime compares all pairs, so copying is faster above this. */
+/** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares pairs). */
 const linesInPlace = 64;
 
-/** Operations on the tensors of one cache, each in a single run. */
+/** Operations on a cache's tensors, each done in a single run. */
 interface CacheGraphs {
-  /** Writes `new` to the lines `places` of `cache`, in place, so `cache` must also be passed as the output. */
+  /** Writes `new` to the lines `places` of `cache` in place, so `cache` must also be passed as the output. */
   readonly write: ort.InferenceSession;
-  /** Selects `rows` and `slots` from `cache` and `new`, which are concatenated along the slots. */
+  /** Selects `rows` and `slots` from `cache` and `new`, concatenated along the slots. */
   readonly rearrange: ort.InferenceSession;
 }
 
@@ -22,7 +22,7 @@ interface DeviceCaches {
   close(): Promise<void>;
 }
 
-/** @throws Error if the device can't be used */
+/** @throws Error if the device can't run the graphs */
 export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
   const graphs = {
     write: await openGraph(shape, write, false),
@@ -39,7 +39,7 @@ export async function deviceCaches(shape: CacheShape): Promise<DeviceCaches> {
 
 type Emit = (g: GraphBuilder, shape: CacheShape) => (index: number) => Value;
 
-/** A graph with 2 × layers outputs; if `located`, they are new tensors on the device. */
+/** A graph with 2 × layers outputs, which are new tensors on the device if `located`. */
 function openGraph(shape: CacheShape, emit: Emit, located: boolean): Promise<ort.InferenceSession> {
   const g = new GraphBuilder();
   const one = emit(g, shape);
@@ -77,7 +77,7 @@ const rearrange: Emit = (g, { kvHeads, headDim }) => {
 class DeviceCache implements TokenCache {
   readonly #shape: CacheShape;
   readonly #graphs: CacheGraphs;
-  /** Undefined until something is stored; until then, the device gets a masked slot of zeros. */
+  /** Undefined until something is stored; until then, the device gets one masked slot of zeros. */
   #held: readonly ort.Tensor[] | undefined;
   #rows = 1;
   #length = 0;
@@ -113,7 +113,7 @@ class DeviceCache implements TokenCache {
     this.#length = 0;
   }
 
-  /** Dropped tokens stay in memory until overwritten. */
+  /** Truncated tokens stay in memory until they are overwritten. */
   truncate(length: number): void {
     this.#length = Math.min(length, this.#length);
   }
@@ -163,7 +163,7 @@ class DeviceCache implements TokenCache {
     return Array.from({ length: 2 * layers }, slot);
   }
 
-  /** New tensors with a selection of rows and slots. */
+  /** New tensors with the selected rows and slots. */
   #taken(rows: readonly number[], from: number, to: number): Promise<ort.Tensor[]> {
     return this.#rearranged(
       this.#zeros(this.#rows),

@@ -9,7 +9,7 @@ import { type Device, devices, type LocalConfig } from '../settings.js';
 import { quantizations } from '../weights/quantization.js';
 import { ort } from './onnx-runtime.js';
 
-/** Devices that `auto` tries before the CPU. WebGPU on Linux may be a software renderer that is slower than the CPU. */
+/** Devices that `auto` tries before the CPU. On Linux, WebGPU may be a software renderer slower than the CPU. */
 const preferred: readonly Device[] =
   process.platform === 'win32'
     ? ['cuda', 'dml', 'webgpu']
@@ -38,7 +38,7 @@ export async function chooseDevice(wanted: LocalConfig['device'], field = 'model
 
 export interface DevicesHere {
   readonly usable: readonly Device[];
-  /** The others that the runtime supports on this system. */
+  /** Devices that the runtime supports on this system, but that can't be used. */
   readonly unusable: readonly UnusableDevice[];
 }
 
@@ -57,7 +57,7 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/** Some GPUs multiply in float16; a CPU would convert each number. @throws UserError if the device can't */
+/** Some GPUs multiply in float16, but a CPU would convert each number. @throws UserError if the device can't */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
   throw new UserError({
@@ -100,14 +100,14 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   }
 }
 
-/** Threads: idle physical cores. More wait for each other (on a busy machine, 2 threads were a third as fast as 1). */
+/** Number of threads: the idle physical cores. More wait for each other (2 on a busy machine took 3 times as long). */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
-  // On Windows, the load is always 0.
+  // On Windows, loadavg always returns 0.
   return Math.max(1, Math.round(cores - (loadavg()[0] ?? 0)));
 }
 
-/** Hardware threads that share a core count once, if the system reports them. */
+/** Number of physical cores if the system reports them, otherwise of hardware threads. */
 function physicalCores(): number {
   const logical = cpus().length;
   try {
@@ -137,7 +137,7 @@ const remedies: Readonly<Record<Device, string>> = {
   coreml: 'take webgpu, which is Metal on a Mac, or cpu',
 };
 
-/** @param cause what the runtime threw; undefined if it doesn't include the device */
+/** @param cause error thrown by the runtime; undefined if the runtime doesn't include the device */
 export function unusable(device: Device, cause?: unknown): UnusableDevice {
   const reason =
     cause === undefined
@@ -148,7 +148,7 @@ export function unusable(device: Device, cause?: unknown): UnusableDevice {
 
 function reasonOf(device: Device, message: string): string {
   if (/Failed to get a WebGPU adapter/.test(message)) return noAdapter;
-  // The runtime only says that a library could not be loaded.
+  // The runtime says only that a library couldn't be loaded.
   if (device === 'cuda' && process.platform === 'linux') return cudaLack() ?? message.split('\n')[0]!;
   return message.split('\n')[0]!;
 }
@@ -157,10 +157,10 @@ const noAdapter = `no graphics card with a ${
   { win32: 'Direct3D 12', darwin: 'Metal' }[process.platform as string] ?? 'Vulkan'
 } driver was found`;
 
-/** Paths that exist if there is an NVIDIA driver: on Linux itself, and on Linux in Windows. */
+/** Paths that exist if an NVIDIA driver is installed, on Linux or on Linux in Windows. */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** The first thing that CUDA lacks; undefined if nothing is found. */
+/** The first thing that CUDA needs but that is missing; undefined if nothing is missing. */
 export function cudaLack(
   folder = runtimeFolder(),
   places: readonly string[] = driverPlaces,

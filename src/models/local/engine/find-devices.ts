@@ -4,7 +4,7 @@ import { startProcess } from '../../../storage/thread.js';
 import type { Device } from '../settings.js';
 import type { DevicesHere } from './device.js';
 
-/** Devices on which a model can run here, why others can't be used, and the one that `auto` selects. */
+/** Devices on which models can run here, why others can't be used, and the device that `auto` selects. */
 export interface Devices extends DevicesHere {
   readonly auto: Device;
 }
@@ -29,7 +29,7 @@ export async function findDevices(): Promise<Devices> {
   });
 }
 
-/** Checks that the optional runtime of local models is installed. @throws UserError that says how to install it */
+/** Checks that the optional runtime for local models is installed. @throws UserError explaining how to install it */
 export function requireRuntime(
   resolve: (name: string) => string = createRequire(import.meta.url).resolve,
 ): void {

@@ -16,7 +16,7 @@ export interface ModelReport {
   readonly weights?: {
     readonly parameters: number;
     readonly bytes: number;
-    /** For example `BF16`; most frequent first. */
+    /** Examples: `BF16`, `F32`; the most frequent comes first. */
     readonly dtypes: readonly string[];
     readonly files: number;
   };
@@ -33,7 +33,7 @@ export interface ModelReport {
   readonly problems: readonly Problem[];
 }
 
-/** Returns the result of `read`; if it throws, returns undefined and adds its problems to the list. */
+/** The result of `read`; if it throws, undefined, and its problems are added to the list. */
 export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   try {
     return read();
@@ -43,7 +43,7 @@ export function attempt<T>(read: () => T, problems: Problem[]): T | undefined {
   }
 }
 
-/** Reads everything but the values of the weights. Reports errors as `problems` and never throws. */
+/** Reads everything except the values of the weights. Never throws: errors are reported as `problems`. */
 export function inspectModel(directory: string, ignoredKeys: readonly string[] = []): ModelReport {
   const problems: Problem[] = [];
   const config = attempt(() => readDecoderConfig(directory, ignoredKeys), problems);
@@ -51,7 +51,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   if (config !== undefined && weights !== undefined) append(problems, tensorProblems(config, weights));
   const tokenizer = config && attempt(() => openTokenizer(directory), problems);
   const system = tokenizer && systemMessages(tokenizer.template);
-  // A token without a row in the embedding would end a generation with an error.
+  // A token without a row in the embedding would make a generation fail.
   if (tokenizer !== undefined && tokenizer.largestId >= config!.vocabulary)
     problems.push({
       file: tokenizer.file,
@@ -77,14 +77,14 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
   };
 }
 
-/** @throws UserError if the model can't be run, as far as its files show without reading the tokenizer */
+/** @throws UserError if the files, apart from the tokenizer, show that the model can't be run */
 export function checkModel(directory: string, ignoredKeys: readonly string[] = []): void {
   const config = readDecoderConfig(directory, ignoredKeys);
   const problems = tensorProblems(config, openWeights(directory));
   if (problems.length > 0) throw new UserError(problems);
 }
 
-/** Tensors that the config requires but the weights lack or have with a different shape. */
+/** Tensors that the config requires but that are missing from the weights or have a different shape. */
 function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[] {
   const problems: Problem[] = [];
   for (const { name, shape } of decoderTensors(config)) {

@@ -2,7 +2,7 @@ import { largest } from '../../../statistics/descriptive.js';
 import { attentionLayers, type DecoderConfig } from '../weights/decoder-config.js';
 import { ort } from './onnx-runtime.js';
 
-/** Shape of one token's keys (and of its values): layers × kvHeads × headDim float32 numbers. */
+/** Shape of a token's keys and of its values: layers × kvHeads × headDim float32 numbers each. */
 export interface CacheShape {
   readonly layers: number;
   readonly kvHeads: number;
@@ -31,17 +31,17 @@ export interface TokenCache {
   readonly lengths: readonly number[];
   /** The largest of `lengths`. */
   readonly length: number;
-  /** Slots per row, at least 1. Those beyond `length` are spare. */
+  /** Slots per row, at least 1. Those from `length` on are spare. */
   readonly capacity: number;
   /** 2 × layers tensors [kvHeads, rows, capacity, headDim], keys before values; valid until the next modification. */
   tensors(): readonly ort.Tensor[];
   reset(rows: number): void;
   truncate(length: number): void;
-  /** Appends tokens to every row and takes over their memory; if needed, the capacity grows to a multiple of `block`. */
+  /** Appends tokens to each row and takes over their memory; if needed, the capacity grows to a multiple of `block`. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
-  /** Adds sequences, each with as many tokens as its entries. Absent if all rows must have the same length. */
+  /** Adds sequences, each with the tokens of its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
-  /** Keeps only these rows, in this (ascending) order. */
+  /** Keeps only these rows, in this order, which must be ascending. */
   keepRows(kept: readonly number[]): void | Promise<void>;
   /** Tokens `from` to `to` of one row (default: all), in the form that `append` accepts. */
   entries(row: number, from?: number, to?: number): NewEntries | Promise<NewEntries>;
@@ -54,7 +54,7 @@ export class KeyValueCache implements TokenCache {
   readonly #buffers: Float32Array[];
   #lengths: number[] = [0];
   #capacity = 1;
-  /** Recreated when a shape or a buffer changes. */
+  /** Created again if a shape or a buffer changes. */
   #tensors: readonly ort.Tensor[] | undefined;
 
   constructor(shape: CacheShape) {
@@ -101,7 +101,7 @@ export class KeyValueCache implements TokenCache {
     this.#layOut(lengths, largest([1, ...lengths]), [...lengths.keys()]);
   }
 
-  /** With a larger `block`, appending a single token usually moves no data. */
+  /** With a larger `block`, appending one token usually moves no data. */
   append(entries: NewEntries, block = 1): void {
     const { kvHeads, headDim, layers } = this.shape;
     const length = this.length + entries.tokens;
@@ -162,8 +162,8 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Moves stored tokens to another number of rows and another capacity, which must not change in opposite directions.
-   * `lengths`: tokens of each new row; `kept`: old index of each of the first rows.
+   * Moves stored tokens to another number of rows and another capacity, which must not change in opposite
+   * directions. `lengths`: number of tokens in each new row; `kept`: old indices of the first rows.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
@@ -174,7 +174,7 @@ export class KeyValueCache implements TokenCache {
         size: lengths[i]! * headDim,
       })),
     ).flat();
-    // When lines move apart, the last one moves first, so that none is overwritten before it has moved.
+    // If lines move apart, move the last one first, so that no line is overwritten before it has moved.
     if (moves.some(({ from, to }) => to > from)) moves.reverse();
     const needed = kvHeads * lengths.length * capacity * headDim;
     this.#buffers.forEach((buffer, index) => {
@@ -188,7 +188,7 @@ export class KeyValueCache implements TokenCache {
   }
 }
 
-/** Up to this many numbers, copying one by one is faster than creating a view. */
+/** Up to this many numbers, copying them one by one is faster than creating a view. */
 const fewNumbers = 256;
 
 function copyNumbers(
@@ -202,12 +202,12 @@ function copyNumbers(
   else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
 }
 
-/** States of recurrent layers. Unlike keys and values they can't be truncated to fewer tokens, so copies are kept. */
+/** States of recurrent layers. They can't be truncated to fewer tokens like keys and values, so copies are kept. */
 
 /** In the order of `stateShapes`, each [rows, …]. Never modified in place. */
 export type States = readonly Float32Array[];
 
-/** Repeats a single row for `rows` sequences that continue from it. */
+/** Repeats a single row for `rows` sequences that all continue from it. */
 export function tiledStates(states: States, rows: number): States {
   if (rows === 1) return states;
   return states.map((state) => {
@@ -244,7 +244,7 @@ const mostPlaces = 8;
 
 /** States of one sequence at its most recent stored positions. */
 export class StatePlaces {
-  /** By the number of preceding tokens, ascending. */
+  /** States by the number of preceding tokens, in ascending order. */
   readonly #places: Map<number, States>;
 
   constructor(places: ReadonlyMap<number, States> = new Map()) {
@@ -255,13 +255,13 @@ export class StatePlaces {
     return new StatePlaces(this.#places);
   }
 
-  /** The last position at or before `tokens`, or 0 if there is none. Drops later ones. */
+  /** The last stored position at or before `tokens`, or 0 if there is none. Drops later positions. */
   cut(tokens: number): number {
     for (const place of this.#places.keys()) if (place > tokens) this.#places.delete(place);
     return largest([0, ...this.#places.keys()]);
   }
 
-  /** The states at a position; empty at the start, where all are zero. */
+  /** The states at a position; empty at the start, where all states are zero. */
   at(tokens: number): States {
     return this.#places.get(tokens) ?? [];
   }

@@ -1,9 +1,9 @@
 /** The only module that imports the runtime. */
 import * as ort from 'onnxruntime-node';
 
-// Otherwise (since 1.29) the runtime reports every session to its vendor.
+// Without this, the runtime reports every session to its vendor (since version 1.29).
 process.env.ORT_DISABLE_TELEMETRY = '1';
-// Errors are thrown, so they don't need to be printed as well.
+// Errors are thrown, so the runtime needn't print them, too.
 ort.env.logLevel = 'fatal';
 
 export { ort };

@@ -23,17 +23,17 @@ interface ForwardInput {
   /** Token ids, row by row: rows × tokens. */
   readonly ids: ArrayLike<number>;
   readonly rows: number;
-  /** Position of the first new token in its sequence; one per row if they differ. */
+  /** Position of the first new token in its sequence; one per row if the positions differ. */
   readonly position: number | readonly number[];
-  /** Maximum length of the sequences, which affects their rotation (longrope); default: the current length. */
+  /** Maximum length of the sequences, which affects rotation (longrope); default: their current length. */
   readonly sequenceTokens?: number | readonly number[];
-  /** Only for a graph with adapter inputs. */
+  /** Only for a graph that has adapter inputs. */
   readonly adapter?: AdapterInputs;
-  /** Shared by all rows; has a single row. */
+  /** The prompt's cache, shared by all rows; it has a single row. */
   readonly prompt: TokenCache;
-  /** Has as many rows as the batch. */
+  /** The rows' own caches; as many rows as the batch. */
   readonly own: TokenCache;
-  /** States of recurrent layers before the new tokens; if absent, the sequences start here. */
+  /** States of recurrent layers before the new tokens; if absent, the sequences start with these tokens. */
   readonly states?: States;
   /** Rows of the flattened [rows × tokens] whose logits to return. */
   readonly logitsOf: readonly number[];
@@ -47,16 +47,16 @@ interface ForwardOutput {
 }
 
 export interface DecoderSession {
-  /** An empty cache for one row, in the memory this session uses. */
+  /** An empty cache with one row, in the memory that this session uses. */
   newCache(): TokenCache;
   forward(input: ForwardInput): Promise<ForwardOutput>;
   close(): Promise<void>;
 }
 
-/** No query has such a late position, so a spare cache slot is always masked. */
+/** No query is at such a late position, so a spare cache slot with it is always masked. */
 const beyondAnyContext = 2 ** 30;
 
-/** Loads the inference graph. Weights are memory-mapped from their files; nothing is written. */
+/** Loads the inference graph. Weights are memory-mapped from their files; nothing is written to disk. */
 export async function openSession(
   graph: BuiltGraph,
   config: DecoderConfig,
@@ -83,7 +83,7 @@ export async function openSession(
   };
 }
 
-/** Keys, then values of each layer: either separate outputs, or slices of a single one. */
+/** The keys and then the values of each layer: either separate outputs, or slices of one output. */
 function newEntries(
   results: Readonly<Record<string, ort.Tensor>>,
   layers: number,
@@ -101,7 +101,7 @@ function newEntries(
   return { keys: parts.slice(0, layers), values: parts.slice(layers), tokens };
 }
 
-/** In Node, the runtime can keep tensors on the device only for WebGPU. */
+/** In Node, the runtime can keep tensors on the device only with WebGPU. */
 async function cachesOf({ device }: SessionSettings, shape: CacheShape) {
   if (device === shaderDevice) return deviceCaches(shape);
   return { make: () => new KeyValueCache(shape), close: async () => undefined };
@@ -112,11 +112,11 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: 'all',
-    // Shapes vary between calls, and a pattern would be cached for each.
+    // Shapes vary between calls, and a memory pattern would be cached for each shape.
     enableMemPattern: false,
     logSeverityLevel: 3,
     ...(settings.device === shaderDevice && {
-      // Only these stay on the device: reading one from there would crash the process.
+      // Only these outputs stay on the device; reading others from there would crash the process.
       preferredOutputLocation: Object.fromEntries(
         graph.graph.outputs.map(({ name }) => [name, name.startsWith('entries.') ? 'gpu-buffer' : 'cpu']),
       ),

@@ -1,11 +1,11 @@
-/** The keys of `config.json` that we read, and the family-specific rules for interpreting them. */
+/** The keys of `config.json` that are read, and how each family interprets them. */
 import { z } from 'zod';
 import type { DecoderConfig, Recurrence } from '../weights/decoder-config.js';
 import { largestTokenId, tokenIdsSchema } from '../weights/generation-config.js';
 import { type Rope, ropeShape } from '../weights/rope.js';
 
 const whole = z.int().positive();
-/** At least ten times the values of the largest published decoders. */
+/** Upper bounds, at least ten times the values of the largest published decoders. */
 const largest = { layers: 2048, width: 2 ** 20, kernel: 64 } as const;
 export const largestContext = 2 ** 30;
 
@@ -37,7 +37,7 @@ export const commonShape = {
 
 const factor = z.number().positive().nullish();
 
-/** Keys that some families read. */
+/** Keys that only some families read. */
 const ownShape = {
   hidden_activation: z.string().nullish(),
   query_pre_attn_scalar: factor,
@@ -77,7 +77,7 @@ export type LayerType = 'full_attention' | 'sliding_attention';
 
 /** Layers that carry a state instead of using attention. */
 interface RecurrentLayers {
-  /** Name of these layers in `layer_types`. */
+  /** Name of these layers in the key `layer_types`. */
   readonly type: string;
   /** Whether a layer is of this type, if `layer_types` is absent. */
   readonly at: (config: HfConfig, layer: number) => boolean;
@@ -88,18 +88,18 @@ interface RecurrentLayers {
 export type Options = Partial<DecoderConfig>;
 
 export interface Family {
-  /** Keys whose spelling differs from Llama's. */
+  /** Keys that are spelled differently from Llama's. */
   readonly spelling?: Readonly<Record<string, string>>;
-  /** Keys, in Llama's spelling, that are derived from others if absent or null. */
+  /** Keys, in Llama's spelling, that are derived from other keys if absent or null. */
   readonly derived?: (config: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   readonly keys: readonly OwnKey[];
   readonly harmless?: readonly string[];
-  /** Values with which keys have no effect in this family. */
+  /** Values at which a key has no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
   /** Defaults of absent keys; they don't apply to null. */
   readonly defaults?: Readonly<Record<string, unknown>>;
   readonly activation: 'silu' | 'gelu-tanh';
-  /** Which biases the family may have. */
+  /** Which biases models of the family can have. */
   readonly biases: 'all' | 'attention' | 'queries, keys and values' | 'none';
   readonly theta?: number;
   readonly ropes?: readonly Exclude<Rope['scaling'], 'divided'>[];
@@ -112,7 +112,7 @@ export interface Family {
   /** Whether `layer_types` may override `layerType`. */
   readonly typed?: boolean;
   readonly windowed?: (config: HfConfig) => boolean;
-  /** Rope keys of a layer, replacing the config's own; null for no rotation. */
+  /** Rope keys of a layer that replace the config's own; null if the layer has no rotation. */
   readonly ropeOf?: (config: HfConfig, layer: number, type: LayerType) => Partial<HfConfig> | null;
   readonly recurrent?: RecurrentLayers;
   readonly options?: (config: HfConfig, file: string) => Options;

@@ -7,7 +7,7 @@ import { gpt2, lfm2, qwen35 } from './recurrent-families.js';
 
 const always = () => true;
 const everywhere = (): LayerType => 'sliding_attention';
-/** Every n-th layer has full attention, the others a window. */
+/** Every n-th layer has full attention; the others have a window. */
 const allBut =
   (n: number) =>
   (_: HfConfig, layer: number): LayerType =>
@@ -86,7 +86,7 @@ const olmo = {
   }),
 } as const satisfies Partial<Family>;
 
-/** The old spelling gives a single scaling, which doesn't apply to layers with a window. */
+/** The old spelling states one scaling, which doesn't apply to layers with a window. */
 const plainInWindows =
   (theta: (config: HfConfig, type: LayerType) => number) =>
   (config: HfConfig, _: number, type: LayerType): Partial<HfConfig> => ({

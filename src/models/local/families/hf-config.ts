@@ -27,7 +27,7 @@ import {
 } from './config-schema.js';
 import { families } from './families.js';
 
-/** Reads a model directory or GGUF file without `ignoredKeys`. @throws UserError naming the field */
+/** Reads the config of a model directory or GGUF file, ignoring `ignoredKeys`. @throws UserError naming the field */
 export function readDecoderConfig(directory: string, ignoredKeys: readonly string[] = []): DecoderConfig {
   if (isGguf(directory)) return readGgufConfig(openGguf(directory), ignoredKeys);
   const file = path.join(directory, 'config.json');
@@ -43,14 +43,14 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
 }
 
-/** Whether the weights have an output layer that differs from the embedding; as in Transformers 5, it is then used. */
+/** Whether the weights have an output layer that differs from the embedding; if so, it is used (Transformers 5). */
 function storesOwnHead(directory: string, modules: DecoderConfig['modules']): boolean {
   try {
     const weights = directoryWeights(directory);
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
     return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
   } catch (error) {
-    // Opening the weights will report the problem.
+    // Opening the weights will report this problem.
     if (error instanceof UserError) return false;
     throw error;
   }
@@ -75,15 +75,15 @@ function readGgufConfig(gguf: GgufFile, ignoredKeys: readonly string[]): Decoder
   return { ...config, layers: config.layers.map((layer) => ({ ...layer, rope: divided(layer.rope) })) };
 }
 
-/** GGUF files store decay rates directly, and interleave value heads that share a key. */
+/** GGUF files store decay rates directly, and interleave the value heads that share a key. */
 function asStored({ recurrence, ...layer }: LayerConfig, { metadata }: GgufFile): LayerConfig {
   if (recurrence?.kind !== 'gated delta') return recurrence === undefined ? layer : { ...layer, recurrence };
-  // Ollama's own files say whether they reordered the heads.
+  // Ollama's own files state whether they reordered the heads.
   const order = metadata.get('qwen35.ssm.v_head_reordered') === false ? 'grouped' : 'tiled';
   return { ...layer, recurrence: { ...recurrence, decay: 'rate', order } };
 }
 
-/** Parses `config.json` in its old and new spellings. @throws UserError naming what is unsupported */
+/** Parses `config.json` in its old and new spellings. @throws UserError naming unsupported keys and values */
 export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   const { family, name, content } = readFamily(raw, file);
   const config = checkedValue(configSchema, { ...family.defaults, ...content }, file);
@@ -139,7 +139,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   };
 }
 
-/** YaRN is often added to a config whose `max_position_embeddings` still has the value from training. */
+/** The context stated in a config, or longer with YaRN: `max_position_embeddings` often has the original value. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
     largestContext,
@@ -151,7 +151,7 @@ const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
     ]),
   );
 
-/** Vision-language models have the text part in `text_config`. */
+/** Vision-language models have the config of their text part in `text_config`. */
 const withText: Readonly<Record<string, string>> = {
   gemma3: 'gemma3_text',
   mistral3: 'mistral',
@@ -199,7 +199,7 @@ function readFamily(
   });
 }
 
-/** Renames keys to Llama's names. If both are present, the family's own takes precedence. */
+/** Renames keys to Llama's names. If both names are present, the family's own takes precedence. */
 function respelled(content: Readonly<Record<string, unknown>>, { spelling, derived }: Family) {
   const respell = ([key, value]: [string, unknown]): [string, unknown] => [spelling?.[key] ?? key, value];
   const entries = Object.entries(content);

@@ -14,7 +14,7 @@ import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.
 import type { HeldPrompt } from './prompt-caches.js';
 import type { Generation } from './protocol.js';
 
-/** The candidates' cache grows by blocks of this many slots, so spare slots don't change the last bits of a sum. */
+/** The candidates' cache grows by this many slots at a time, so spare slots don't change the last bits of a sum. */
 const ownBlock = 32;
 
 export interface Work {
@@ -24,12 +24,12 @@ export interface Work {
   reject(error: unknown): void;
 }
 
-/** A request whose prompt is being read or has been read. */
+/** A request whose prompt is being read, or has been read. */
 export interface Begun extends Work {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
-  /** The tokens of `held` when its prompt was read; still the same list if no other request has used it. */
+  /** The tokens of `held` once its prompt has been read; if another request uses it, `held` gets a new list. */
   read?: readonly number[];
 }
 
@@ -38,18 +38,18 @@ export interface Row {
   readonly candidate: Candidate;
 }
 
-/** The candidates in flight: they share the keys of one prompt, or each has its own, so that others can join. */
+/** The candidates being generated. They share one prompt's keys, or each has its own, so that others can join. */
 export class CandidateRows {
   readonly #session: DecoderSession;
-  /** Whether some layers carry a state. */
+  /** Whether some layers have a recurrent state. */
   readonly #carries: boolean;
   readonly #vocabulary: number;
-  /** A cache that stays empty. */
+  /** A cache that always stays empty. */
   readonly #none: TokenCache;
-  /** The tokens that the candidates have generated; with several prompts, the prompts too. */
+  /** The tokens that the candidates have generated; with several prompts, also the prompts. */
   readonly #own: TokenCache;
   #rows: readonly Row[] = [];
-  /** Rows not yet in the cache: all that join before a step are added together, so that the others move only once. */
+  /** Rows not yet in the cache; those that join before a step are added together, so the others move only once. */
   #arrived: NewEntries[] = [];
   #states: States = [];
   #several = false;
@@ -70,7 +70,7 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Number of tokens that a row has room for. */
+  /** Number of tokens for which a row has room. */
   get capacity(): number {
     return this.#own.capacity;
   }
@@ -79,7 +79,7 @@ export class CandidateRows {
     return this.#own.join !== undefined;
   }
 
-  /** Call only while there are no rows. */
+  /** Must be called only while there are no rows. */
   begin(several: boolean): void {
     this.#several = several;
     this.#own.reset(0);
@@ -87,7 +87,7 @@ export class CandidateRows {
     this.#states = [];
   }
 
-  /** Adds candidates that start at the end of their prompt. */
+  /** Adds candidates, which start at the end of their prompt. */
   async join(work: Begun, running: readonly Candidate[]): Promise<void> {
     if (running.length === 0) return;
     const { held } = work;
@@ -103,13 +103,14 @@ export class CandidateRows {
     this.#rows = [...this.#rows, ...running.map((candidate) => ({ work, candidate }))];
   }
 
-  /** Reads the chosen tokens, then chooses the next. @returns the requests that failed, with their errors */
+  /** Reads the chosen tokens, then chooses the next ones. @returns the requests that failed, with their errors */
   async step(): Promise<ReadonlyMap<Work, unknown>> {
     const rows = this.#rows;
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Forced tokens are read with the one before; with several requests, rounding would then depend on the others.
+    // Forced tokens are read along with the previous one, except with several requests: rounding would depend
+    // on the others.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>
@@ -165,7 +166,7 @@ export class CandidateRows {
     this.#arrived = [];
   }
 
-  /** Keeps a single answer's keys and values for a conversation that continues from it. */
+  /** Keeps the keys and values of a single answer, because a conversation may continue from it. */
   async #keepAnswers(): Promise<void> {
     for (const [row, { work, candidate }] of this.#rows.entries()) {
       const { candidates, held, read } = work;

@@ -8,24 +8,24 @@ import type { GeneratedAnswer, GenerateJob } from './protocol.js';
 
 export interface GenerationRequest
   extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'conversation'> {
-  /** Factors of the adapter; always the same object, because prompts are cached by it. */
+  /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
-  /** System message; a prompt only continues a cached one with the same system message. */
+  /** System message; a prompt can only continue a cached one with the same system message. */
   readonly system?: string | undefined;
   readonly sampling: Sampling;
   readonly sampledLogProbabilities?: boolean;
   readonly eosTokens: ReadonlySet<number>;
-  /** With a constraint, stop texts count only once its answer is complete. */
+  /** With a constraint, stop strings take effect only once its answer is complete. */
   readonly constraint?: Constraint;
-  /** Token ids of texts to score as answers instead of generating; `maxTokens` is the length of the longest. */
+  /** Token ids of texts to score as answers, instead of generating one; `maxTokens` is the length of the longest. */
   readonly texts?: readonly (readonly number[])[];
 }
 
 export interface GenerationHooks {
-  /** Receives new text of a candidate as soon as it is final. */
+  /** Receives new text of a candidate as soon as this text can't change anymore. */
   onText?(candidate: number, text: string): void;
-  /** Called before every run of the model; returning true ends the generation with `AbortedError`. */
+  /** Called before each run of the model; if it returns true, the generation ends with `AbortedError`. */
   aborted(): boolean;
 }
 
@@ -47,7 +47,7 @@ export class Candidate {
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
-  /** Whether stop texts count yet. */
+  /** Whether stop strings take effect. */
   #stoppable: boolean;
   #text = '';
   #finish: 'stop' | 'length' | undefined;
@@ -72,17 +72,17 @@ export class Candidate {
     this.#mask = this.#nextMask();
   }
 
-  /** True if no more tokens will be chosen. */
+  /** True if no tokens are left to read. In an ended answer, all unread tokens but the first still need a score. */
   get ended(): boolean {
     return this.#finish !== undefined;
   }
 
-  /** True if nothing is left to read. In an ended answer, all unread tokens but the first still lack their score. */
+  /** True if no tokens are left to read. In an ended answer, all unread tokens but the first still need their score. */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }
 
-  /** Chooses the next token from its logits, which are modified, plus any forced tokens after it. */
+  /** Chooses the next token from its logits, which it modifies, and adds any forced tokens after it. */
   take(logits: Float32Array): void {
     const { logProbabilities, sampledLogProbabilities, sampling } = this.#request;
     const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
@@ -162,24 +162,24 @@ export class Candidate {
   }
 }
 
-/** Log-probabilities of given answers; scores many after the same prompt at once. */
+/** Scores given answers by their log-probabilities; many answers to the same prompt at once. */
 
 interface ScoringRequest {
   readonly texts: readonly (readonly number[])[];
   /** Logits after the last token of the prompt. */
   readonly first: Float32Array;
   readonly vocabulary: number;
-  /** Runs `rows` sequences of equal length after the prompt; returns logits of `logitsOf` in [rows × tokens]. */
+  /** Runs `rows` sequences of equal length after the prompt; returns the logits of `logitsOf` in [rows × tokens]. */
   run(ids: readonly number[], rows: number, logitsOf: readonly number[]): Promise<Float32Array>;
 }
 
-/** Maximum number of logits at a time (256 MB). */
+/** Maximum number of logits computed at a time (256 MB). */
 const logitsAtOnce = 2 ** 26;
 
 export async function scoreTexts(request: ScoringRequest): Promise<readonly (readonly number[])[]> {
   const { first, run, texts, vocabulary } = request;
   const scores = texts.map((ids) => [logProbability(first, ids[0]!)]);
-  // Texts of similar length share a batch to minimise padding.
+  // Texts of similar length share a batch to keep padding small.
   const longer = [...texts.keys()]
     .filter((text) => texts[text]!.length > 1)
     .toSorted((a, b) => texts[a]!.length - texts[b]!.length);

@@ -1,4 +1,4 @@
-/** A loaded model: messages in, answers out. Runs in the model's own process. */
+/** A loaded model, which turns messages into answers. Runs in the model's own process. */
 import { largest } from '../../../statistics/descriptive.js';
 import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
@@ -69,7 +69,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const loaded = await loadAdapters(modules, weights, adapters);
   const adopt = async (directory: string) => loaded.adopt(open(directory));
   if (adaptable !== undefined && own !== undefined) await adopt(own);
-  // Prompts are cached by this object; a copy starts with none, so a resumed run rounds the same.
+  // Prompts are cached by this object. A copy starts without cached prompts, so a resumed run rounds in the same way.
   const adapterOf = ({ adapter }: GenerateJob) =>
     adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
   const folded = adaptable === undefined ? own : undefined;
@@ -117,7 +117,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
           `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
             `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      // The caller's settings take precedence over the publisher's, and those over plain sampling.
+      // The caller's settings take precedence over the publisher's, and the publisher's over plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
@@ -126,7 +126,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** Token ids of complete answers, with the end token, so that no text has an advantage over a longer one. */
+/** Token ids of complete answers, including the end token, so that no text has an advantage over a longer one. */
 function answersOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
@@ -143,15 +143,17 @@ function answersOf(
 function requireRoom(texts: readonly (readonly number[])[], room: number): number {
   const longest = largest(texts.map(({ length }) => length));
   if (texts.length === 0 || texts.some(({ length }) => length === 0))
-    throw new RequestError('there is nothing to score: each text needs a token, and there must be one');
+    throw new RequestError(
+      'nothing to score: there must be at least one text, and each must have at least one token',
+    );
   if (longest > room)
     throw new RequestError(
-      `the longest text to score has ${longest} tokens, and the context has room for ${room}`,
+      `the longest text to score has ${longest} tokens, but the context only has room for ${room}`,
     );
   return longest;
 }
 
-/** Graph inputs for each adapter directory, and for the base (undefined) or the adapter that it has adopted. */
+/** Graph inputs for each adapter directory; undefined means the base, or the adapter that it has adopted. */
 async function loadAdapters(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,
@@ -172,7 +174,7 @@ async function loadAdapters(
   };
 }
 
-/** The inference graph, with weights as stored or quantised. `fed`: modules with adapters as inputs. */
+/** The inference graph, with weights as stored or quantised. `fed`: modules whose adapters are graph inputs. */
 export function buildGraph(
   {
     path,
@@ -198,7 +200,7 @@ export function buildGraph(
   return buildInferenceGraph(config, parametersOf, device);
 }
 
-/** End tokens from generation_config.json, otherwise from config.json; always includes the chat template's own. */
+/** End tokens from generation_config.json, otherwise from config.json; always includes those of the chat template. */
 export function endTokens(
   config: DecoderConfig,
   defaults: GenerationDefaults,
@@ -214,10 +216,10 @@ export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatM
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Maximum number of cached choice constraints; in a text world the choices change every step. */
+/** Maximum number of cached choice constraints, because in a text world the choices change with each step. */
 const choicesKept = 4096;
 
-/** Constraints of the grammars and choices seen so far, with their cached masks. */
+/** The constraints of recent grammars and choices, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
   among(texts: readonly string[]): Constraint;

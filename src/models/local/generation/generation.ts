@@ -15,11 +15,11 @@ export class AbortedError extends Error {
   override readonly name = 'AbortedError';
 }
 
-/** Tokens prefilled per run: enough to use the processor well, few enough to abort quickly. */
+/** Number of prompt tokens read per run: enough to use the processor well, but few enough to abort quickly. */
 const longestChunk = 256;
 const shortestChunk = 32;
 
-/** Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter. */
+/** Maximum number of float32 attention scores at a time (64 MB), hence shorter chunks late in a long prompt. */
 const scoresAtOnce = 2 ** 24;
 
 function chunkLength(config: DecoderConfig, position: number): number {
@@ -27,13 +27,13 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Memory of a batch's rows, and of the cached prompts. */
+/** Bytes for the rows of a batch; also for the cached prompts. */
 const batchBytes = 2 ** 29;
 
 /**
- * Generates answers. A prompt is prefilled once for all its candidates and cached for later calls. Calls are processed
- * one by one or up to `most` at a time; each step then decodes one token of all, and requests join and leave between
- * steps.
+ * Generates answers. A prompt is prefilled once for all its candidates and cached for later calls. Calls are
+ * processed one by one, or up to `most` at a time: then each step decodes one token of each, and requests join
+ * and leave between steps.
  */
 export class TextGenerator {
   readonly #session: DecoderSession;
@@ -49,11 +49,11 @@ export class TextGenerator {
   #scored: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   #entering: Begun | undefined;
-  /** Number of requests that have joined since there were no rows. */
+  /** Number of requests that have joined since the last time there were no rows. */
   #joined = 0;
   #working = false;
 
-  /** `most`: concurrent requests, if rows may differ in length. `memory`: bytes for rows, and for cached prompts. */
+  /** `most`: maximum number of concurrent requests. `memory`: bytes for rows; also for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
@@ -76,7 +76,7 @@ export class TextGenerator {
     });
   }
 
-  /** Generates answers, or scores `texts`. @throws AbortedError; prefilled tokens are kept for later calls */
+  /** Generates answers, or scores `texts`. @throws AbortedError; tokens already read are kept for later calls */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
@@ -88,7 +88,7 @@ export class TextGenerator {
     this.#prompts.clear();
   }
 
-  /** Prefills prompts first: the more rows a step has, the less each token costs. */
+  /** Reads prompts before it decodes, because the more rows a step has, the less each token costs. */
   async #work(): Promise<void> {
     this.#working = true;
     for (;;) {
@@ -120,7 +120,7 @@ export class TextGenerator {
     return this.#waiting.take(adapter);
   }
 
-  /** Whether the batch stays within its memory even if all answers reach their maximum length. */
+  /** Whether the batch would stay within its memory even if all answers reach their maximum length. */
   #fits({ request }: Work): boolean {
     const rows = this.#rows.all.length + request.seeds.length;
     const lengths = [request, ...this.#rows.all.map(({ work }) => work.request)].map(
@@ -141,7 +141,7 @@ export class TextGenerator {
     }
   }
 
-  /** Reads a part of the prompt; at its end, its candidates start. */
+  /** Reads a part of the prompt; after the last part, its candidates start. */
   async #prefill(work: Begun): Promise<void> {
     const { held, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
@@ -171,7 +171,7 @@ export class TextGenerator {
     }
   }
 
-  /** @param logits after the last token of the prompt */
+  /** @param logits those after the last token of the prompt */
   async #score({ cachedTokens, held, hooks, request, resolve }: Begun, logits: Float32Array): Promise<void> {
     const { adapter, maxTokens, prompt } = request;
     this.#scored ??= this.#session.newCache();
@@ -193,7 +193,7 @@ export class TextGenerator {
     resolve({ answers: [], scores, promptTokens: prompt.length, cachedTokens });
   }
 
-  /** @param logits after the last token of the prompt */
+  /** @param logits those after the last token of the prompt */
   async #join(work: Begun, logits: Float32Array): Promise<void> {
     const { candidates, held, hooks, request } = work;
     work.read = held.tokens;
@@ -243,7 +243,7 @@ function resolveFinished(works: readonly Begun[]): void {
       });
 }
 
-/** Alternates between lanes, first in first out within each, so many jobs for one adapter don't delay another's. */
+/** Alternates between lanes, first in, first out within each, so many jobs for one adapter don't delay another's. */
 export class TurnQueue<Lane, T> {
   /** Lanes with waiting items, the next one first. */
   readonly #lanes = new Map<Lane, T[]>();
@@ -260,7 +260,7 @@ export class TurnQueue<Lane, T> {
     return this.#lanes.size > (this.#lanes.has(lane) ? 1 : 0);
   }
 
-  /** Takes the next item, by default from the lane whose turn it is; undefined if none is waiting. */
+  /** Takes the next item, by default from the lane whose turn it is; undefined if no item is waiting. */
   take(lane: Lane | undefined = this.#next()): T | undefined {
     const waiting = this.#lanes.get(lane!);
     const item = waiting?.shift();

@@ -5,7 +5,7 @@ import { StatePlaces, type TokenCache } from '../engine/key-value-cache.js';
 export interface HeldPrompt {
   readonly cache: TokenCache;
   states: StatePlaces;
-  /** Tokens whose keys and values are in `cache`. Another request that uses the prompt replaces the list. */
+  /** Tokens whose keys and values are in `cache`. Another request that uses the prompt replaces this list. */
   tokens: readonly number[];
 }
 
@@ -13,35 +13,35 @@ export interface HeldPrompt {
 export interface PromptKind {
   readonly adapter: AdapterInputs;
   readonly conversation?: string | undefined;
-  /** Keeps the proposer and the critic, which alternate, from evicting each other's prompts. */
+  /** System message. Because of it, the alternating prompts of proposer and critic don't evict each other. */
   readonly system?: string | undefined;
   readonly long: boolean;
 }
 
 interface KindPrompt extends HeldPrompt {
   kind: PromptKind;
-  /** Number of tokens in the requested prompt; tokens of an answer may follow. */
+  /** Number of tokens in the requested prompt; in `tokens`, an answer may follow them. */
   asked: number;
 }
 
 interface PromptLimits {
   readonly requests: number;
-  /** Maximum number of tokens in all prompts, for concurrent requests. */
+  /** Maximum number of tokens in all prompts together, for concurrent requests. */
   readonly tokens: number;
   readonly carries: boolean;
 }
 
-/** Maximum number of adapters and system messages whose last prompt is cached. */
+/** Maximum number of combinations of adapter and system message whose last prompt is cached. */
 const mostPrompts = 4;
 
 /**
- * Caches the last prompt for each adapter (or the base) and system message; more with concurrent requests, because each
- * continues its own. When full, it evicts the least recently used prompt.
+ * Caches the last prompt for each adapter (or the base) and system message. With concurrent requests, it caches
+ * more prompts, because each request continues its own. When full, it evicts the least recently used prompt.
  */
 export class PromptCaches {
   readonly #newCache: () => TokenCache;
   readonly #limits: PromptLimits;
-  /** Least recently used first. */
+  /** Prompts in order of use, the least recently used first. */
   #prompts: KindPrompt[] = [];
   readonly #spare: TokenCache[] = [];
 
@@ -50,7 +50,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** A cache that holds the longest prefix shared with a cached prompt. `prompt`: without its last token. */
+  /** A cache with the longest prefix shared with a cached prompt. `prompt`: the tokens except the last one. */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(
@@ -74,7 +74,7 @@ export class PromptCaches {
     return held;
   }
 
-  /** Drops all prompts but keeps their memory for reuse. */
+  /** Drops all prompts, but keeps their memory for reuse. */
   clear(): void {
     while (this.#prompts.length > 0) this.#spare.push(this.#drop().cache);
   }
@@ -86,7 +86,7 @@ export class PromptCaches {
     return held;
   }
 
-  /** Copies the common prefix of a cached prompt, which stays unchanged for requests that continue it. */
+  /** Copies the common prefix of a cached prompt; the prompt stays unchanged for requests that continue it. */
   async #copy(kind: PromptKind, from: KindPrompt | undefined, common: number): Promise<KindPrompt> {
     const states = from?.states.copy() ?? new StatePlaces();
     const kept = this.#limits.carries ? states.cut(common) : common;

@@ -6,22 +6,22 @@ import type { LocalConfig } from '../settings.js';
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
 export const loadKeys = [...own, 'template', 'ignoreKeys'] as const;
 
-/** Settings of a process. `adapter` is part of the model and applies to every job that names none. */
+/** Settings of a process. `adapter` is part of the model, and applies to every job that doesn't name an adapter. */
 export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number]> {
-  /** Directories of adapters that jobs can select. */
+  /** Directories of adapters that jobs can choose from. */
   readonly adapters?: readonly string[];
-  /** Modules, as path suffixes, for which a new adapter can be adopted; `adapter` is the initial one. */
+  /** Modules, as path suffixes, whose adapter can be replaced; `adapter` is the initial one. */
   readonly adaptable?: readonly string[];
 }
 
-/** One prompt, with one answer per seed. */
+/** A prompt, which gets one answer per seed. */
 export interface GenerateJob {
-  /** One of the loaded `adapters`; if absent, the base answers. */
+  /** One of the loaded `adapters`; if absent, the base model answers. */
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
   readonly maxTokens: number;
-  /** Completed with the model's recommended settings. */
+  /** Settings that are absent get the model's recommended values. */
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
@@ -29,7 +29,7 @@ export interface GenerateJob {
   readonly grammar?: AnswerGrammar;
   readonly choices?: readonly string[];
   readonly score?: readonly string[];
-  /** Jobs only continue prompts of jobs in the same conversation. */
+  /** A job only continues prompts of jobs in the same conversation. */
   readonly conversation?: string;
 }
 
@@ -38,25 +38,25 @@ export interface GeneratedAnswer {
   /** Tokens of the answer, including the end token. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** Natural log-probabilities, one per token, under the model itself. */
+  /** Natural log-probability of each token under the model itself. */
   readonly logProbabilities?: readonly number[];
-  /** The same, but at the sampling temperature and among the tokens that a constraint allows, unfiltered; if requested. */
+  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
-  /** For each token, the ids that a constraint allowed, or null for all; accompanies `sampledLogProbabilities`. */
+  /** For each token, the ids that a constraint allowed, or null for all; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
 }
 
 export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
-  /** For each text to be scored, the log-probability of each of its tokens, including the end token. */
+  /** For each text to score, the log-probability of each of its tokens, including the end token. */
   readonly scores?: readonly (readonly number[])[];
   readonly promptTokens: number;
-  /** Number of prompt tokens whose keys and values came from an earlier call. */
+  /** Number of prompt tokens whose keys and values were cached by an earlier call. */
   readonly cachedTokens: number;
 }
 
 export interface JobResult extends Generation {
-  /** Memory of the process after the job, in bytes. */
+  /** Memory used by the process after the job, in bytes. */
   readonly residentBytes: number;
 }
 

@@ -12,11 +12,11 @@ import { buildGraph } from './engine.js';
 
 export interface QuantizationLoss {
   readonly tokens: number;
-  /** exp of the mean negative log-probability of the text's tokens. */
+  /** Exponential of the mean negative log-probability of the text's tokens. */
   readonly perplexity: { readonly exact: number; readonly quantized: number };
-  /** Mean Kullback-Leibler divergence of the quantised from the exact prediction, in nats per token. */
+  /** Mean Kullback-Leibler divergence of the quantised prediction from the exact one, in nats per token. */
   readonly divergence: number;
-  /** Share of positions at which both predict the same most likely token. */
+  /** Share of positions at which the most likely token is the same in both predictions. */
   readonly agreement: number;
 }
 
@@ -76,7 +76,7 @@ export async function measureQuantizationLoss(
   }
 }
 
-/** Reads the text sequentially and returns the logits after each token. */
+/** Reads the text piece by piece, and returns the logits after each token. */
 function reader(session: DecoderSession, ids: readonly number[]) {
   const [prompt, own] = [session.newCache(), session.newCache()];
   let states: States = [];

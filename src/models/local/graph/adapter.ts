@@ -1,4 +1,4 @@
-/** Adapters as PEFT writes them: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
+/** Reads adapters as PEFT writes them: a directory with `adapter_config.json` and `adapter_model.safetensors`. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
@@ -21,17 +21,17 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** Also includes the names of other families: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
+/** Also includes other families' names: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),
   ...'out_proj w1 w2 w3 in_proj_qkv in_proj_z in_proj_a in_proj_b'.split(' '),
 ];
 
-/** PEFT's prefix of module paths in `adapter_model.safetensors`. */
+/** Prefix that PEFT adds to module paths in `adapter_model.safetensors`. */
 export const adapterPrefix = 'base_model.model.';
 
-/** An adapter's change to one module: W becomes W + scale·B·A, with rows of the lengths `magnitude` if present. */
+/** Change to one module: W becomes W + scale·B·A; if `magnitude` is present, its rows then get these lengths. */
 export interface ModuleChange {
   /** [rank, in] */
   readonly a: StoredTensor;
@@ -45,16 +45,16 @@ export interface ModuleChange {
 
 export interface Adapter extends Omit<AdapterConfig, 'scalings'> {
   readonly directory: string;
-  /** By module path, e.g. `model.layers.0.self_attn.q_proj`. */
+  /** Changes by module path, e.g. `model.layers.0.self_attn.q_proj`. */
   readonly modules: ReadonlyMap<string, ModuleChange>;
 }
 
-/** Reads a PEFT directory, treating `ignoredKeys` as absent. @throws UserError if it can't be used */
+/** Reads a PEFT directory, ignoring `ignoredKeys`. @throws UserError if the adapter can't be used */
 export function readAdapter(directory: string, ignoredKeys: readonly string[] = []): Adapter {
   return readFiles(directory, ignoredKeys).adapter;
 }
 
-/** Opens an adapter for the given model. @throws UserError like `readAdapter`, and if it doesn't fit */
+/** Opens an adapter for a model. @throws UserError like `readAdapter`, and if the adapter doesn't fit the model */
 export function openAdapter(
   directory: string,
   config: DecoderConfig,
@@ -154,12 +154,12 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
   );
 }
 
-/** The module that a tensor changes, by the model's own names, and the tensor's role in the change. */
+/** The module that a tensor changes, by the name that the model uses, and the tensor's role in the change. */
 function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module: string; part: Part } {
   const name = textName(
     tensor.name.startsWith(adapterPrefix) ? tensor.name.slice(adapterPrefix.length) : tensor.name,
   );
-  // For magnitudes the suffix `.weight` is optional, because PEFT omits it.
+  // The suffix `.weight` is optional for magnitudes, because PEFT omits it.
   const found = /^(.*\.(\w+))\.(?:(lora_[AB])\.weight|(lora_magnitude_vector)(?:\.weight)?)$/.exec(name);
   const part = (found?.[3] ?? found?.[4]) as Part | undefined;
   const known = linearModules.includes(found?.[2] ?? '');

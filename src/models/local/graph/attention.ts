@@ -2,20 +2,20 @@ import type { Value } from './graph.js';
 import { capped, type DecoderBuild, normalised, projectionWidths, scaledBy } from './parameters.js';
 import { type Rotation, rotate, scaleInFactors, type TokenPlaces } from './rotation.js';
 
-/** Previously computed keys and values of one layer. */
+/** Keys and values of one layer that were computed earlier. */
 export interface CachedSegment {
-  /** [kvHeads, B, T, headDim]; if shared, 1 instead of B (one segment for all rows), or F (one per B / F rows). */
+  /** [kvHeads, B, T, headDim]; if shared, B is replaced by 1 (one segment for all rows) or F (one per B / F rows). */
   readonly keys: Value;
   readonly values: Value;
   readonly shared: boolean;
-  /** int64 [1]: T */
+  /** int64 [1]: the length T. */
   readonly length: Value;
 }
 
-/** Vanishes in any softmax, and doesn't overflow float32 when added to a score. */
+/** Becomes 0 in any softmax, and doesn't overflow float32 when added to a score. */
 const masked = -1e30;
 
-/** Shape vectors that depend on B and S, computed once. */
+/** Shape vectors that depend on B and S; computed only once. */
 export interface Shapes {
   /** [1]: B */
   readonly batch: Value;
@@ -35,11 +35,11 @@ export interface Shapes {
   readonly ungrouped: Value;
   /** [kvHeads, B, S, headDim] */
   readonly newKeys: Value;
-  /** [1]: number of matrices that the queries of all rows form against a shared segment. */
+  /** [1]: number of matrices that the queries of all rows form for a product with a shared segment. */
   readonly apart: Value;
 }
 
-/** `ids`: [B, S]. `apart` [1]: number of groups of rows, each with its own shared segment. */
+/** `ids`: [B, S]. `apart`: [1], the number of groups of rows with a shared segment each. */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
@@ -61,7 +61,7 @@ export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value
   };
 }
 
-/** [1]: g for a single new token, else 1. A product with one row reads keys in place; one with several copies them. */
+/** [1]: g for a single new token, otherwise 1. A product reads the keys in place if it has one row, else copies them. */
 export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: Value): Value {
   if (g.shaders) return g.integers([1]);
   const single = g.op('Equal', [g.op('Size', [ids]), g.integers([1])]);
@@ -69,7 +69,7 @@ export function emitApart({ g, config: { heads, kvHeads } }: DecoderBuild, ids: 
 }
 
 export interface Places extends TokenPlaces {
-  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment; spare slots are beyond any context. */
+  /** int32 [P, T₁ + T₂ + …]: positions of the cached keys, segment by segment; beyond any context for spare slots. */
   readonly cachedPositions?: Value;
 }
 
@@ -89,7 +89,7 @@ export function emitBias(
     visible = g.op('And', [visible, near]);
   }
   const bias = g.op('Where', [visible, g.floats(precision, [0], []), g.floats(precision, [masked], [])]);
-  // [·, S, T + S] → [·, g·S, T + S]: the query heads of a group are consecutive.
+  // [·, S, T + S] → [·, g·S, T + S], because the query heads of a group are consecutive.
   const group = config.heads / config.kvHeads;
   if (group === 1) return bias;
   const repeated = g.op('Expand', [g.op('Unsqueeze', [bias, g.integers([-3])]), g.integers([group, 1, 1])]);
@@ -101,14 +101,14 @@ export function emitBias(
 
 interface AttentionContext {
   readonly shapes: Shapes;
-  /** Undefined for no rotation. */
+  /** Undefined if there is no rotation. */
   readonly rotation: Rotation | undefined;
   /** Factors for the queries, broadcast over [B, S, kvHeads, g, headDim]; undefined if there are none. */
   readonly growth: Value | undefined;
   readonly mix: (projected: Projected) => Mixed;
 }
 
-/** Rows of tokens and what their queries can attend to. */
+/** The rows of tokens, and what their queries can attend to. */
 interface Seen {
   readonly shapes: Shapes;
   readonly bias: Value;
@@ -123,7 +123,7 @@ export interface Mixed {
   readonly values: Value;
 }
 
-/** Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). Shapes as in decoder.ts. */
+/** Grouped-query attention with rotary positions (Ainslie et al. 2023, Su et al. 2021). Shapes: see decoder.ts. */
 export function attention(
   build: DecoderBuild,
   module: string,
@@ -141,7 +141,7 @@ export function attention(
   return { output, keys, values };
 }
 
-/** Attention of each row over the segments and its own new tokens. */
+/** Attention of each row to the segments and to its own new tokens. */
 export function mixed(build: DecoderBuild, seen: Seen, { query, key, value }: Projected): Mixed {
   const { g, config } = build;
   const { shapes } = seen;
@@ -168,11 +168,11 @@ export interface Projected {
 }
 
 interface Projections extends Projected {
-  /** [N, heads·headDim]: its sigmoid multiplies the output of attention. */
+  /** [N, heads·headDim]. Its sigmoid multiplies the output of attention. */
   readonly gate?: Value | undefined;
 }
 
-/** Queries, keys and values, normalised if the model does that, and rotated. */
+/** Queries, keys and values: normalised if the model does so, and rotated. */
 function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
   const { bias, modules, qkNorm, queryGate } = config;
@@ -211,7 +211,7 @@ function scaledQueries(
   return scaledBy(build, growth === undefined ? query : build.g.op('Mul', [query, growth]), scale);
 }
 
-/** Rotates all heads of a token at once; bitwise identical to rotating them one by one. */
+/** Rotates all heads of a token at once; the result is bitwise identical to rotating each head. */
 function turnedTogether(
   build: DecoderBuild,
   product: Value,
@@ -233,7 +233,7 @@ function turnedTogether(
   };
 }
 
-/** Splits each head into the query and the input of its gate, each [N, heads·headDim]. */
+/** Splits each head into the query and the input of its gate; both are [N, heads·headDim]. */
 function withGate({ g, config: { heads, headDim } }: DecoderBuild, product: Value): Value[] {
   const pairs = g.op('Reshape', [product, g.integers([-1, heads, 2 * headDim])]);
   return g
@@ -254,7 +254,7 @@ function attend(
   const multiply = (a: Value, b: Value) => g.op('MatMul', [a, b]);
   const transposed = (matrix: Value) => g.op('Transpose', [matrix], { perm: [0, 1, 3, 2] });
   const join = (...parts: Value[]) => g.op('Concat', parts, { axis: 0 });
-  // The rows of all sequences form one matrix, so a shared segment's keys are read once.
+  // The rows of all sequences form one matrix, so that the keys of a shared segment are read only once.
   const together = join(g.integers([kvHeads]), shapes.apart, g.integers([-1, headDim]));
   const scores = segments.map(({ keys: cached, length, shared }) => {
     if (!shared) return multiply(queries, transposed(cached));

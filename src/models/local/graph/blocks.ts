@@ -1,21 +1,21 @@
-/** Attention for training: tokens are packed in one row and split into blocks, prompts followed by answers. */
+/** Attention for training: tokens are packed into one row and split into blocks, first prompts, then answers. */
 import { emitBias, emitShapes, type Mixed, mixed, type Projected } from './attention.js';
 import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
 /** F prompts of at most P tokens, each with up to G answers of at most A tokens. */
 export interface Blocks {
-  /** int32 [F, P] and [F, G, A]: the token in each slot. An empty slot has a token that belongs to no sequence. */
+  /** int32 [F, P] and [F, G, A]: the token in each slot. Empty slots contain a token that belongs to no sequence. */
   readonly prompts: Value;
   readonly answers: Value;
-  /** int32 of the same shapes: the position of each token in its sequence; beyond any context for an empty slot. */
+  /** int32 of the same shapes: each token's position in its sequence; beyond any context length for an empty slot. */
   readonly promptPositions: Value;
   readonly answerPositions: Value;
-  /** int32 [N]: the slot of each token, with the slots of the prompts first. */
+  /** int32 [N]: the slot of each token; the slots of the prompts come first. */
   readonly slots: Value;
 }
 
-/** @returns the attention of a layer, as a function of its window */
+/** @returns a function that computes the attention of a layer with a given window */
 export function emitBlocks(
   build: DecoderBuild,
   { prompts, answers, promptPositions, answerPositions, slots }: Blocks,

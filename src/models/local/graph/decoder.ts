@@ -1,12 +1,12 @@
 /**
  * The single definition of a decoder: norms, rotary positions, grouped-query attention, and a feed-forward
  * part. Differences between families are options of `DecoderConfig`. It emits plain ONNX operators through a
- * GraphBuilder. Callers pass in what differs between graphs: cached keys and values, quantised or adapted
+ * GraphBuilder. What differs between graphs is passed in: cached keys and values, quantised or adapted
  * projections, and the precision.
  *
- * Shapes: B rows (batch), S new tokens per row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads. Keys
- * and values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query
- * heads that share a key head are rows of one matrix product, so nothing is repeated.
+ * Shapes: B rows (batch), S new tokens per row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads. Keys and
+ * values have the layout [kvHeads, B, tokens, headDim], queries [kvHeads, B, g·S, headDim]: the query heads
+ * that share a key head are rows of one matrix product, so nothing is repeated.
  */
 import { append } from '../../../base/append.js';
 import {
@@ -38,25 +38,25 @@ export interface DecoderInputs extends Places {
   readonly ids: Value;
   /** Cached segments of each layer with attention, oldest first. */
   readonly cache: readonly (readonly CachedSegment[])[];
-  /** Set if the tokens of several sequences are packed in one row (B = 1); nothing is cached then. */
+  /** Set if one row (B = 1) contains the packed tokens of several sequences; then nothing is cached. */
   readonly blocks?: Blocks;
   /** States before the new tokens, in the order of `stateShapes`; if undefined, the sequences start here. */
   readonly states?: readonly Value[];
 }
 
 export interface DecoderOutputs {
-  /** [N, H], before the final norm. */
+  /** [N, H], the input of the final norm. */
   readonly hidden: Value;
-  /** Keys (rotated) and values of the new tokens, per layer with attention: [kvHeads, B, S, headDim]. */
+  /** Rotated keys, and values, of the new tokens, per layer with attention: [kvHeads, B, S, headDim]. */
   readonly keys: readonly Value[];
   readonly values: readonly Value[];
-  /** After the new tokens, in the order of `stateShapes`. */
+  /** States after the new tokens, in the order of `stateShapes`. */
   readonly states: readonly Value[];
   /** The residual stream: [N, H] before the first layer and after each part of a layer. */
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers. The head is separate (`headLogits`), so that it is computed only for the rows that are read. */
+/** Emits all layers, but not the head (`headLogits`), so that it can be computed for only the rows that are read. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -108,7 +108,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   return { hidden, keys, values, states, stream };
 }
 
-/** Embeddings of the tokens, plus those of their positions if the model learns them: [N, H]. */
+/** Embeddings [N, H] of the tokens, plus those of their positions if the model learns position embeddings. */
 function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
   const { g, config, parameters } = build;
   const { embedding, positions: ofPositions } = config.modules;
@@ -118,7 +118,7 @@ function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: 
   return g.op('Reshape', [all, flat]);
 }
 
-/** Factors for the queries of the new tokens: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
+/** Factors by which the queries of the new tokens are scaled: [S, 1, 1, 1] or [P, S, 1, 1, 1]. */
 function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefined {
   const { g, precision } = build;
   const { queryGrowth } = build.config;
@@ -130,13 +130,13 @@ function emitQueryGrowth(build: DecoderBuild, positions: Value): Value | undefin
   return g.op('Add', [g.op('Mul', [logarithm, number(queryGrowth.beta)]), number(1)]);
 }
 
-/** Input of the heads: selected rows of the hidden state after the final norm, [R, H]. */
+/** Input of the head: the selected rows of the hidden state after the final norm, [R, H]. */
 export function headInput(build: DecoderBuild, hidden: Value, rows: Value): Value {
   const chosen = build.g.op('Gather', [hidden, rows], { axis: 0 });
   return normalised(build, chosen, build.config.modules.finalNorm);
 }
 
-/** Logits [R, V] of normed rows [R, H]. */
+/** Logits [R, V] of normalised rows [R, H]. */
 export function headLogits(build: DecoderBuild, normed: Value): Value {
   const { modules, tied, logitFactor, logitCap } = build.config;
   const logits = build.parameters.linear(tied ? modules.embedding : modules.head, normed, false);
@@ -169,7 +169,7 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Outputs the new keys, then values: separately on a GPU, else as one tensor, because each output costs time in Node. */
+/** Outputs the new keys, then values: separately on a GPU, otherwise as one tensor (outputs are slow in Node). */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);

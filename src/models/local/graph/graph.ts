@@ -12,13 +12,13 @@ import {
   writeOnnxModel,
 } from './onnx-writer.js';
 
-/** Name of a value that flows along the edges of a graph. */
+/** Name of a value that one node outputs and others take as input. */
 export type Value = string;
 
-/** The type in which a graph computes; float64 is for gradient tests. */
+/** Type of the numbers that a graph computes with; float64 is for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/** The device that computes in shaders: sines are accurate to 2⁻¹¹ between −π and π (WGSL), and 8-bit activations aren't faster. */
+/** The device that computes in shaders: sines are accurate to 2⁻¹¹ from −π to π; 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
@@ -30,15 +30,15 @@ interface Composite {
   readonly node: OnnxNode;
 }
 
-/** Input of a session: the model's bytes, and the folder of its external data. */
+/** What a session needs: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
-  /** Common ancestor of all files with external data; undefined if there are none. */
+  /** Common ancestor of all files with external data; undefined if there are no such files. */
   readonly folder: string | undefined;
   readonly graph: OnnxGraph;
 }
 
-/** Builds one graph; the same calls produce the same bytes. In attributes, a number is an int, and `{float: x}` a float. */
+/** Builds a graph; equal calls produce equal bytes. As attributes, a number is an int and `{float: x}` a float. */
 export class GraphBuilder {
   readonly #nodes: OnnxNode[] = [];
   readonly #inputs: OnnxValue[] = [];
@@ -65,7 +65,7 @@ export class GraphBuilder {
     this.#outputs.push({ name, type, shape });
   }
 
-  /** Adds an ONNX operator with one result. The input '' omits an optional input. */
+  /** Adds an ONNX operator with one result. An input of '' omits an optional input. */
   op(op: string, inputs: readonly Value[], attributes: Readonly<Record<string, AttributeInput>> = {}): Value {
     return this.split(op, inputs, 1, attributes)[0]!;
   }
@@ -82,14 +82,14 @@ export class GraphBuilder {
     return names;
   }
 
-  /** Repeats an operator with other inputs; returns its results in order. */
+  /** Repeats a node with different inputs; returns its results in order. */
   repeat(node: OnnxNode, inputs: readonly Value[]): readonly Value[] {
     const outputs = node.outputs.map(() => `v${this.#count++}`);
     this.#nodes.push({ ...node, inputs, outputs });
     return outputs;
   }
 
-  /** Operators that are differentiated as a unit: `outline` shows them as a single operator `op` of the inputs. */
+  /** Groups operators that are differentiated as a unit: `outline` shows them as one operator `op` of the inputs. */
   composite(
     op: string,
     inputs: readonly Value[],
@@ -107,7 +107,7 @@ export class GraphBuilder {
     return this.op('Cast', [value], { to: elementTypeNumber(type) });
   }
 
-  /** A tensor on disk, referenced in place. Repeated calls return the same value. */
+  /** A tensor on disk, used in place. Repeated calls return the same value. */
   stored(tensor: StoredTensor): Value {
     this.#external.set(tensor.name, { type: storedType(tensor), tensor });
     return tensor.name;
@@ -118,7 +118,7 @@ export class GraphBuilder {
     return storedType(tensor) === precision ? value : this.cast(value, precision);
   }
 
-  /** A constant of whole numbers (int64, the type of shapes and indices). Equal constants are shared. */
+  /** A constant of whole numbers (int64, the type of shapes and indices). Equal constants are stored once. */
   integers(values: readonly number[], shape: readonly number[] = [values.length]): Value {
     return this.#constant('int64', new Uint8Array(BigInt64Array.from(values, BigInt).buffer), shape, values);
   }
@@ -150,7 +150,7 @@ export class GraphBuilder {
     return name;
   }
 
-  /** A snapshot of the graph so far, with each composite as one node. */
+  /** A snapshot of the graph so far, in which each composite is one node. */
   outline(name: string): OnnxGraph {
     const graph = this.describe(name);
     const nodes = graph.nodes.slice(0, this.#composites[0]?.start);
@@ -220,7 +220,7 @@ function storedType(tensor: StoredTensor): ElementType {
   return type;
 }
 
-/** The deepest folder that contains every file; the runtime rejects data outside the folder it is given. */
+/** The deepest folder that contains all files, because the runtime rejects data outside the folder it is given. */
 function commonAncestor(files: readonly string[]): string | undefined {
   const [first, ...others] = files.map((file) => path.dirname(file).split(path.sep));
   if (first === undefined) return undefined;

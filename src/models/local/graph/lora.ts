@@ -7,7 +7,7 @@ import type { Adapter, ModuleChange } from './adapter.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 import { type ParameterSource, requireTensor } from './parameters.js';
 
-/** The change to one module, in the graph's precision. */
+/** The factors of one module's change, in the graph's precision. */
 export interface LoraFactors {
   readonly a: Value;
   readonly b: Value;
@@ -16,7 +16,7 @@ export interface LoraFactors {
   readonly rowScale?: Value;
 }
 
-/** Adds the low-rank products to linear modules with `factors`; `dropout` applies to the input of A. */
+/** Adds low-rank products to the linear modules that have `factors`; `dropout` applies to the input of A. */
 export function loraParameters(
   g: GraphBuilder,
   base: ParameterSource,
@@ -40,7 +40,7 @@ export function loraParameters(
   };
 }
 
-/** A module's output with its rows scaled [out] and its bias unscaled; `changed` adds an adapter's contribution. */
+/** A module's output with rows scaled by `rowScale` [out] and an unscaled bias; `changed` adds an adapter's share. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,
@@ -53,7 +53,7 @@ export function scaledRows(
   return bias ? g.op('Add', [scaled, base.vector(`${module}.bias`)]) : scaled;
 }
 
-/** The row scales of a DoRA module: stored lengths divided by those of W + s·B·A, from the weights as stored. */
+/** The row scales of a DoRA module: the stored lengths, divided by the row lengths of W + s·B·A. */
 export function rowScaleOf(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -72,7 +72,7 @@ export function rowScaleOf(
   return g.op('Div', [g.exact(magnitude, precision), length]);
 }
 
-/** Applies a stored adapter to a model's parameters. The adapter's weights are memory-mapped from their file. */
+/** Applies an adapter from disk to a model's parameters. The adapter's weights are memory-mapped from their file. */
 export function adapterParameters(
   g: GraphBuilder,
   adapter: Adapter,

@@ -1,4 +1,4 @@
-/** Writes an ONNX ModelProto with the field numbers of onnx.proto3 (IR version 9); covers only what our graphs need. */
+/** Writes an ONNX ModelProto with onnx.proto3's field numbers (IR version 9), limited to what the graphs need. */
 import { float, integer, nested, text } from '../../../storage/tensorboard.js';
 
 export type ElementType =
@@ -12,7 +12,7 @@ export type ElementType =
   | 'int8'
   | 'bool';
 
-/** TensorProto.DataType */
+/** Values of `TensorProto.DataType`. */
 const elementTypeNumbers: Readonly<Record<ElementType, number>> = {
   float32: 1,
   uint8: 2,
@@ -33,7 +33,7 @@ export type Attribute =
 
 export interface OnnxNode {
   readonly op: string;
-  /** Empty for ONNX's own operators. */
+  /** Empty for the standard operators of ONNX. */
   readonly domain: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -70,7 +70,7 @@ export interface OnnxGraph {
   readonly outputs: readonly OnnxValue[];
 }
 
-/** Version of the standard operators that our graphs use. */
+/** Version of the standard operators that the graphs use. */
 const opset = 17;
 const irVersion = 9;
 

@@ -1,4 +1,4 @@
-/** Products with packed matrices, and unpacking to float32. */
+/** Products with packed matrices, either directly or after unpacking them to float32. */
 
 import { UserError } from '../../../base/errors.js';
 import type { DecoderConfig } from '../weights/decoder-config.js';
@@ -14,7 +14,7 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/** Rounds, or uses the file's own blocks; undefined if neither. @throws UserError if packed weights would be rounded */
+/** Rounds the weights, or uses the file's own blocks; undefined if neither. @throws UserError for rounding blocks */
 export function packedWeights(
   model: string,
   config: DecoderConfig,
@@ -39,7 +39,7 @@ export function packedWeights(
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
-/** The matrices used in products. An embedding that isn't also the output layer is only looked up. */
+/** The matrices used in products, without an embedding that is only looked up because it isn't the output layer. */
 export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
   const { embedding, positions } = config.modules;
   return decoderTensors(config)
@@ -49,9 +49,9 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 }
 
 /**
- * Multiplies with the packed matrices, leaves the rest to `exact`. On a CPU, activations are rounded to 8 bits per
- * block (accuracy level 4). Embeddings that we rounded are looked up unrounded. `stacking` combines matrices that
- * multiply the same x.
+ * Multiplies with the packed matrices and leaves the rest to `exact`. On a CPU, activations are rounded to 8
+ * bits per block (accuracy level 4). Embeddings that we rounded are looked up unrounded. `stacking` combines
+ * matrices that multiply the same x.
  */
 export function packedParameters(
   g: GraphBuilder,
@@ -102,7 +102,7 @@ export function packedParameters(
   };
 }
 
-/** Combines matrices stored one after another into one; undefined if they aren't adjacent or are packed differently. */
+/** Combines matrices stored one after another; undefined if they aren't adjacent or are packed differently. */
 function stackedMatrix(parts: readonly (PackedMatrix | undefined)[]): PackedMatrix | undefined {
   const [first] = parts;
   if (first === undefined) return undefined;
@@ -133,7 +133,7 @@ function stackedTensor(parts: readonly (StoredTensor | undefined)[]): StoredTens
   return { ...first, name, shape: [rows, ...first.shape.slice(1)], length: end - first.offset };
 }
 
-/** All products in float32: the matrices are unpacked when the session loads, at their full size in memory. */
+/** All products in float32: the matrices are unpacked when the session loads, and take their full size in memory. */
 export function unpackedParameters(
   g: GraphBuilder,
   { matrices }: PackedWeights,
@@ -151,7 +151,7 @@ export function unpackedParameters(
   };
 }
 
-/** Rows of a packed embedding, unpacked after gathering; the output layer uses the same codes. */
+/** Rows of a packed embedding, unpacked after they are gathered; the output layer uses the same codes. */
 function embedded(
   g: GraphBuilder,
   matrices: PackedWeights['matrices'],

@@ -1,4 +1,4 @@
-/** Matrices in 4- or 8-bit codes, as the runtime reads them: rounded, or a GGUF file's blocks. Cached on disk. */
+/** Matrices as 4- or 8-bit codes in the runtime's layout: rounded, or blocks of a GGUF file. Cached on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
@@ -11,7 +11,7 @@ import {
 } from '../weights/safetensors.js';
 import { cachedFile } from './weight-cache.js';
 
-/** Must change whenever the same weights would give different codes. */
+/** Must change whenever the same weights would get different codes. */
 const formatVersion = 2;
 
 /** One matrix: value = scale·(code − 2^(bits−1)) + offset, with one scale and offset per block of a row. */
@@ -28,15 +28,15 @@ export interface PackedMatrix extends Packing {
 
 export interface PackedWeights {
   readonly file: string;
-  /** By name of the tensor that they replace. */
+  /** Packed matrices by the name of the tensor that each replaces. */
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
-  /** The type that we rounded to; undefined for a file's own blocks. */
+  /** The type to which the weights were rounded; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
   /** Root mean square of the rounding errors relative to that of the weights; 0 for blocks that were already packed. */
   readonly relativeError: number;
 }
 
-/** Rounds matrices to codes, cached next to the model. @throws UserError if they can't be written */
+/** Rounds matrices to codes, which are cached next to the model. @throws UserError if they can't be written */
 export function roundedWeights(
   model: string,
   matrices: readonly StoredTensor[],
@@ -121,7 +121,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Range in the data part; empty if there are no offsets. */
+  /** Range in the data part of the file; empty if there are no offsets. */
   readonly codes: Range;
   readonly scales: Range;
   readonly offsets: Range;
@@ -144,7 +144,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
     const blocks = Math.ceil(columns / packing.block);
     return { tensor, packing, blocks, count: rows * blocks };
   });
-  // Parts of one kind are adjacent, so matrices multiplied with the same x form one range of the file.
+  // Parts of one kind are adjacent, so that matrices multiplied with the same x form one range of the file.
   const codes = sized.map(({ packing, count }) => place((count * packing.block * packing.bits) / 8));
   const scales = sized.map(({ count }) => place(count * 4));
   const offsets = sized.map(({ packing, count }) => place(packing.offset ? count * 4 : 0));
@@ -153,7 +153,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   });
 }
 
-/** Space in the header for the error, which is known only at the end, after the header's length is fixed. */
+/** Space that the header reserves for the error, which is known only at the end, when the length is fixed. */
 const errorDigits = 12;
 
 function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {
@@ -174,7 +174,7 @@ function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array 
   return Buffer.concat([length, text]);
 }
 
-/** Bytes of a matrix to read and pack at a time. */
+/** Number of bytes of a matrix to read and pack at a time. */
 const chunkBytes = 1 << 24;
 
 function write(file: string, layout: readonly Placed[]): void {
@@ -207,7 +207,7 @@ function write(file: string, layout: readonly Placed[]): void {
   }
 }
 
-/** @param error accumulates the rounding errors */
+/** @param error sums to which the rounding errors are added */
 function packRows(
   { tensor, packing }: Placed,
   row: number,
@@ -227,7 +227,7 @@ interface Rows {
   readonly offsets?: Float32Array;
 }
 
-/** Converts rows of blocks to the runtime's layout, with the same values. Interleaved rows must form whole heads. */
+/** Converts rows of blocks to the runtime's layout; values don't change. Interleaved rows must form whole heads. */
 function repackRows(tensor: StoredTensor, from: number, count: number): Rows {
   const { bytes: blockBytes, elements, packing, unpack } = blockType(tensor.dtype)!;
   const { bits, block } = packing!;

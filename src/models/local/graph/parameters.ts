@@ -5,11 +5,11 @@ import { rowOrder } from '../weights/rows.js';
 import type { StoredTensor, StoredTensors } from '../weights/safetensors.js';
 import type { GraphBuilder, Precision, Value } from './graph.js';
 
-/** Source of the decoder's parameters. Names are Hugging Face module paths, e.g. `model.layers.0.self_attn.q_proj`. */
+/** Provides the decoder's parameters. Names are Hugging Face module paths, e.g. `model.layers.0.self_attn.q_proj`. */
 export interface ParameterSource {
   /** x·Wᵀ (+ b) for `<module>.weight` of shape [out, in]: [rows, in] → [rows, out]. */
   linear(module: string, x: Value, bias: boolean): Value;
-  /** The concatenated products of modules with the same x; undefined or absent if each is computed separately. */
+  /** Concatenated products of modules that share x; undefined or absent if each product is computed separately. */
   stacked?(modules: readonly string[], x: Value, bias: boolean): Value | undefined;
   /** Rows of the embedding: int32 indices [B, S] → [B, S, H] in the graph's precision. */
   embed(module: string, ids: Value): Value;
@@ -17,7 +17,7 @@ export interface ParameterSource {
   vector(name: string): Value;
 }
 
-/** The stored weights as they are. `products`: type in which matrices are multiplied. */
+/** The stored weights without changes. `products`: the type in which matrices are multiplied. */
 export function storedParameters(
   g: GraphBuilder,
   weights: StoredTensors,
@@ -109,7 +109,7 @@ const linear = (name: string, out: number, inputs: number, biased: boolean): Ten
 export const projectionWidths = ({ heads, kvHeads, headDim, queryGate }: DecoderConfig): number[] =>
   [heads * (queryGate ? 2 : 1), kvHeads, kvHeads].map((count) => count * headDim);
 
-/** Either one width per projection or, if they are fused, their sum. */
+/** One width per projection, or the sum if the projections are fused. */
 const widthsOf = (names: readonly string[], sizes: readonly number[]) =>
   names.length === sizes.length ? sizes : [sizes.reduce((a, b) => a + b)];
 
@@ -172,7 +172,7 @@ function recurrentTensors({ hidden }: DecoderConfig, recurrence: Recurrence): Te
   ];
 }
 
-/** A decoder, and the graph into which it is emitted. */
+/** A decoder and the graph into which it is emitted. */
 export interface DecoderBuild {
   readonly g: GraphBuilder;
   readonly config: DecoderConfig;

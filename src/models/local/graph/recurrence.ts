@@ -1,6 +1,6 @@
 /**
- * Layers with a fixed-size state instead of keys and values. They use the runtime's own operators, which have no
- * gradient here. Shapes as in decoder.ts; C channels of a convolution over K tokens.
+ * Layers with a fixed-size state instead of keys and values. They use the runtime's own operators, for which
+ * gradients aren't implemented. Shapes are as in decoder.ts; a convolution has C channels and covers K tokens.
  */
 import type { Recurrence } from '../weights/decoder-config.js';
 import type { Shapes } from './attention.js';
@@ -13,7 +13,7 @@ interface Mixed {
   readonly states: readonly Value[];
 }
 
-/** @param states of the layer before the new tokens, at the start of the list; zeros if absent */
+/** @param states the layer's states before the new tokens, at the start of the list; zeros if absent */
 export function recurrent(
   build: DecoderBuild,
   recurrence: Recurrence,
@@ -47,8 +47,8 @@ function shortConvolution(
 }
 
 /**
- * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each value head, with unit q and k, rates β in (0, 1) and decays g <
- * 0 computed from x; then a norm over the head and a gate.
+ * S ← e^g·S + β·k·(v − (e^g·S)ᵀk)ᵀ, o = Sᵀq/√d for each value head, where q and k have length 1, and rates β in
+ * (0, 1) and decays g < 0 are computed from x. A norm over the head and a gate follow.
  */
 function gatedDelta(
   build: DecoderBuild,
@@ -100,7 +100,7 @@ function gatedDelta(
   return { output: parameters.linear(`${module}.out_proj`, flat, false), states: [convolutionState, state] };
 }
 
-/** [valueHeads], negative. */
+/** [valueHeads]; all values are negative. */
 function decayRate({ g, parameters }: DecoderBuild, { decay }: Of<'gated delta'>, module: string): Value {
   const stored = parameters.vector(`${module}.A_log`);
   return decay === 'rate' ? stored : g.op('Neg', [g.op('Exp', [stored])]);
@@ -122,7 +122,7 @@ function ofLengthOne(
   return g.op('Reshape', [g.op('Div', [split, length]), shape]);
 }
 
-/** Convolves the last K tokens of each channel, [B, S, C] → [B, S, C]; the state is [B, K − 1, C]. */
+/** Convolves the last K tokens of each channel: [B, S, C] → [B, S, C], with the state [B, K − 1, C]. */
 function convolution(
   { g, parameters }: DecoderBuild,
   module: string,

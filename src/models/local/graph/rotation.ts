@@ -5,10 +5,10 @@ import type { Value } from './graph.js';
 import type { DecoderBuild } from './parameters.js';
 
 /**
- * Angular frequencies in radians per token, width / 2 values, rounded to float32 where the reference implementation
- * rounds: late positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv 2407.21783) and Meta's
- * `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024 (arXiv 2402.13753), `long`
- * selects its factors for long sequences.
+ * Angular frequencies in radians per token, width / 2 values, rounded to float32 where the reference
+ * implementation rounds, because late positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv
+ * 2407.21783) and Meta's `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024
+ * (arXiv 2402.13753), `long` selects its factors for long sequences.
  */
 export function ropeFrequencies(rope: Rope, width: number, long = false): number[] {
   const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
@@ -67,11 +67,11 @@ interface Factors {
 }
 
 export interface Rotation extends Factors {
-  /** Factors for all heads of a token, concatenated: [·, heads + 2·kvHeads, 1, headDim]. */
+  /** Factors for all heads of a token together: [·, heads + 2·kvHeads, 1, headDim]. */
   readonly allHeads: Factors;
 }
 
-/** The part of the score scale folded into the rotation of all heads: only a power of two, which isn't rounded. */
+/** The part of the score scale included in the rotation of all heads: only a power of two, which isn't rounded. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
@@ -79,14 +79,14 @@ export function scaleInFactors({ scoreScale }: DecoderConfig): number {
 export interface TokenPlaces {
   /** int32 [S], or [P, S] with P = B if rows differ, otherwise 1: position of each new token in its sequence. */
   readonly positions: Value;
-  /** int32 [P, 1] or [P, S]: maximum length of the sequences; derived from the positions if undefined. */
+  /** int32 [P, 1] or [P, S]: maximum length of the sequences; if undefined, it is derived from the positions. */
   readonly sequenceTokens?: Value;
 }
 
 export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlaces): Rotation {
   const { g, precision } = build;
   const { rotaryWidth: width, headDim } = build.config;
-  // Shaders have no float64, so using float64 here makes the CPU compute these few numbers.
+  // Shaders have no float64, so using it here makes the CPU compute these few numbers.
   const type = g.shaders ? 'float64' : precision;
   const kept = Array.from({ length: headDim - width }, () => 0);
   const numbers = (long: boolean) => {
@@ -110,7 +110,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1]; by the last position unless lengths are given. */
+/** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1]. Without given lengths, its last position decides. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);
@@ -129,7 +129,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
   return g.op('Add', [g.op('Mul', [x, cos]), g.op('Mul', [swapped, sin])]);
 }
 
-/** Also scales the queries, and leaves values unchanged. */
+/** Also includes the scale of the queries, and leaves values unchanged. */
 function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {

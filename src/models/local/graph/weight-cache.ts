@@ -1,4 +1,4 @@
-/** Files derived from a model's weights: stored next to the model, or in the home directory if that is read-only. */
+/** Caches files derived from a model's weights, next to the model or, if that is read-only, in the home directory. */
 import { createHash } from 'node:crypto';
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -6,7 +6,7 @@ import path from 'node:path';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { readSafetensors, readTensorBytes, type StoredTensor, sampledParts } from '../weights/safetensors.js';
 
-/** A file made from tensors by `make`, or cached; `version` is part of its hash. @throws UserError if unwritable */
+/** Path of a cached file, which `make` creates from tensors if missing. @throws UserError if it can't be written */
 export function cachedFile(
   model: string,
   kind: string,
@@ -34,7 +34,7 @@ export function cachedFile(
   return file;
 }
 
-/** Hashes names, shapes and samples of every matrix, so different weights of the same size and time are detected. */
+/** Hashes names, shapes and samples of all matrices, so that weights of equal size and time are still told apart. */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {
@@ -45,7 +45,7 @@ function fingerprint(tensors: readonly StoredTensor[], version: number): string 
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Whether the cached file is complete; one truncated by a crash or a full disk is recreated. */
+/** Whether the cached file is complete. A file truncated by a crash or a full disk is created again. */
 function isWhole(file: string): boolean {
   if (!existsSync(file)) return false;
   try {

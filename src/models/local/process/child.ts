@@ -3,11 +3,11 @@ import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
-// The model's own process, so that a crash, an abort or a kill leaves the experiment running.
+// The model's own process, so that the experiment survives a crash, an abort or a kill.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };
-/** Waiting and running jobs, and whether they were aborted. */
+/** Jobs that are waiting or running, and whether they have been aborted. */
 const jobs = new Map<number, { aborted: boolean }>();
 
 process.on('message', (message: ToProcess) => {
@@ -20,7 +20,7 @@ process.on('message', (message: ToProcess) => {
       );
       break;
     case 'adopt':
-      // Later jobs wait for it.
+      // Later jobs wait until the adapter has been adopted.
       engine = engine?.then(async (loaded) => {
         await loaded.adopt(message.directory);
         return loaded;
@@ -61,13 +61,13 @@ function failureOf(error: unknown): FailureReport {
 }
 
 function send(message: FromProcess): void {
-  // If the parent is gone, no one needs a reply.
+  // If the parent is gone, nobody needs a reply.
   if (process.connected) process.send?.(message);
 }
 
-// Without a parent, the process ends with its jobs.
+// Without a parent, abort all jobs, so that the process can end.
 process.on('disconnect', () => {
   for (const state of jobs.values()) state.aborted = true;
 });
-// Ctrl-C reaches the whole process group, but the parent decides how the call ends.
+// Ctrl-C reaches the whole process group, but the parent decides how a call ends.
 process.on('SIGINT', () => {});

@@ -21,9 +21,9 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import { ModelProcess } from './model-process.js';
 
 /**
- * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same seed gives
- * the same text, whatever else is generated. With `adaptable` modules (path suffixes), it can adopt adapters,
- * samples by temperature only, and returns tokens.
+ * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same
+ * seed gives the same text, whatever else is being generated. If `adaptable` (module path suffixes) is given,
+ * the model can adopt adapters, uses temperature as its only sampling setting, and returns tokens.
  * @throws UserError if it can't be run
  */
 export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
@@ -40,14 +40,14 @@ export function createLocalModel(config: LocalConfig, adaptable?: readonly strin
   return { ...model, adopt: (directory) => process.adopt(directory), close };
 }
 
-/** Training assumes unfiltered sampling; the publisher's filters would change the policy. */
+/** Training assumes sampling without filters, but the publisher's filters would change the policy. */
 const { temperature: _, ...unfiltered } = plainSampling;
 
-/** Shared processes by their settings, with the models that use them. */
+/** Shared processes by their settings, each with the models that use it. */
 const sharedProcesses = new Map<string, { readonly process: ModelProcess; readonly users: Set<string> }>();
 let conversations = 0;
 
-/** The model continues only its own prompts, so that rounding doesn't depend on other models. */
+/** Each model continues only its own prompts, so that rounding doesn't depend on the other models. */
 function sharingModel(id: string, config: LocalConfig): LanguageModel {
   const settings = Object.fromEntries(loadKeys.map((key) => [key, config[key]])) as unknown as LoadSettings;
   const key = JSON.stringify(settings);
@@ -74,11 +74,11 @@ function sharingModel(id: string, config: LocalConfig): LanguageModel {
 }
 
 export interface LocalModels extends Pick<ModelProcess, 'load' | 'close' | 'pid'> {
-  /** The base, with or without one of the adapters. `LocalModels.close` closes it. */
+  /** The base model, with or without an adapter. Closed by `LocalModels.close`. */
   model(adapter?: string): LanguageModel;
 }
 
-/** One process with one copy of the base, shared by the base and its adapters. @throws UserError if one can't run */
+/** One process with one copy of the base, which its adapters share. @throws UserError if any of them can't run */
 export function openLocalModels(
   config: Omit<LocalConfig, 'adapter'>,
   adapters: readonly string[],
@@ -113,14 +113,14 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** For a model in a store, the reference, because the file name is meaningless. */
+/** For a model in a store, returns the reference, because the file name says nothing. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** @param chosen options of every job: the adapter, if the process has several, and its conversation */
+/** @param chosen options for every job: its conversation, and the adapter if the process has several */
 function languageModel(
   id: string,
   config: LocalConfig,
@@ -180,7 +180,7 @@ function languageModel(
   };
 }
 
-/** How the weights are stored in memory: `unquantised`, `int8`, or e.g. `Q4_K, Q6_K` for a GGUF file. */
+/** How the weights are stored in memory: `unquantised`, `int8`, or for a GGUF file, e.g. `Q4_K, Q6_K`. */
 function weightsText({ path, quantization }: Pick<LocalConfig, 'path' | 'quantization'>): string {
   if (quantization !== 'none') return quantization;
   const { dtypes } = summariseWeights(openWeights(path));
@@ -195,7 +195,7 @@ export function localContext({
   return lowestLimit(contextTokens, readDecoderConfig(modelDirectory(model), ignoreKeys).contextTokens)!;
 }
 
-/** The directory's name, or in a Hugging Face cache, where that is a hash, the repository's. */
+/** The directory's name; in a Hugging Face cache, where that is a hash, the repository's name. */
 export function modelName(directory: string): string {
   if (isReference(directory)) return directory;
   const resolved = path.resolve(directory);
@@ -203,7 +203,7 @@ export function modelName(directory: string): string {
   return cached === null ? path.basename(resolved) : cached[1]!.replaceAll('--', '/');
 }
 
-/** Usage and latency of the whole call are reported in the first completion. */
+/** The first completion carries the usage and latency of the whole call. */
 function completions(
   { answers, promptTokens, cachedTokens, scores }: JobResult,
   latencyMs: number,

@@ -32,14 +32,14 @@ interface Running {
   readonly jobs: Map<number, Pending>;
 }
 
-/** The parent's side of the model's process: starts it when needed and after a crash. */
+/** The parent's view of the model's process: starts it when it is needed, and again after a crash. */
 export class ModelProcess {
   readonly #id: string;
   #settings: LoadSettings;
   #running: Running | undefined;
   #nextJob = 0;
 
-  /** @param id of the model, for messages */
+  /** @param id the model's id, for messages */
   constructor(id: string, settings: LoadSettings) {
     this.#id = id;
     this.#settings = settings;
@@ -59,7 +59,7 @@ export class ModelProcess {
     }
   }
 
-  /** Runs one job, or up to `batch`, at a time. @throws ModelError if the job fails; UserError for model or device */
+  /** Runs one job, or up to `batch`, at a time. @throws ModelError if the job fails; UserError if loading fails */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
@@ -84,7 +84,7 @@ export class ModelProcess {
     }
   }
 
-  /** Uses a different adapter from now on, also in processes started later. */
+  /** Uses a different adapter from now on, including in processes started later. */
   adopt(directory: string): void {
     this.#settings = { ...this.#settings, adapter: directory };
     if (this.#running !== undefined) send(this.#running.child, { kind: 'adopt', directory });
@@ -96,7 +96,7 @@ export class ModelProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     holdOpen(child, true);
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    // Nothing else can interrupt a forward pass, and the process has nothing to save.
+    // Nothing else can interrupt a forward pass, and the process has no state to save.
     child.kill('SIGKILL');
     await ended;
   }
@@ -112,7 +112,7 @@ export class ModelProcess {
     });
     const report = new Promise<LoadReport>((resolve, reject) => {
       const failed = (failure: FailureReport) => {
-        // The cause may be temporary, so the next call tries again with a new process.
+        // The cause may be temporary, so the next call starts a new process.
         if (this.#running?.child === child) this.#running = undefined;
         reject(errorOf(this.#id, failure, 0));
         for (const job of jobs.values())
@@ -131,7 +131,7 @@ export class ModelProcess {
       child.on('error', (error) => ended(error.message));
       child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
-    // Callers that wait for the report or a job receive the failure; it must not crash the program.
+    // Those waiting for the report or a job receive the failure; it must not also crash the program.
     report.catch(() => {});
     send(child, { kind: 'load', settings: this.#settings });
     this.#running = { child, report, jobs };
@@ -165,11 +165,11 @@ function tail(stderr: string): string {
 }
 
 function send(child: ChildProcess, message: ToProcess): void {
-  // A child that has just ended accepts no messages; its `exit` event rejects the pending jobs.
+  // A child that has just ended doesn't accept messages; its `exit` event rejects the pending jobs.
   if (child.connected) child.send(message, () => {});
 }
 
-/** Only a process with work to do should keep the parent alive. */
+/** Only a process that has work to do should keep the parent alive. */
 function holdOpen(child: ChildProcess, open: boolean): void {
   const stderr = child.stderr instanceof Socket ? child.stderr : undefined;
   for (const handle of [child, child.channel, stderr]) handle?.[open ? 'ref' : 'unref']();

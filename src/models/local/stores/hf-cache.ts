@@ -1,4 +1,4 @@
-/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` holds a commit, `snapshots/COMMIT/` links to blobs. */
+/** The Hugging Face cache: `models--ORG--NAME/refs/REVISION` contains a commit; `snapshots/COMMIT/` links to blobs. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -8,12 +8,12 @@ import type { Variables } from './ollama-store.js';
 
 export const hfScheme = 'hf:';
 
-/** `[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
+/** Parsed `[ORG/]NAME[@REVISION][:FILE.gguf]`; a few old models have no organisation. */
 export interface HfReference {
   readonly repository: string;
   /** A branch, a tag or a commit. */
   readonly revision: string;
-  /** A GGUF file of the repository; undefined for its safetensors weights. */
+  /** A GGUF file in the repository; undefined for its safetensors weights. */
   readonly file: string | undefined;
 }
 
@@ -45,14 +45,14 @@ export function withoutScheme(model: string): string {
   });
 }
 
-/** The cache folder, found in the same way as huggingface_hub. */
+/** The cache folder, located in the same way as by huggingface_hub. */
 export function hfCache(env: Variables): string {
   const home = env.HF_HOME ?? path.join(env.XDG_CACHE_HOME ?? '~/.cache', 'huggingface');
   const cache = env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? path.join(expanded(home, env), 'hub');
   return expanded(cache, env);
 }
 
-/** Python's `expanduser` and `expandvars`; variables that are not set stay as they are written. */
+/** Python's `expanduser` and `expandvars`; variables that aren't set stay as written. */
 const expanded = (place: string, env: Variables): string =>
   place
     .replace(/^~(?=\/|$)/, () => env.HOME ?? homedir())
@@ -64,7 +64,7 @@ const expanded = (place: string, env: Variables): string =>
 export const repositoryFolder = (cache: string, repository: string): string =>
   path.join(cache, `models--${repository.replace('/', '--')}`);
 
-/** The directory of a model, or its GGUF file, in the cache. @throws UserError if it isn't there */
+/** A model's directory or GGUF file in the cache. @throws UserError if it isn't in the cache */
 export function hfModel(reference: string, env: Variables): string {
   const { repository, revision, file } = parseHfReference(reference);
   const cache = hfCache(env);
@@ -96,7 +96,7 @@ export interface CachedModel {
   readonly path: string;
 }
 
-/** Models with safetensors weights or GGUF files in the cache, at their newest `main`. */
+/** The cached models with safetensors weights or GGUF files, each at its newest `main`. */
 export function hfModels(env: Variables): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];

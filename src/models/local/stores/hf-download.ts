@@ -1,4 +1,4 @@
-/** Downloads Hugging Face models into the cache, and removes those that it downloaded. */
+/** Downloads Hugging Face models into the cache, and removes those that policyloop downloaded. */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { downloadFileToCacheDir, HubApiError, listFiles, modelInfo } from '@huggingface/hub';
@@ -11,20 +11,20 @@ import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
-  /** Number of files to download and their total bytes, excluding cached files. */
+  /** Called with the number of files to download and their total size; both exclude cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** Marks a repository as downloaded by this program. */
+/** Name of a file that marks a repository as downloaded by policyloop. */
 const mark = '.policyloop-pulled';
 
-/** Files other than the weights from which a model is read. */
+/** Other files, apart from the weights, that are needed to load a model. */
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
-/** Downloads a model; returns its directory or GGUF file. @throws UserError, or the reason of an aborted signal */
+/** Downloads a model, and returns its directory or GGUF file. @throws UserError, or the reason if `signal` aborts */
 export async function pullModel(
   reference: string,
   env: Variables,
@@ -68,7 +68,7 @@ export async function pullModel(
 const download = (repo: string, revision: string, file: string, env: Variables, hub: Hub) =>
   downloadFileToCacheDir({ ...hub, repo, revision, path: file, cacheDir: hfCache(env) });
 
-/** Removes a repository from the cache and returns its folder. @throws UserError if it isn't there, or isn't ours */
+/** Removes a repository from the cache, and returns its folder. @throws UserError unless policyloop downloaded it */
 export function removeModel(reference: string, env: Variables): string {
   const { repository } = parseHfReference(reference);
   const folder = repositoryFolder(hfCache(env), repository);
@@ -94,14 +94,14 @@ interface Hub {
   readonly fetch: typeof fetch;
 }
 
-/** Takes the endpoint and token from huggingface_hub's variables, and counts the bytes of each response. */
+/** Uses the endpoint and token from huggingface_hub's variables, and counts the bytes of each response. */
 function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number) => void): Hub {
   return {
     ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
     ...(env.HF_TOKEN && { accessToken: env.HF_TOKEN }),
     async fetch(input, init) {
       const response = await fetch(input, { ...init, ...(signal && { signal }) });
-      // The request's URL, regardless of redirects.
+      // `input` is the URL before any redirects.
       if (response.ok && /\/api\/models\//.test(urlOf(input))) return checkedAnswer(response);
       if (response.body === null || !/\/resolve\//.test(response.url)) return response;
       const counted = new TransformStream<Uint8Array, Uint8Array>({
@@ -117,7 +117,7 @@ function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number)
 
 const urlOf = (input: string | URL | Request) => (input instanceof Request ? input.url : String(input));
 
-/** SHA-1 or SHA-256. */
+/** A SHA-1 or SHA-256 in hexadecimal. */
 const hash = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/);
 const commit = z.string().regex(/^[0-9a-f]{40}$/);
 const repositorySchema = z.looseObject({ sha: commit });
@@ -136,7 +136,7 @@ const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
-/** Checks a response of the hub: its ids become file names, so each must be a hash. @throws UserError */
+/** Checks a response of the hub. Its ids become file names, so each must be a hash. @throws UserError */
 async function checkedAnswer(response: Response): Promise<Response> {
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -171,7 +171,7 @@ const strange = (url: string, what: string) =>
 
 type Listed = { readonly path: string; readonly size: number; readonly type: string };
 
-/** The weights and related files at the top level of the repository; or the parts of one GGUF file. */
+/** The weights and related files at the top level of the repository, or all parts of one GGUF file. */
 function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): readonly Listed[] {
   const files = listed.filter(({ type }) => type === 'file');
   const split = file && /^(.*-)\d{5}(-of-\d{5}\.gguf)$/.exec(file);
@@ -225,7 +225,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   });
 }
 
-/** Suppresses the library's console output. */
+/** Runs `work` without the library's console output. */
 async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const { debug } = console;
   console.debug = () => undefined;

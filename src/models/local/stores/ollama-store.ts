@@ -1,4 +1,4 @@
-/** Models in Ollama's store, read from disk (Ollama's `manifest` and `types/model`); blobs are named by digest. */
+/** Reads models from Ollama's store on disk (Ollama's `manifest` and `types/model`); blobs are named by digest. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -11,11 +11,11 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export const ollamaScheme = 'ollama:';
 
 export interface OllamaModel {
-  /** For example `qwen3:0.6b`. */
+  /** Name such as `qwen3:0.6b`. */
   readonly name: string;
   readonly file: string;
   readonly bytes: number;
-  /** Sampling settings and stop strings that Ollama uses if a request has none. */
+  /** Sampling settings and stop strings that Ollama uses for requests without any. */
   readonly parameters: OllamaParameters;
 }
 
@@ -35,7 +35,7 @@ const manifestSchema = z.looseObject({ layers: z.array(layerSchema) });
 
 const ollamaRoot = (env: Variables): string => env.OLLAMA_MODELS ?? path.join(homedir(), '.ollama', 'models');
 
-/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if it can't be run here */
+/** `reference`: `qwen3:0.6b`, `user/model:tag`, `host/user/model:tag`. @throws UserError if it can't run here */
 export function ollamaModel(reference: string, env: Variables): OllamaModel {
   const root = ollamaRoot(env);
   const manifest = manifestFile(root, reference);
@@ -52,7 +52,7 @@ export function ollamaModel(reference: string, env: Variables): OllamaModel {
   return readManifest(root, reference, manifest);
 }
 
-/** Every model of the store, sorted by name; damaged ones are skipped. */
+/** All models in the store, sorted by name; damaged ones are skipped. */
 export function ollamaModels(env: Variables): readonly OllamaModel[] {
   const root = ollamaRoot(env);
   return storedNames(root).flatMap((name) => {
@@ -65,7 +65,7 @@ export function ollamaModels(env: Variables): readonly OllamaModel[] {
   });
 }
 
-/** Parts of a name become part of paths, so they must not lead out of the store. */
+/** Parts of a name become parts of a path, so they must not lead outside the store. */
 const part = /^[A-Za-z0-9_][\w.-]*$/;
 
 function manifestFile(root: string, reference: string): string | undefined {
@@ -126,7 +126,7 @@ function blobFile(root: string, digest: string): string | undefined {
   return hash === null ? undefined : path.join(root, 'blobs', `sha256-${hash[1]}`);
 }
 
-/** `model:tag`, with namespace and host unless they are Ollama's own. */
+/** `model:tag`; namespace and host are included unless they are Ollama's defaults. */
 function storedNames(root: string): readonly string[] {
   const manifests = path.join(root, 'manifests');
   const names = folders(manifests).flatMap((host) =>

@@ -8,23 +8,23 @@ import { hfModel, hfModels, hfScheme } from './hf-cache.js';
 import { ollamaModel, ollamaModels, ollamaScheme, type Variables } from './ollama-store.js';
 
 export interface FoundModel {
-  /** The value of `model.path` in a config. */
+  /** Value for `model.path` in a config. */
   readonly reference: string;
   readonly store: 'Ollama' | 'Hugging Face' | 'LM Studio';
   readonly path: string;
 }
 
-/** Whether a path refers to a model in a store rather than a location on disk. */
+/** Whether a path refers to a model in a store rather than to a location on disk. */
 export const isReference = (given: string): boolean =>
   given.startsWith(ollamaScheme) || given.startsWith(hfScheme);
 
-/** The directory or GGUF file of a reference. @throws UserError if the store has no such model */
+/** The directory or GGUF file that a reference denotes. @throws UserError if the store doesn't contain the model */
 export function storedModelPath(reference: string, env: Variables = process.env): string {
   if (reference.startsWith(ollamaScheme)) return ollamaModel(reference.slice(ollamaScheme.length), env).file;
   return hfModel(reference.slice(hfScheme.length), env);
 }
 
-/** Adds a store's sampling settings and stop strings if the config has none. */
+/** Adds the sampling settings and stop strings that a store keeps with a model, if the config has none. */
 export function withStoreDefaults<Config extends StoreDefaults & { readonly path: string }>(
   config: Config,
   env: Variables = process.env,
@@ -56,7 +56,7 @@ interface StoreDefaults extends SamplingChoice {
   readonly stop: readonly string[];
 }
 
-/** All available models, store by store. */
+/** All models that can be used, store by store. */
 export function findStoredModels(env: Variables): readonly FoundModel[] {
   return [
     ...ollamaModels(env).map(({ name, file }) => ({

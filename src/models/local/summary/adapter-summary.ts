@@ -18,17 +18,17 @@ export interface AdapterSummary {
     readonly rank: number;
     readonly alpha: number;
     readonly scale: number;
-    /** Scales of modules for which rank_pattern or alpha_pattern gives other values. */
+    /** Scales of modules that have other values in rank_pattern or alpha_pattern. */
     readonly otherScales: readonly number[];
-    /** Whether the changed rows have lengths of their own (DoRA). */
+    /** Whether the adapter sets the lengths of the changed rows (DoRA). */
     readonly decomposed: boolean;
-    /** Changed modules by the last part of their path, with the number of layers. */
+    /** Changed modules by the last part of their path, each with its number of layers. */
     readonly modules: Readonly<Record<string, number>>;
     readonly parameters: number;
     readonly bytes: number;
     readonly dtypes: readonly string[];
   };
-  /** Directory of the model that it was checked against, and whether it fits. */
+  /** The model's directory, and whether the adapter fits it. */
   readonly fit?: { readonly model: string; readonly fits: boolean };
   readonly problems: readonly Problem[];
 }
@@ -37,7 +37,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/** Summarises an adapter; `problems` lists errors. `model`: that it should fit, by default the one that it names. */
+/** Summarises an adapter; `problems` lists errors. It must fit `model`, by default the one that it names. */
 export function adapterSummary(
   directory: string,
   model: string | undefined,

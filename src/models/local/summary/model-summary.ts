@@ -32,20 +32,20 @@ import type { StoredTensors } from '../weights/safetensors.js';
 export interface ModelSummary extends ModelReport {
   readonly memory?: MemoryNeed;
   readonly generation?: GenerationDefaults;
-  /** How it samples unless a config overrides it. */
+  /** How the model samples if a config doesn't override it. */
   readonly sampling?: SourcedSampling;
   readonly devices?: Devices;
-  /** Present if measuring it was requested. */
+  /** Present if its measurement was requested. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
 
 export interface MemoryNeed {
-  /** Memory of the weights, for each available quantization. */
+  /** Memory that the weights need with each available quantization. */
   readonly weights: Readonly<Partial<Record<Quantization, number>>>;
   readonly contextToken: number;
 }
 
-/** `quantization`: whose loss to measure (a minute per half a billion parameters); `reference`: the name in a store. */
+/** `quantization`: whose loss to measure (a minute per 0.5 billion parameters); `reference`: name in a store. */
 export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
@@ -54,7 +54,7 @@ export async function modelSummary(
 ): Promise<ModelSummary> {
   const report = inspectModel(directory, ignoredKeys);
   const problems: Problem[] = [...report.problems];
-  // Every prompt of an experiment has a system message.
+  // All prompts of an experiment have a system message.
   if (report.tokenizer?.system === 'refused')
     problems.push({
       file: report.tokenizer.templateFile,
@@ -84,7 +84,7 @@ export async function modelSummary(
   };
 }
 
-/** Memory of a model. An untied embedding stays on disk, since its rows are looked up; vectors are float32. */
+/** Memory that a model needs. An untied embedding stays on disk (its rows are looked up); vectors are float32. */
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
   let vectors = 0;
@@ -116,7 +116,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   };
 }
 
-/** Bits per weight, including its share of the block's scale and offset. */
+/** Bits per weight, including the weight's share of the scale and offset of its block. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
@@ -187,14 +187,14 @@ function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLos
 export interface ModelOverview {
   readonly parameters?: number;
   readonly bytes?: number;
-  /** For example `Q4_K`; most frequent first. */
+  /** Dtypes such as `Q4_K`, the most frequent first. */
   readonly dtypes?: readonly string[];
   readonly contextTokens?: number;
-  /** The first reason why it can't be run, as far as config and weights show. */
+  /** The first reason why the model can't be run, judged by its config and weights only. */
   readonly problem?: string;
 }
 
-/** @param model its directory, or a GGUF file; its tokenizer is not read, because that takes seconds */
+/** @param model directory or GGUF file; its tokenizer isn't read, because that takes seconds */
 export function modelOverview(model: string): ModelOverview {
   const summary: { -readonly [K in keyof ModelOverview]: ModelOverview[K] } = {};
   try {
@@ -209,7 +209,7 @@ export function modelOverview(model: string): ModelOverview {
   }
 }
 
-/** One line: the field, its value, and the problem. */
+/** The first problem on one line: the field, its value, and the message. */
 function textOf(error: unknown): string {
   const [problem] = problemsOf(error);
   if (problem === undefined) return String(error);

@@ -1,4 +1,4 @@
-/** Renders messages with the model's Jinja template; `<|im_end|>` in a message stays text, not a control token. */
+/** Renders messages with a model's Jinja template; `<|im_end|>` in a message stays text and isn't a control token. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -33,15 +33,15 @@ export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
 export interface ChatTemplate {
   readonly file: string;
-  /** Texts in the template, whether written or not. */
+  /** All strings in the template, whether or not they are ever output. */
   readonly literals: readonly string[];
-  /** Those that it looks for in messages, such as `</think>`. */
+  /** Strings that the template searches for in messages, such as `</think>`. */
   readonly sought: readonly string[];
-  /** The text before tokenisation; ends where the assistant's answer begins. */
+  /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[]): string;
 }
 
-/** The template of a model; `variables` are passed to it. @throws UserError if there is none or it can't be parsed */
+/** A model's template, given `variables`. @throws UserError if there is none or it can't be parsed */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -56,7 +56,7 @@ export function openChatTemplate(
   const fixed = new Map<string, Value>([
     ...provided,
     ...tokens,
-    // Transformers passes these two as none, and templates ask `is not none`.
+    // Transformers passes these two as None, and templates test `is not none`.
     ['tools', null],
     ['documents', null],
     ['add_generation_prompt', true],
@@ -69,7 +69,7 @@ export function openChatTemplate(
       const shown = messages.map(({ role, content }) => ({ role, content }));
       const all = new Map([...fixed, ['messages', toValue(shown)], ...own]);
       try {
-        // Searching a long text again and again takes few steps and much time.
+        // Searching a long text repeatedly takes few steps but much time, so limit the time, too.
         return withinTime(mostSeconds, () => renderNode(template, all));
       } catch (error) {
         if (error instanceof UnsupportedError) throw refused(error, file);
@@ -84,7 +84,7 @@ export function openChatTemplate(
   };
 }
 
-/** Texts that a template may write, and those that it looks for in messages. */
+/** Strings that a template may output, and strings that it searches for in messages. */
 function literalsOf(template: Node): Pick<ChatTemplate, 'literals' | 'sought'> {
   const nodes = nodesOf(template);
   const texts = (found: readonly Node[]) =>
@@ -104,7 +104,7 @@ const refused = (error: UnsupportedError, file: string) =>
       'serve this model with another program and use the provider `openai` or `ollama`, or change the template',
   });
 
-/** Values available to every template, in addition to its variables. */
+/** Values available to every template in addition to its variables. */
 const provided = new Map<string, Value>([
   ...functions,
   ['true', true],
@@ -124,7 +124,7 @@ const provided = new Map<string, Value>([
 
 const mostSeconds = 20;
 
-/** Replaces the current date, so that prompts don't change: the date that Llama's templates fall back to. */
+/** Formats a fixed date, so that prompts don't change with the day: the default date of Llama's templates. */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
     ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
@@ -133,10 +133,10 @@ function fixedDate(format: string): string {
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
-/** In bytes; published ones have 20,000 at most. */
+/** In bytes; published templates have at most 20,000. */
 const largestTemplate = 2 ** 20;
 
-/** The text of a model's chat template, found as described at `openChatTemplate`. */
+/** The source text of a model's chat template, searched for as described at `openChatTemplate`. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   if (isGguf(directory)) {
     const { chat_template: source } = config;
@@ -164,7 +164,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       message: 'none of these templates is named `default`, which Transformers takes',
       remedy: 'write the template to use into chat_template.jinja beside it',
     });
-  // For a time, models had a JSON file with this single field.
+  // For a while, models had a JSON file with this single field.
   const old = path.join(directory, 'chat_template.json');
   const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
   if (parsed.success) return { source: parsed.data.chat_template, file: old };
@@ -196,25 +196,25 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
   return token == null ? undefined : typeof token === 'string' ? token : token.content;
 }
 
-/** Noncharacters, which no text contains: to break up control tokens in messages, and to mark the template's own. */
+/** Noncharacters, which no text contains: one breaks up control tokens in messages, the other marks true ones. */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 
-/** Tells control tokens of the template from the same characters in a message. */
+/** Distinguishes the template's control tokens from the same characters in a message. */
 export interface ControlTokens {
-  /** Content of a message for the template. Answers of the model keep their own tokens. */
+  /** Prepares a message's content for the template. Answers of the model keep the control tokens they may contain. */
   shield(content: string, isAnswer: boolean): string;
-  /** Rendered text with true control tokens marked and the shields of others removed. */
+  /** Marks the true control tokens in rendered text, and removes the breakers from all others. */
   mark(rendered: string): string;
-  /** Rendered text without marks and shields, for people. */
+  /** Rendered text without marks and breakers, for people to read. */
   clean(rendered: string): string;
-  /** A token as `mark` spells it. */
+  /** A token as written by `mark`. */
   spelled(token: string): string;
 }
 
 /**
- * `control`: tokens that only a template may write; `answers`: those of them that an answer may hold, such as
- * `</think>`; `ordinary`: other added tokens, preferred where longer.
+ * `control`: tokens that only a template may write; `answers`: those of them that an answer may contain, such
+ * as `</think>`; `ordinary`: other added tokens, which are preferred if they are longer.
  */
 export function controlTokens(
   control: readonly string[],

@@ -1,4 +1,4 @@
-/** The tokenizer in a GGUF file's metadata, as `tokenizer.json` and `tokenizer_config.json`. */
+/** Converts the tokenizer in a GGUF file's metadata to `tokenizer.json` and `tokenizer_config.json`. */
 import { UserError } from '../../../base/errors.js';
 import type { GgufFile } from '../weights/gguf.js';
 import { preTokenizers, splitStep } from './tokenizer-settings.js';
@@ -7,11 +7,11 @@ const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4 } as cons
 
 type Merges = readonly (readonly [string, string])[];
 
-/** @throws UserError if the metadata holds no supported tokenizer */
+/** @throws UserError if the metadata doesn't contain a supported tokenizer */
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file, metadata } = gguf;
   const all = texts(gguf, 'tokens');
-  // Ollama's own files of Gemma 3 have a token for pictures that the embedding has no row for.
+  // Ollama's own files of Gemma 3 have a token for pictures for which the embedding has no row.
   const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
   const tokens = metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
   const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
@@ -73,7 +73,7 @@ export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unkn
 
 type Vocabulary = ReadonlyMap<string, number>;
 
-/** Byte-pair encoding over GPT-2's alphabet of bytes. */
+/** Byte-pair encoding over the byte alphabet of GPT-2. */
 function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
@@ -102,20 +102,20 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   };
 }
 
-/** The first Llama 3 files don't name their rule, but have its control tokens. */
+/** The first Llama 3 files don't name their splitting rule, but contain its control tokens. */
 const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
   vocab.get('<|start_header_id|>') === 128_006 && vocab.get('<|eot_id|>') === 128_009
     ? 'llama-bpe'
     : undefined;
 
-/** The two parts of each merge, split at the first space after the first character. */
+/** Both parts of each merge, split at the first space that isn't the first character. */
 const storedMerges = (gguf: GgufFile): Merges =>
   texts(gguf, 'merges').map((merge) => {
     const at = merge.indexOf(' ', 1);
     return [merge.slice(0, at), merge.slice(at + 1)];
   });
 
-/** Byte-pair encoding over characters, with ▁ for the space and bytes for characters without a token. */
+/** Byte-pair encoding over characters, with ▁ for spaces, and bytes for characters that have no token. */
 function spaced(
   prefixed: boolean,
   preTokenizer: object | null,
@@ -149,7 +149,7 @@ function spaced(
   };
 }
 
-/** SentencePiece's BPE merges the pair whose piece has the highest score, so pairs are listed in that order. */
+/** SentencePiece merges the pair whose piece has the highest score, so list pairs in this order. */
 function scoredMerges(
   vocab: Vocabulary,
   tokens: readonly string[],

@@ -1,19 +1,19 @@
-/** Bytes and text of tokens. A token may be half a character, so streaming, stops and constraints work in bytes. */
+/** Bytes and text of tokens. A token can be half a character, so streaming, stops and constraints use bytes. */
 import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
 import { stepsOf, type TokenizerJson } from './tokenizer-settings.js';
 
 export interface TokenBytes {
-  /** Bytes that a token adds to the text; empty for control tokens and for ids without a token. */
+  /** The bytes that a token adds to the text; empty for control tokens and for unused ids. */
   of(id: number): Uint8Array;
-  /** Whether the token is one raw byte (SentencePiece's `<0x0A>`). */
+  /** Whether the token is a single raw byte (SentencePiece's `<0x0A>`). */
   isByte(id: number): boolean;
   /** Whether decoding strips a space at the start of an answer (SentencePiece). */
   readonly stripsFirstSpace: boolean;
 }
 
-/** `tokens`: by id, as the tokenizer spells them. @throws UserError if the decoder isn't byte-based */
+/** `tokens`: each token by its id, as spelled by the tokenizer. @throws UserError if the decoder isn't byte-based */
 export function tokenBytes(
   json: TokenizerJson,
   tokens: readonly (string | undefined)[],
@@ -42,7 +42,7 @@ export function tokenBytes(
   };
 }
 
-/** Decoders that work on bytes, by the kinds of their steps. */
+/** Decoders that work on bytes, by the types of their steps. */
 const forms: Readonly<Record<string, { readonly byteLevel: boolean; readonly stripsFirstSpace: boolean }>> = {
   ByteLevel: { byteLevel: true, stripsFirstSpace: false },
   'Replace,ByteFallback,Fuse': { byteLevel: false, stripsFirstSpace: false },
@@ -59,7 +59,7 @@ const decoders = {
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
 
-/** GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 as is, the other bytes from U+0100 on, in order. */
+/** GPT-2's byte alphabet (Radford et al. 2019): printable Latin-1 as is; the other bytes in order from U+0100. */
 const byteOfCharacter = new Map<string, number>();
 {
   let next = 0x100;
@@ -73,7 +73,7 @@ function byteLevelBytes(token: string): Uint8Array {
   const bytes: number[] = [];
   for (const character of token) {
     const byte = byteOfCharacter.get(character);
-    // A token with any character outside the alphabet stands for itself.
+    // A token that contains any character outside the alphabet represents itself.
     if (byte === undefined) return encoder.encode(token);
     bytes.push(byte);
   }
@@ -82,7 +82,7 @@ function byteLevelBytes(token: string): Uint8Array {
 
 const byteToken = /^<0x([0-9A-Fa-f]{2})>$/;
 
-/** SentencePiece: `<0x0A>` is a byte, `▁` a space. */
+/** SentencePiece: `<0x0A>` is a byte, and `▁` is a space. */
 function sentencePieceBytes(token: string): Uint8Array {
   const byte = byteToken.exec(token);
   return byte === null
@@ -90,11 +90,11 @@ function sentencePieceBytes(token: string): Uint8Array {
     : Uint8Array.of(Number.parseInt(byte[1]!, 16));
 }
 
-/** Decodes tokens as they arrive; incomplete characters are held back. */
+/** Decodes tokens as they arrive, and keeps incomplete characters back. */
 export class TextStream {
   readonly #bytes: TokenBytes;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  /** Raw bytes in a row, not yet text. */
+  /** Consecutive raw bytes that haven't become text yet. */
   #run: number[] = [];
   #started = false;
 
@@ -102,7 +102,7 @@ export class TextStream {
     this.#bytes = bytes;
   }
 
-  /** Returns the text that this token completes: often a word, sometimes nothing. */
+  /** Returns the text that this token completes, which is often a word and sometimes empty. */
   push(id: number): string {
     let bytes = this.#bytes.of(id);
     if (bytes.length === 0) return '';
@@ -117,12 +117,12 @@ export class TextStream {
     return this.#endRun() + this.#decoder.decode(bytes, { stream: true });
   }
 
-  /** The rest: a character that was never completed becomes U+FFFD. */
+  /** Returns the remaining text; a character that was never completed becomes U+FFFD. */
   end(): string {
     return this.#endRun() + this.#decoder.decode();
   }
 
-  /** Follows Hugging Face: a run of raw bytes is valid as a whole, or one U+FFFD for each of its bytes. */
+  /** As in Hugging Face, a run of raw bytes is either valid as a whole, or becomes one U+FFFD per byte. */
   #endRun(): string {
     const run = this.#run;
     if (run.length === 0) return '';
@@ -135,7 +135,7 @@ export class TextStream {
   }
 }
 
-/** Cuts a growing text at the first stop string; an end that may become one is held back. */
+/** Cuts a growing text at the first stop string, and keeps back an ending that may become one. */
 export class StopStrings {
   readonly #stops: readonly string[];
   #held = '';
@@ -149,7 +149,7 @@ export class StopStrings {
     return this.#stopped;
   }
 
-  /** Takes more text; returns the part that can be shown. */
+  /** Adds text; returns the part that is safe to show. */
   push(text: string): string {
     if (this.#stopped) return '';
     this.#held += text;
@@ -161,12 +161,12 @@ export class StopStrings {
     return this.#release(this.#held.length - this.#pendingLength());
   }
 
-  /** The rest, at the end. */
+  /** Returns the rest at the end of the text. */
   end(): string {
     return this.#stopped ? '' : this.#release(this.#held.length);
   }
 
-  /** Length of the longest suffix of the held text that starts a stop string. */
+  /** Length of the longest suffix of the held text with which a stop string starts. */
   #pendingLength(): number {
     const longest = largest([0, ...this.#stops.map((stop) => stop.length - 1)]);
     for (let length = Math.min(longest, this.#held.length); length > 0; length--) {

@@ -1,6 +1,6 @@
 /**
- * The settings of `tokenizer.json` that work here exactly as in Hugging Face's tokenizers. All others are refused by
- * name: the library ignores some, and text would be split into the wrong tokens.
+ * The settings of `tokenizer.json` that work here exactly as in Hugging Face's tokenizers. All others are
+ * refused by name, because the library ignores some of them and would split text into the wrong tokens.
  */
 import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
@@ -29,7 +29,7 @@ export const tokenizerSchema = z.looseObject({
 export type TokenizerJson = z.output<typeof tokenizerSchema>;
 
 type Step = Readonly<Record<string, unknown>>;
-/** The supported values of a setting; undefined if it may be missing. */
+/** Allowed values of a setting; undefined if it may be missing. */
 type Allowed = readonly unknown[] | ((value: unknown) => boolean);
 type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
 
@@ -45,7 +45,7 @@ const normalizers: Kinds = {
   NFKC: {},
   NFKD: {},
   Prepend: { prepend: (value) => typeof value === 'string' },
-  // A dollar would be a reference to the pattern.
+  // A dollar sign would refer to the match.
   Replace: { pattern: literal, content: (value) => typeof value === 'string' && !value.includes('$') },
 };
 
@@ -88,7 +88,7 @@ const addedTokenKind: Kinds[string] = {
   single_word: off,
 };
 
-/** The tokenizer in settings that the library follows exactly. @throws UserError naming an unsupported one */
+/** The tokenizer with settings that the library follows exactly. @throws UserError naming an unsupported setting */
 export function supportedSettings(json: TokenizerJson, file: string): TokenizerJson {
   const normalizer = stepsOf(json.normalizer, 'normalizer', 'normalizers', normalizers, file);
   const steps = stepsOf(withoutIdle(json), 'pre_tokenizer', 'pretokenizers', preTokenizerKinds, file);
@@ -97,7 +97,7 @@ export function supportedSettings(json: TokenizerJson, file: string): TokenizerJ
     refuseOthers(token, addedTokenKind, `added_tokens.${i}`, file);
   return {
     ...json,
-    // Lists that the library strips around, and the ends of texts that it writes, are ours.
+    // The library must not strip white space around added tokens; `stripper` in tokenizer.ts does that.
     added_tokens: json.added_tokens.map((token) => ({ ...token, lstrip: false, rstrip: false })),
     normalizer: { type: 'Sequence', normalizers: normalizer },
     pre_tokenizer: { type: 'Sequence', pretokenizers: steps.flatMap(exact) },
@@ -148,7 +148,7 @@ const notSupported = (field: string, value: unknown, alternatives: readonly stri
     remedy: 'serve this model with another program and use the provider `openai` or `ollama`',
   });
 
-/** Gemma's tokenizers split at spaces that their normalizer has replaced, which changes nothing. */
+/** In Gemma's tokenizers, the step that splits at spaces does nothing, because the normalizer has replaced them. */
 function withoutIdle({ normalizer, pre_tokenizer: step }: TokenizerJson): unknown {
   const isIdle = [normalizer, step].every(
     (part) => isMapping(part) && isMapping(part.pattern) && part.pattern.String === ' ',
@@ -166,7 +166,7 @@ export const splitStep = (Regex: string): Step => ({
   ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
-/** The library's own digits and white space differ from Unicode's, except in patterns. */
+/** The library's digits and white space differ from Unicode's, except in patterns. */
 function exact(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
@@ -180,7 +180,7 @@ function exact(step: Step): readonly Step[] {
   ];
 }
 
-/** Case-insensitive groups, completed by the long s that the library omits. */
+/** Case-insensitive groups, extended by the long s that the library omits. */
 const foldings = [
   ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
   ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
@@ -188,7 +188,7 @@ const foldings = [
 const folded = (pattern: string) =>
   foldings.reduce((text, [group, whole]) => text.replaceAll(group, whole), pattern);
 
-/** Whether a pattern means the same in Oniguruma and, as rewritten by the library, in JavaScript. */
+/** Whether a pattern means the same in Oniguruma and in JavaScript after the library has rewritten it. */
 function isKnownPattern(pattern: unknown): boolean {
   if (typeof pattern !== 'string') return false;
   const outside = foldings
@@ -198,7 +198,7 @@ function isKnownPattern(pattern: unknown): boolean {
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
 
-/** How byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, src/llama-vocab.cpp). */
+/** How byte-level tokenizers split text, by the names in llama.cpp (`tokenizer.ggml.pre`, src/llama-vocab.cpp). */
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
 const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;
@@ -215,9 +215,9 @@ const oneDigit = String.raw`\p{N}`;
 const threeDigits = String.raw`\p{N}{1,3}`;
 
 export interface PreTokenizer {
-  /** Patterns, each applied to the pieces left by the previous one. */
+  /** Patterns, each of which splits the pieces that the previous one left. */
   readonly splits: readonly string[];
-  /** Whether a piece that is a token is never split, whatever the merges. */
+  /** Whether a piece that is itself a token is never split, regardless of the merges. */
   readonly ignoreMerges: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Tokenizer and chat template of a model directory: the only path from messages to token ids. */
+/** Tokenizer and chat template of a model directory: the only way from messages to token ids. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
@@ -24,15 +24,15 @@ import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
 import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
-  /** The prompt for people. */
+  /** The prompt as text, for people to read. */
   promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt for the model. Control tokens inside a message stay text. */
+  /** The prompt as token ids, for the model. Control tokens inside a message stay text. */
   encodePrompt(messages: readonly ChatMessage[]): number[];
-  /** What the template writes between the last answer, whose ids are known already, and the next one. */
+  /** The tokens that the template writes between the last answer, whose ids are known, and the next answer. */
   encodeNext(messages: readonly ChatMessage[]): number[];
-  /** Tokens of an answer, which may hold only the control tokens that the template looks for in answers. */
+  /** The tokens of an answer, which can only contain control tokens that the template searches for in answers. */
   encodeText(text: string): number[];
-  /** Text of tokens, without control tokens. */
+  /** The text of tokens, omitting control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
   /** Ids that end an answer according to the tokenizer. */
@@ -43,10 +43,10 @@ export interface ChatTokenizer {
   readonly file: string;
 }
 
-/** Replaces an answer in a rendered conversation, to be found again. */
+/** Stands in for an answer in a rendered conversation, so that its position can be found. */
 const answerMark = '⟦the answer that was given⟧';
 
-/** `variables` are passed to the chat template. @throws UserError for a missing or unsupported file */
+/** `variables` are passed to the chat template. @throws UserError if a file is missing or unsupported */
 export function openTokenizer(
   directory: string,
   variables: Readonly<Record<string, unknown>> = {},
@@ -115,7 +115,7 @@ function openEncoder(directory: string, template?: ChatTemplate) {
 
 const roles = [['user'], ['system', 'user'], ['user', 'assistant', 'user']] as const;
 
-/** The tokens that the template itself writes, such as turn markers; white space is ordinary text. */
+/** The tokens that the template itself writes, such as turn markers; white space counts as ordinary text. */
 function writtenTokens(contents: readonly string[], template: ChatTemplate): readonly string[] {
   const samples = roles.map((turns) => {
     try {
@@ -128,7 +128,7 @@ function writtenTokens(contents: readonly string[], template: ChatTemplate): rea
   return contents.filter((one) => /[^\s▁]{2}/.test(one) && texts.some((text) => text.includes(one)));
 }
 
-/** Removes white space that added tokens absorb. */
+/** Removes the white space that added tokens absorb. */
 function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens): (text: string) => string {
   const patterns = added
     .filter(({ lstrip, rstrip }) => lstrip || rstrip)
@@ -140,7 +140,7 @@ function stripper({ added_tokens: added }: TokenizerJson, control: ControlTokens
   return (text) => patterns.reduce((rest, pattern) => rest.replace(pattern, '$1'), text);
 }
 
-/** A tokenizer that knows control tokens only by their marked spelling, which no message can produce. */
+/** A tokenizer that recognises control tokens only in their marked form, which no message can produce. */
 function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: string): Tokenizer {
   const settings = supportedSettings(json, file);
   const added = settings.added_tokens.map((token) => ({ ...token, content: control.spelled(token.content) }));
@@ -152,10 +152,10 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
   }
 }
 
-/** Far above what any prompt needs. */
+/** Far more than any prompt needs. */
 const mostSeconds = 20;
 
-/** Limits the time of a model's own patterns, which may backtrack for ever. @throws UserError */
+/** Limits the time that a model's patterns may take, because they may backtrack forever. @throws UserError */
 function bounded<T>(file: string, work: () => T): T {
   try {
     return withinTime(mostSeconds, work);
@@ -176,7 +176,7 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   return tokens;
 }
 
-/** The library's tables are as long as the largest id. A vocabulary is too long for a schema of its items. */
+/** The library's tables are as long as the largest id. A vocabulary has too many items to check with a schema. */
 function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));

@@ -9,7 +9,7 @@ import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from '.
 export interface LoraScaling {
   readonly rank: number;
   readonly alpha: number;
-  /** Divide by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
+  /** True to divide by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
   readonly rankStabilized: boolean;
 }
 
@@ -18,16 +18,16 @@ export function loraScale({ rank, alpha, rankStabilized }: LoraScaling): number 
 }
 
 export interface AdapterConfig extends LoraScaling {
-  /** Path or name of the model that it was trained on, if the adapter states it. */
+  /** Path or name of the model on which the adapter was trained, if the config states it. */
   readonly base: string | undefined;
   /** True if each row of a changed matrix has its own length (DoRA, Liu et al. 2024, arXiv 2402.09353). */
   readonly decomposed: boolean;
-  /** The scalings of the base's modules that it changes, by path (`model.layers.0.self_attn.q_proj`). */
+  /** Scalings of the base's modules that the adapter changes, by path (`model.layers.0.self_attn.q_proj`). */
   scalings(modules: readonly string[]): ReadonlyMap<string, LoraScaling>;
 }
 
 const names = z.union([z.string(), z.array(z.string())]);
-/** Well within the range of float32. */
+/** The bounds are well within the range of float32. */
 const alpha = z.number().min(-1e30).max(1e30);
 const ranks = z.record(z.string(), z.int().positive());
 
@@ -49,11 +49,11 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/** Whether all changed modules have matrices that GPT-2's files store transposed, as `fan_in_fan_out` states. */
+/** Whether all changed modules are ones that GPT-2's files store transposed, which `fan_in_fan_out` states. */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
-/** Parses `adapter_config.json` without `ignoredKeys`. @throws UserError naming unknown or unsupported keys */
+/** Parses `adapter_config.json`, ignoring `ignoredKeys`. @throws UserError naming unknown or unsupported keys */
 export function parseAdapterConfig(
   raw: unknown,
   file: string,
@@ -94,10 +94,10 @@ export function parseAdapterConfig(
   };
 }
 
-/** Initialisations of the factors that leave the base unchanged; after training, they no longer matter. */
+/** Initialisations of the factors that don't change the base, so they no longer matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats that. */
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats this. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -113,7 +113,7 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
   });
 }
 
-/** The modules that PEFT would change (`check_target_module_exists`). */
+/** The modules that PEFT would change, as in `check_target_module_exists`. */
 function targetsOf(fields: Fields, modules: readonly string[], file: string): readonly string[] {
   const named = fitting(fields, 'target_modules', modules, file);
   const excluded = fields.exclude_modules == null ? [] : fitting(fields, 'exclude_modules', modules, file);
@@ -128,7 +128,7 @@ function targetsOf(fields: Fields, modules: readonly string[], file: string): re
   });
 }
 
-/** The only layers that are changed; undefined for all. */
+/** The only layers that the adapter changes; undefined for all layers. */
 function layersOf(fields: Fields, file: string): readonly number[] | undefined {
   const { layers_to_transform: layers, layers_pattern: pattern, target_modules: targets } = fields;
   const patterns = [pattern ?? []].flat();
@@ -152,7 +152,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
   return listed;
 }
 
-/** Modules that match a pattern, that `all-linear` stands for, or whose path ends with a listed name. */
+/** Modules that match a pattern, that `all-linear` includes, or whose path ends with a listed name. */
 function fitting(
   fields: Fields,
   field: 'target_modules' | 'exclude_modules',
@@ -166,7 +166,7 @@ function fitting(
   return matching(given, modules, field, file);
 }
 
-/** The value of the first pattern that matches the end of a module's path; modules without a match are absent. */
+/** The value of the first pattern that matches the end of a module's path; modules without a match are left out. */
 function byPattern(
   fields: Fields,
   field: 'rank_pattern' | 'alpha_pattern',
@@ -180,14 +180,14 @@ function byPattern(
   return found;
 }
 
-/** Limits of a pattern, which is untrusted. */
+/** Limits for a pattern, because it comes from an untrusted file. */
 const most = { characters: 2000, seconds: 0.5 } as const;
 
-/** Syntax of Python's `re` that JavaScript lacks or reads differently. */
+/** Syntax in Python's `re` that JavaScript lacks or interprets differently. */
 const pythonOnly =
   /\(\?(?![:=!]|<[=!]|P<[A-Za-z_])|\\(?![dDwWsSbBfnrtv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])[\s\S]?|\{,|\[\^?\]/;
 
-/** The modules whose whole path matches a pattern in the syntax of Python's `re` (`re.fullmatch`). */
+/** The modules whose whole path matches a pattern of Python's `re`, as in `re.fullmatch`. */
 function matching(
   pattern: string,
   modules: readonly string[],

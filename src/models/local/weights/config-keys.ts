@@ -1,12 +1,12 @@
-/** Checks the keys of published JSON files: a set, unknown key that could change a result is refused by name. */
+/** Checks the keys of published JSON files: one that is set but unknown might change a result, so it is refused. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
-/** What is known about the keys of one kind of file. */
+/** Known keys of one kind of file. */
 export interface KnownKeys {
   readonly read: readonly string[];
-  /** Keys that never affect a result, each with the reason. */
+  /** Keys that never affect a result, each with the reason why not. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The one value at which a key has no effect; for some keys, false isn't that value. */
+  /** The one value at which a key has no effect. For some keys, that isn't false. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
@@ -23,7 +23,7 @@ function changes(key: string, value: unknown, { harmless = {}, neutral = {} }: K
   return Object.hasOwn(neutral, key) ? neutral[key] !== value : !isOff(value);
 }
 
-/** Values with which files say that something isn't used. */
+/** Whether a value means that something isn't used. */
 function isOff(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
   return value === false || value === 'none' || value === '';
@@ -37,12 +37,12 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   remedy: ignoring(field),
 });
 
-/** Tells the user how to declare a key irrelevant. */
+/** Explains how to declare that a key can be ignored. */
 export function ignoring(key: string): string {
   return `if it changes nothing, leave it out: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
 }
 
-/** The content of a file without the keys that the user has declared irrelevant; dots address nested keys. */
+/** The content of a file without the keys that the user has declared irrelevant. Dots address nested keys. */
 export function withoutKeys(content: unknown, ignored: readonly string[], section = ''): unknown {
   if (ignored.length === 0 || typeof content !== 'object' || content === null || Array.isArray(content))
     return content;
@@ -92,7 +92,7 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Keys of `adapter_config.json` on which the product of A and B doesn't depend. */
+/** Keys of `adapter_config.json` that don't affect the product of A and B. */
 export const harmlessAdapterKeys: Readonly<Record<string, string>> = {
   ...because(
     'tells where the files come from and what wrote them',

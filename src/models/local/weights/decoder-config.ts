@@ -1,31 +1,31 @@
-/** What a decoder-only transformer computes, independent of its family and file format. */
+/** What a decoder-only transformer computes, independent of its family and its file format. */
 import type { Rope } from './rope.js';
 
 export interface LayerConfig {
-  /** If undefined, queries and keys are not rotated. */
+  /** If undefined, queries and keys aren't rotated. */
   readonly rope: Rope | undefined;
-  /** Keys at this distance (in tokens) or more are not attended to. Undefined for no limit. */
+  /** Attention reaches only keys at a smaller distance than this, in tokens; undefined if there is no limit. */
   readonly window: number | undefined;
-  /** How the layer mixes tokens instead of attention; it then has neither rotation nor window. */
+  /** How the layer mixes tokens in place of attention; if set, it has neither rotation nor window. */
   readonly recurrence?: Recurrence;
 }
 
-/** A layer that carries a fixed-size state from token to token. */
+/** The kind of a layer that carries a state of fixed size from token to token. */
 export type Recurrence =
-  /** LFM2: a causal convolution of each channel over the last `kernel` tokens, gated before and after. */
+  /** LFM2: a causal convolution of each channel over the last `kernel` tokens, with gates before and after it. */
   | { readonly kind: 'short convolution'; readonly kernel: number; readonly bias: boolean }
   /** Qwen3.5: the gated delta rule (Yang et al. 2024, arXiv 2412.06464), preceded by such a convolution. */
   | {
       readonly kind: 'gated delta';
       readonly kernel: number;
-      /** Heads of queries and keys; each serves valueHeads / keyHeads value heads. */
+      /** Number of query and key heads; each serves valueHeads / keyHeads value heads. */
       readonly keyHeads: number;
       readonly keyDim: number;
       readonly valueHeads: number;
       readonly valueDim: number;
-      /** Whether the weights store ln(−rate) of a head's decay or, as in GGUF files, the rate itself. */
+      /** Whether the weights store ln(−rate) of each head's decay or, as in GGUF files, the rate itself. */
       readonly decay: 'logarithm' | 'rate';
-      /** Value heads that share a key are either adjacent, or interleaved across the groups as in GGUF files. */
+      /** Value heads that share a key are either adjacent (`grouped`), or interleaved as in GGUF files (`tiled`). */
       readonly order: 'grouped' | 'tiled';
     };
 
@@ -47,23 +47,23 @@ export const stateShapes = ({
     ];
   });
 
-/** Module paths as in the family's files, which also determine where the norms are. */
+/** Module paths as written in the family's files. They also determine which norms exist. */
 export interface ModulePaths {
   readonly embedding: string;
-  /** Embedding of positions, added to that of the tokens. */
+  /** Position embedding, which is added to the token embedding. */
   readonly positions?: string;
   readonly layers: string;
   readonly finalNorm: string;
   readonly head: string;
-  /** Within a layer: the query, key and value projections, or a fused one with the rows of all three. */
+  /** Within a layer: query, key and value projections, or a fused one with the rows of all three. */
   readonly attention: readonly [string, string, string] | readonly [string];
   readonly queryNorm: string;
   readonly keyNorm: string;
   readonly attentionOutput: string;
-  /** Gate and up, or a fused projection with the rows of both; up alone if there is no gate. */
+  /** Gate and up, or a fused projection with the rows of both; only up if there is no gate. */
   readonly feedForward: readonly [string, string] | readonly [string];
   readonly down: string;
-  /** Norms of the inputs of attention and the feed-forward part, and of their outputs before these are added. */
+  /** Norms of the inputs of attention and of the feed-forward part, and of their outputs before these are added. */
   readonly norms: {
     readonly beforeAttention?: string;
     readonly afterAttention?: string;
@@ -78,7 +78,7 @@ export interface DecoderConfig {
   readonly layers: readonly LayerConfig[];
   readonly hidden: number;
   readonly heads: number;
-  /** Heads of keys and values; each serves heads / kvHeads query heads (grouped-query attention). */
+  /** Number of key and value heads; each serves heads / kvHeads query heads (grouped-query attention). */
   readonly kvHeads: number;
   readonly headDim: number;
   /** Number of leading dimensions of each head that are rotated. */
@@ -89,33 +89,33 @@ export interface DecoderConfig {
   readonly norm: { readonly kind: 'rms' | 'layer'; readonly offset: 0 | 1 };
   readonly normEpsilon: number;
   readonly activation: 'silu' | 'gelu-tanh';
-  /** Whether the activation of one projection multiplies another. */
+  /** Whether the activation of one projection is multiplied with another projection. */
   readonly gated: boolean;
   readonly bias: { readonly qkv: boolean; readonly output: boolean; readonly mlp: boolean };
   readonly qkNorm: boolean;
   readonly qkNormOver: 'head' | 'all heads';
-  /** Whether the query projection also gives a gate for attention's output: per head [query; gate]. */
+  /** Whether the query projection also outputs a gate for attention's output: per head [query; gate]. */
   readonly queryGate: boolean;
-  /** Factor of the products of queries and keys. */
+  /** Factor by which products of queries and keys are multiplied. */
   readonly scoreScale: number;
-  /** Scores s become cap·tanh(s / cap). */
+  /** If set, a score s becomes cap·tanh(s / cap). */
   readonly scoreCap: number | undefined;
   readonly logitCap: number | undefined;
-  /** Factors of the embedding, of what a layer adds to the residual stream, and of the logits. */
+  /** Factors of the embedding, of each layer's contribution to the residual stream, and of the logits. */
   readonly embeddingFactor: number;
   readonly residualFactor: number;
   readonly logitFactor: number;
-  /** Queries are scaled by 1 + beta·ln(1 + ⌊position / context⌋), as in Llama 4. */
+  /** If set, queries are scaled by 1 + beta·ln(1 + ⌊position / context⌋), as in Llama 4. */
   readonly queryGrowth: { readonly beta: number; readonly context: number } | undefined;
-  /** Whether the output layer is the embedding. */
+  /** Whether the embedding is also the output layer. */
   readonly tied: boolean;
   readonly contextTokens: number;
-  /** Dtype stated in the config, e.g. `bfloat16`; the tensors' own dtypes take precedence. */
+  /** Dtype that the config states, e.g. `bfloat16`; the dtypes of the tensors take precedence. */
   readonly dtype: string | undefined;
   readonly eosTokens: readonly number[];
 }
 
-/** Llama's names, which most families use. */
+/** Llama's module names, which most families use. */
 export const llamaModules: ModulePaths = {
   embedding: 'model.embed_tokens',
   layers: 'model.layers',

@@ -1,15 +1,15 @@
-/** Generation settings recommended by a model's publisher. */
+/** Generation settings that a model's publisher recommends. */
 import path from 'node:path';
 import { z } from 'zod';
 import { checkedValue, readJson } from '../../../storage/files.js';
 import { plainSampling, type Sampling, type SamplingChoice, samplingKeys } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
-/** Ten times the size of the largest vocabularies. Tables are as long as the largest id. */
+/** Ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
 export const largestTokenId = 4_194_303;
 
 const tokenId = z.int().max(largestTokenId);
-/** A token id or a list of them; configs have both. */
+/** A token id or a list of them; both occur in configs. */
 export const tokenIdsSchema = z.union([tokenId, z.array(tokenId)]).nullish();
 
 export interface GenerationDefaults extends Partial<Sampling> {
@@ -25,7 +25,7 @@ const generationSchema = z.looseObject({
   repetition_penalty: z.number().nullish(),
 });
 
-/** Reads `generation_config.json`; empty if there is none. A GGUF file only has end tokens. */
+/** Reads `generation_config.json`; empty if it doesn't exist. A GGUF file contains only end tokens. */
 export function readGenerationDefaults(directory: string): GenerationDefaults {
   if (isGguf(directory)) return { eosTokens: ggufEndTokens(openGguf(directory)) };
   const file = path.join(directory, 'generation_config.json');
@@ -50,7 +50,7 @@ export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
+/** How a local model samples. Earlier layers of `chosen` precede later ones; all of them precede `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -78,7 +78,7 @@ const samplingNames: Readonly<Record<keyof Sampling, string>> = {
   repetitionPenalty: 'repetition penalty',
 };
 
-/** Example: `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0 (policyloop's default)`. */
+/** Text such as `temperature 0.7, top-p 0.8 (generation_config.json); top-k 0, min-p 0 (policyloop's default)`. */
 export function samplingText(sourced: SourcedSampling): string {
   const bySource = new Map<string, string[]>();
   for (const key of samplingKeys) {
@@ -92,7 +92,7 @@ export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
 }
 
-/** Spellings of tokens that end an answer; the file names only one of them. */
+/** Spellings of tokens that end an answer, because a file names only one of its end tokens. */
 const endSpellings = new Set(
   (
     '<|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <end_of_turn> ' +
@@ -102,7 +102,7 @@ const endSpellings = new Set(
 
 const normal = 1;
 
-/** Ids of tokens that end an answer: those named in the file, and those with known spellings. */
+/** Ids of tokens that end an answer: the tokens that the file names, and those with known spellings. */
 export function ggufEndTokens({ metadata }: GgufFile): readonly number[] {
   const named = ['eos', 'eot', 'eom'].map((name) => metadata.get(`tokenizer.ggml.${name}_token_id`));
   const tokens = metadata.get('tokenizer.ggml.tokens');

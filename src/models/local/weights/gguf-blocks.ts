@@ -1,7 +1,7 @@
 /** GGUF's quantised blocks: scale·(code − middle) + offset (llama.cpp's ggml-quants.c; d, m, dmin are float16). */
 import { type Bits, halfToFloat } from './quantization.js';
 
-/** How the values of a type are packed for the runtime's quantised products. */
+/** How the values of a type are packed for quantised products in the runtime. */
 export interface Packing {
   readonly bits: Bits;
   readonly block: 16 | 32 | 128;
@@ -11,11 +11,11 @@ export interface Packing {
 export interface BlockType {
   readonly dtype: string;
   readonly number: number;
-  /** Number of values in a block, and its size in bytes. */
+  /** Number of values in a block, and size of the block in bytes. */
   readonly elements: number;
   readonly bytes: number;
   readonly packing?: Packing;
-  /** Reads one block; present if `packing` is. */
+  /** Reads one block; present whenever `packing` is. */
   readonly unpack?: Unpack;
 }
 
@@ -23,16 +23,16 @@ export interface BlockType {
 type Unpack = (from: Buffer, at: number, to: Unpacked) => void;
 
 export interface Unpacked {
-  /** Unsigned, `elements` of them; the middle 2^(bits−1) represents 0 + offset. */
+  /** Unsigned codes, one per value; the middle, 2^(bits−1), represents 0 + offset. */
   readonly codes: Uint8Array;
-  /** One per `packing.block` values. */
+  /** One scale per `packing.block` values. */
   readonly scales: Float32Array;
   readonly offsets: Float32Array;
 }
 
 const packed = (bits: Bits, block: 16 | 32, offset = false): Packing => ({ bits, block, offset });
 
-/** dtype, number, values per block, bytes per block, packing and reader. */
+/** Dtype, number in the format, values per block, bytes per block, packing and reader. */
 const types: readonly (readonly [string, number, number, number, Packing?, Unpack?])[] = [
   ['F32', 0, 1, 4],
   ['F16', 1, 1, 2],
@@ -57,7 +57,7 @@ export const blockTypes: readonly BlockType[] = types.map(
   },
 );
 
-/** Types that are rejected by name. */
+/** Types that are refused by name. */
 export const foreignTypes: Readonly<Record<number, string>> = Object.fromEntries(
   (
     '4 Q4_2, 5 Q4_3, 9 Q8_1, 15 Q8_K, 16 IQ2_XXS, 17 IQ2_XS, 18 IQ3_XXS, 19 IQ1_S, 21 IQ3_S, 22 IQ2_S, 24 I8, ' +
@@ -69,12 +69,12 @@ export const foreignTypes: Readonly<Record<number, string>> = Object.fromEntries
 
 const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 
-/** Undefined for dtypes of other formats. */
+/** Undefined for dtypes of other file formats. */
 export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
 
 const half = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
 
-/** The low halves of 16 bytes are the first 16 codes, the high halves the rest. */
+/** The low halves of 16 bytes are the first 16 codes; the high halves are the last 16. */
 function halves(from: Buffer, at: number, codes: Uint8Array, add = 0): void {
   for (let i = 0; i < 16; i++) {
     const byte = from[at + i]!;
@@ -95,7 +95,7 @@ function q4_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): v
   halves(from, at + 4, codes);
 }
 
-/** Five bits: the fifth bits of all codes are stored in four separate bytes. */
+/** Codes of five bits, of which the fifth bits are stored in four separate bytes. */
 function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
   halves(from, low, codes, 112);
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
@@ -118,7 +118,7 @@ function q8_0(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   for (let i = 0; i < 32; i++) codes[i] = from[at + 2 + i]! ^ 128;
 }
 
-/** The levels of IQ4_NL and IQ4_XS, and those of MXFP4 doubled, shifted to the middle 128. */
+/** The levels of IQ4_NL and IQ4_XS, and twice the levels of MXFP4, all shifted by 128 to be positive. */
 const nonLinear = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(
   (v) => v + 128,
 );

@@ -25,7 +25,7 @@ const understood = new Set(
   ).split(' '),
 );
 
-/** Keys of the vision part that some files also contain. */
+/** Keys of the vision part, which some files contain. */
 const ofPictures = /^(vision|mm)\.|^(image_token_(index|id)|spatial_merge_size|vision_\w+_token_id)$/;
 
 const neutral: Readonly<Record<string, GgufValue>> = {
@@ -39,7 +39,7 @@ const neutral: Readonly<Record<string, GgufValue>> = {
   'rope.scaling.attn_factor': 1,
 };
 
-/** Converts GGUF metadata to the form of `config.json`. @throws UserError naming a missing or unknown key */
+/** Converts GGUF metadata to the form of `config.json`. @throws UserError if a key is missing or unknown */
 export function ggufConfig(gguf: GgufFile, ignoredKeys: readonly string[] = []): Record<string, unknown> {
   const architecture = ggufArchitecture(gguf);
   const { tensors } = gguf;
@@ -82,7 +82,7 @@ export function ggufHeadDim(gguf: GgufFile): number {
     : number('embedding_length') / number('attention.head_count');
 }
 
-/** Reads keys below the architecture's name, in any of their spellings. */
+/** Returns a function that reads keys below the architecture's name, in any of their spellings. */
 function valueReader({ metadata }: GgufFile, architecture: string) {
   const { aliases = {}, defaults = {} } = ggufFamilies[architecture]!;
   return (key: string): GgufValue | undefined => {
@@ -98,7 +98,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
   const { zeroHeads } = ggufFamilies[architecture]!;
   return (key) => {
     const given = value(key);
-    // Some writers give one number per layer although all are the same.
+    // Some writers store one number per layer even if all are equal.
     const all = Array.isArray(given) ? given : [given];
     const numbers = new Set(
       zeroHeads && key === 'attention.head_count_kv' ? all.filter((count) => count !== 0) : all,
@@ -118,7 +118,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
 
 function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key: string) => number) {
   const type = value('rope.scaling.type') ?? (value('rope.scale_linear') === undefined ? 'none' : 'linear');
-  // The longrope family reads its factors from tensors.
+  // For longrope, the family reads the factors from tensors.
   if (type === 'none' || type === 'longrope') return {};
   const optional = (key: string, name: string) => (value(key) === undefined ? {} : { [name]: number(key) });
   const log = value('rope.scaling.yarn_log_multiplier');
@@ -143,13 +143,13 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   };
 }
 
-/** llama.cpp's factor of cosines and sines, which is applied before one stated in the file. */
+/** Factor of cosines and sines in llama.cpp, which is applied before the one that the file states. */
 const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   const of = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   return of(1) / (log === undefined ? 1 : of(Number(log)));
 };
 
-/** Divisors of the rotary frequencies, headDim / 2 of them, if stored (Llama 3.1 and later). */
+/** Divisors of the headDim / 2 rotary frequencies, if the file stores them (Llama 3.1 and later). */
 export const ropeDivisors = (gguf: GgufFile): readonly number[] | undefined =>
   storedNumbers(gguf, 'rope_freqs.weight');
 
@@ -172,7 +172,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
   }
 }
 
-/** Requires values to be as wide as keys, and whole heads to be rotated. */
+/** Requires that values are as wide as keys, and that whole heads are rotated. */
 function refuseOtherWidths({ metadata, file }: GgufFile, architecture: string, headDim: number): void {
   for (const name of ['attention.value_length', 'rope.dimension_count']) {
     const value = metadata.get(`${architecture}.${name}`) ?? headDim;

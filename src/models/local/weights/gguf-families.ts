@@ -1,31 +1,31 @@
-/** llama.cpp's architectures: module names and keys of `config.json` (gguf-py's constants.py, tensor_mapping.py). */
+/** llama.cpp's architectures: module names, and keys of `config.json` (gguf-py's constants.py, tensor_mapping.py). */
 import type { GgufFile } from './gguf.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes } from './safetensors.js';
 
 export interface GgufFamily {
   readonly interleaved: boolean;
-  /** Whether norms include the 1 that Hugging Face's files omit. */
+  /** Whether stored norms include the 1 that is missing in Hugging Face's files. */
   readonly wholeNorms?: boolean;
-  /** Modules of a layer whose names differ from Llama's; '' for those it doesn't have. */
+  /** Modules of a layer whose names differ from Llama's; '' for modules that the family doesn't have. */
   readonly modules?: Readonly<Record<string, string>>;
-  /** Tensors of a layer that aren't a weight or bias of a module. */
+  /** Tensors of a layer that are neither a weight nor a bias of a module. */
   readonly tensors?: Readonly<Record<string, string>>;
   /** Modules outside the layers whose names differ from Llama's. */
   readonly others?: Readonly<Record<string, string>>;
   /** Hugging Face's path of the layers, if it differs from Llama's. */
   readonly layers?: string;
-  /** Keys of the metadata that `config` reads. */
+  /** Metadata keys that `config` reads. */
   readonly keys?: readonly string[];
-  /** Alternative keys in files written by Ollama itself, with llama.cpp's equivalents. */
+  /** Alternative keys in files that Ollama writes, with the equivalents in llama.cpp. */
   readonly aliases?: Readonly<Record<string, string>>;
-  /** Values of keys that files omit. */
+  /** Values of keys that the files omit. */
   readonly defaults?: Readonly<Record<string, number>>;
-  /** Whether only part of a head can be rotated. */
+  /** Whether it is possible that only part of a head is rotated. */
   readonly partialRotation?: boolean;
   /** Whether a head count of 0 marks layers without attention. */
   readonly zeroHeads?: boolean;
-  /** @param value reads a key below the architecture's name */
+  /** @param value a function that reads a key below the architecture's name */
   readonly config?: (value: Value, gguf: GgufFile) => Readonly<Record<string, unknown>>;
 }
 
@@ -49,7 +49,7 @@ const headWidth = (value: Value): number =>
       Number(value('embedding_length')) / Number(value('attention.head_count')),
   );
 
-/** The score scale isn't stored: it depends on the width of the model for the largest one, else on that of a head. */
+/** The score scale isn't stored: in the largest model it depends on the model's width, otherwise on a head's. */
 const gemmaScale = (value: Value, layersOfLargest: number): number =>
   value('block_count') === layersOfLargest
     ? Number(value('embedding_length')) / Number(value('attention.head_count'))
@@ -60,7 +60,7 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
-/** Either one layer in every n is global, or a list says which ones aren't. */
+/** Either every n-th layer is global, or a list states which layers aren't. */
 const gemmaPattern = (stated: unknown) =>
   Array.isArray(stated)
     ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
@@ -87,7 +87,7 @@ const olmo: GgufFamily = {
   },
 };
 
-/** Layers without key heads are convolutions. */
+/** Layers that have no key heads are convolutions. */
 const lfm2: GgufFamily = {
   interleaved: false,
   zeroHeads: true,
@@ -104,12 +104,12 @@ const lfm2: GgufFamily = {
     'shortconv.conv': 'conv.conv',
     'shortconv.out_proj': 'conv.out_proj',
   },
-  // The second is Ollama's name.
+  // The second name is Ollama's.
   others: { token_embd_norm: 'model.embedding_norm', output_norm: 'model.embedding_norm' },
   keys: ['shortconv.l_cache'],
   config: (value, { tensors }) => {
     const heads = value('attention.head_count_kv');
-    // Ollama's own files state a wrong width.
+    // Files that Ollama writes state a wrong width.
     const width = tensors.get('blk.0.ffn_up.weight')?.shape[0];
     return {
       ...(Array.isArray(heads) && {
@@ -123,7 +123,7 @@ const lfm2: GgufFamily = {
   },
 };
 
-/** Its value heads are in a different order from Hugging Face's, which `readGgufConfig` tells the decoder. */
+/** The order of the value heads differs from that in Hugging Face's files; `readGgufConfig` tells the decoder. */
 const qwen35: GgufFamily = {
   interleaved: false,
   wholeNorms: true,
@@ -146,7 +146,7 @@ const qwen35: GgufFamily = {
   ).split(' '),
   config: (value) => ({
     model_type: 'qwen3_5_text',
-    // Layers for multi-token prediction come last and are not run.
+    // The layers for multi-token prediction come last and aren't run.
     num_hidden_layers: Number(value('block_count')) - Number(value('nextn_predict_layers') ?? 0),
     full_attention_interval: value('full_attention_interval') ?? 4,
     linear_conv_kernel_dim: value('ssm.conv_kernel'),
@@ -165,7 +165,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
   granite: {
     interleaved: true,
     keys: ['embedding_scale', 'residual_scale', 'attention.scale', 'logit_scale'],
-    // Zero means none here, and the finetuning flag says whether there is a rotation.
+    // Zero means that there is no factor, and the finetuning flag states whether there is a rotation.
     config: (value) => ({
       embedding_multiplier: value('embedding_scale') || 1,
       residual_multiplier: value('residual_scale') || 1,
@@ -196,7 +196,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
       final_logit_softcapping: value('final_logit_softcapping') ?? null,
       sliding_window: value('attention.sliding_window') ?? 1024,
       ...gemmaPattern(value('attention.sliding_window_pattern') ?? 6),
-      // Ollama's own files omit the scaling of models with a long context.
+      // Files that Ollama writes omit the scaling of models with a long context.
       ...(value('rope.global.freq_base') !== undefined &&
         value('rope.scaling.type') === undefined &&
         Number(value('context_length')) >= 131_072 && { rope_scaling: { rope_type: 'linear', factor: 8 } }),
@@ -230,7 +230,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     },
   },
   olmo2: olmo,
-  // Ollama's name for it.
+  // Ollama's name of this architecture.
   olmo3: olmo,
   mistral3: {
     interleaved: true,

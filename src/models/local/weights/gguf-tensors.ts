@@ -1,4 +1,4 @@
-/** Tensors of a GGUF file by the Hugging Face names that the decoder uses. */
+/** Tensors of a GGUF file, by the Hugging Face names that the decoder uses. */
 import { UserError } from '../../../base/errors.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 import { ggufArchitecture, ggufHeadDim } from './gguf-config.js';
@@ -25,7 +25,7 @@ const otherModules: Readonly<Record<string, string>> = {
   output: 'lm_head',
 };
 
-/** Tensors that are read elsewhere or not needed: the vision part, and layers for multi-token prediction. */
+/** Tensors that are read elsewhere, or that aren't needed: the vision part, and layers for multi-token prediction. */
 const apart =
   /^rope_(freqs|factors_long|factors_short)\.weight$|^blk\.\d+\.(attn_rot_embd$|nextn\.)|^(v|mm|mtp)\./;
 
@@ -41,7 +41,7 @@ function namesOf(architecture: string): Names {
   return {
     modules: { ...layerModules, ...modules },
     tensors,
-    // If a module has two names, the family's own comes first.
+    // If a module has two names, the family's own name comes first.
     others: { ...others, ...otherModules, ...others },
     layers,
   };
@@ -68,7 +68,7 @@ export function ggufTensors(gguf: GgufFile): StoredTensors {
       });
     const turned = interleaved && /\.self_attn\.[qk]_proj\./.test(name);
     const { shape } = tensor;
-    // Hugging Face's convolutions have a dimension of 1 between channels and tokens.
+    // In Hugging Face's files, a convolution has a dimension of 1 between channels and tokens.
     const convolves = /\.conv(1d)?\.weight$/.test(name) && shape.length === 2;
     tensors.set(name, {
       ...tensor,
@@ -94,7 +94,7 @@ function hfName(name: string, { modules, tensors, others, layers }: Names): stri
   return module && `${prefix}.${module}.${part}`;
 }
 
-/** llama.cpp's name for a tensor. @throws Error if it has none */
+/** The name of a tensor in llama.cpp. @throws Error if it has no name there */
 export function ggufName(architecture: string, name: string): string {
   const { modules, tensors, others, layers } = namesOf(architecture);
   const find = (names: Readonly<Record<string, string>>, wanted: string) =>

@@ -1,4 +1,4 @@
-/** Reads headers of GGUF files (versions 2 and 3, little-endian). They are untrusted: lengths are checked first. */
+/** Reads headers of GGUF files (versions 2 and 3, little-endian). Files are untrusted, so lengths are checked first. */
 import { closeSync, existsSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UserError } from '../../../base/errors.js';
@@ -12,23 +12,23 @@ export type GgufValue = GgufScalar | readonly GgufScalar[];
 export interface GgufFile {
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
-  /** Location of each key's value in the file, including its type. */
+  /** Where each key's value is in the file, including the value's type. */
   readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
-  /** By the file's own names, with rows first; the format lists columns first. */
+  /** Tensors by their names in the file. Shapes have rows first, although the format has columns first. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** Whether a model's path is a GGUF file: other models are directories, and Ollama's files have no extension. */
+/** Whether a model's path is a GGUF file. Other models are directories, and Ollama's files have no extension. */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
 const most = { tensors: 100_000, pairs: 20_000, elements: 8_000_000, text: 1 << 26, head: 1 << 29 } as const;
 
-/** Headers of the most recent files, because several parts of a program read the same one. */
+/** Headers of the most recently opened files, because several parts of a program read the same file. */
 const opened = new Map<string, GgufFile>();
 const openedAtMost = 4;
 
-/** Reads the header of a file and the rest of its split (`…-00001-of-00003.gguf`). @throws UserError if unusable */
+/** Reads the headers of a file and its split (`…-00001-of-00003.gguf`). @throws UserError if they can't be used */
 export function openGguf(file: string): GgufFile {
   if (!existsSync(file))
     throw new UserError({ field: 'model.path', value: file, message: 'there is no such file' });
@@ -88,7 +88,7 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
   return [tensors, reader.count('pairs of metadata', most.pairs, 13)];
 }
 
-/** Size in bytes and reader of each value type, by its number in the format. */
+/** For each value type, by its number in the format: size in bytes, and a reader. */
 const valueTypes: Readonly<
   Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>
 > = {
@@ -139,7 +139,7 @@ interface TensorInfo {
   readonly name: string;
   readonly shape: readonly number[];
   readonly type: number;
-  /** From the start of the data. */
+  /** In bytes from the start of the data. */
   readonly offset: number;
 }
 
@@ -155,7 +155,7 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
 }
 
-/** Tensors with their locations in the file, checked against its size and each other. */
+/** Tensors with their locations in the file; these are checked against the file's size and against each other. */
 function placed(
   infos: readonly TensorInfo[],
   metadata: GgufFile['metadata'],
@@ -209,13 +209,13 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
   return { dtype: known.dtype, length: (elements / known.elements) * known.bytes };
 }
 
-/** Reads a file sequentially in windows, never beyond its end. */
+/** Reads a file in sequence, window by window, and never beyond its end. */
 class HeadReader {
   readonly file: string;
   readonly size: number;
   readonly #descriptor: number;
   #window: Buffer = Buffer.alloc(0);
-  /** File offset of the window's first byte, and index of the next byte in it. */
+  /** Position of the window's first byte in the file, and index of the next byte in the window. */
   #start = 0;
   #next = 0;
 
@@ -229,7 +229,7 @@ class HeadReader {
     return this.#start + this.#next;
   }
 
-  /** Valid until the next call. */
+  /** The next bytes, which are valid until the next call. */
   bytes(length: number): Buffer {
     if (this.position + length > Math.min(this.size, most.head))
       throw broken(
@@ -241,7 +241,7 @@ class HeadReader {
     return this.#window.subarray(this.#next - length, this.#next);
   }
 
-  /** An unsigned integer; rounded beyond 2⁵³, which no file length reaches. */
+  /** An unsigned integer. Above 2⁵³ it is rounded, but no file is that long. */
   number(bytes: 4 | 8): number {
     return bytes === 4 ? this.bytes(4).readUInt32LE() : Number(this.bytes(8).readBigUInt64LE());
   }
@@ -250,7 +250,7 @@ class HeadReader {
     return this.bytes(this.count('bytes in a text', most.text, 1)).toString('utf8');
   }
 
-  /** Reads a count of items that must each take at least `bytesOfEach` bytes in the rest of the file. */
+  /** Reads the number of items that follow. Each must take at least `bytesOfEach` bytes of the rest of the file. */
   count(what: string, atMost: number, bytesOfEach: number): number {
     const count = this.number(8);
     const rest = this.size - this.position;
@@ -268,7 +268,7 @@ class HeadReader {
   }
 }
 
-/** Makes untrusted text safe for a message: short, without control characters. */
+/** Makes untrusted text safe for a message: short and without control characters. */
 const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? '';
 
 function broken(file: string, what: string): UserError {

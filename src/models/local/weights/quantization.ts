@@ -8,7 +8,7 @@ interface Rounding {
   readonly block: number;
 }
 
-/** Longer blocks are faster to multiply but less accurate. */
+/** Longer blocks are multiplied faster, but are less accurate. */
 export const roundings = {
   int8: { bits: 8, block: 32 },
   int4: { bits: 4, block: 32 },
@@ -16,12 +16,12 @@ export const roundings = {
 } as const satisfies Record<string, Rounding>;
 export type RoundedTo = keyof typeof roundings;
 
-/** `none` keeps stored weights, including blocks of codes; `float32` unpacks those; `float16` is for GPUs. */
+/** `none` keeps stored weights, even blocks of codes; `float32` unpacks such blocks; `float16` is for GPUs. */
 export const quantizations = ['none', 'int8', 'int4', 'int4-block128', 'float32', 'float16'] as const;
 export type Quantization = (typeof quantizations)[number];
 
 export interface QuantizedRows {
-  /** [rows, blocks, block·bits/8]; of two 4-bit weights, the earlier is in the low half. */
+  /** [rows, blocks, block·bits/8]; the first of two 4-bit weights is in the low half of their byte. */
   readonly codes: Uint8Array;
   /** [rows, blocks] */
   readonly scales: Float32Array;
@@ -30,8 +30,8 @@ export interface QuantizedRows {
 }
 
 /**
- * The weight with the largest magnitude in a block gets code 0, because the range extends one step further there; then
- * the scale is fitted by least squares. `weights`: [rows, columns], padded with zeros.
+ * The weight with the largest magnitude in a block gets code 0, because the range extends one step further on
+ * that side. The scale is then fitted by least squares. `weights`: [rows, columns], padded with zeros.
  */
 export function quantizeRows(
   weights: Float32Array,
@@ -70,8 +70,8 @@ function quantizeBlock(
   let squaredWeight = 0;
   for (let i = start; i < end; i++) {
     const weight = weights[i]!;
-    // Truncating a positive number plus one half rounds it. No quotient of two float32 numbers is close
-    // enough to a half for the rounding of the sum itself to matter.
+    // Truncating a positive number plus one half rounds it. Quotients of float32 numbers are never so close to
+    // a half that the rounding of the sum matters.
     const code = Math.min((weight / first + (middle + 0.5)) | 0, 2 * middle - 1);
     const level = code - middle;
     codes[at + i - start] = code;
@@ -81,12 +81,12 @@ function quantizeBlock(
   }
   const scale = Math.fround(product / square);
   sums.squaredWeight += squaredWeight;
-  // Σ (weight − scale·level)², from sums that are already known.
+  // Σ (weight − scale·level)², computed from sums that are already known.
   sums.squaredError += Math.max(0, squaredWeight - scale * (2 * product - scale * square));
   return scale;
 }
 
-/** The first number with the largest magnitude. */
+/** The number with the largest magnitude; the first one if there are several. */
 function extremeOf(weights: Float32Array, start: number, end: number): number {
   let extreme = 0;
   let magnitude = 0;
@@ -100,7 +100,7 @@ function extremeOf(weights: Float32Array, start: number, end: number): number {
   return extreme;
 }
 
-/** Packs two 4-bit codes per byte, the earlier in the low half. */
+/** Packs two 4-bit codes into each byte, the first of them in the low half. */
 function pairs(codes: Uint8Array): Uint8Array {
   const packed = new Uint8Array(codes.length / 2);
   for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
@@ -121,7 +121,7 @@ export function toFloat32(bytes: Buffer, dtype: StoredTensor['dtype']): Float32A
   return result;
 }
 
-/** The value of each half; looking it up takes a tenth of the time of computing it. */
+/** A table of all half-precision values, because a lookup takes a tenth of the time of the computation. */
 let floats: Float32Array | undefined;
 
 /** The value of an IEEE 754 binary16 number, given its 16 bits. */

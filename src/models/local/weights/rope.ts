@@ -4,12 +4,12 @@ import { UserError } from '../../../base/errors.js';
 import { checkedValue } from '../../../storage/files.js';
 import { ignoring, refuseUnknownKeys } from './config-keys.js';
 
-/** Rotary position embedding (Su et al. 2021) with the scalings that stretch its wavelengths. */
+/** Rotary position embedding (Su et al. 2021), with the scalings that stretch its wavelengths. */
 export type Rope = { readonly theta: number } & (
   | { readonly scaling: 'none' }
   /** Positions are divided by `factor`. */
   | { readonly scaling: 'linear'; readonly factor: number }
-  /** Frequency i is divided by `divisors[i]`, headDim / 2 of them: how GGUF files store the llama3 scaling. */
+  /** Frequency i is divided by `divisors[i]` (headDim / 2 divisors), which is how GGUF files store llama3 scaling. */
   | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
   /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those in between interpolated. */
   | {
@@ -17,10 +17,10 @@ export type Rope = { readonly theta: number } & (
       readonly factor: number;
       readonly lowFrequencyFactor: number;
       readonly highFrequencyFactor: number;
-      /** Context in tokens of the model's original training. */
+      /** Context length in the model's original training, in tokens. */
       readonly originalContext: number;
     }
-  /** YaRN: frequencies with `betaFast` rotations in the original context are kept, those with `betaSlow` divided. */
+  /** YaRN keeps frequencies with `betaFast` rotations in the original context, and divides those with `betaSlow`. */
   | {
       readonly scaling: 'yarn';
       readonly factor: number;
@@ -29,10 +29,10 @@ export type Rope = { readonly theta: number } & (
       readonly betaSlow: number;
       /** Whether the ends of the interpolated range are rounded to whole frequencies. */
       readonly truncate: boolean;
-      /** Factor of cosines and sines. */
+      /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
     }
-  /** LongRoPE: frequency i is divided by one of two lists, depending on the original context. */
+  /** LongRoPE: frequency i is divided by one of two lists; the second is for sequences beyond the original context. */
   | {
       readonly scaling: 'longrope';
       readonly shortFactors: readonly number[];
@@ -42,7 +42,7 @@ export type Rope = { readonly theta: number } & (
     }
 );
 
-/** Sequences with more tokens than this use longrope's longer wavelengths; undefined if there is no such limit. */
+/** Length above which a sequence uses longrope's longer wavelengths; undefined if there is no such limit. */
 export function longSequences(layers: readonly { readonly rope: Rope | undefined }[]): number | undefined {
   const found = layers.find(({ rope }) => rope?.scaling === 'longrope')?.rope;
   return found?.scaling === 'longrope' ? found.originalContext : undefined;
@@ -77,7 +77,7 @@ export const ropeShape = {
 
 type RopeConfig = z.output<z.ZodObject<typeof ropeShape>> & {
   readonly max_position_embeddings: number;
-  /** Takes precedence over the same key inside the section. */
+  /** Takes precedence over the key of the same name inside the section. */
   readonly original_max_position_embeddings?: number | null | undefined;
 };
 
@@ -93,7 +93,7 @@ interface RopeFamily {
 
 const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
-/** Keys read by each kind in addition to the common ones. */
+/** Keys that each kind reads in addition to the common ones. */
 type Kind = Exclude<Rope['scaling'], 'divided'>;
 const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   none: [],
@@ -112,7 +112,7 @@ const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   longrope: ['factor', 'original_max_position_embeddings', 'attention_factor', 'short_factor', 'long_factor'],
 };
 
-/** Reads the rotation of a layer type. @throws UserError naming what is missing, unknown or unsupported */
+/** Reads the rotation for a layer type. @throws UserError naming a missing, unknown or unsupported key */
 export function readRope(config: RopeConfig, layerType: string, family: RopeFamily, file: string): Rope {
   const { given, field } = sectionOf(config, layerType, file);
   const section = checkedValue(sectionSchema, given, file, { section: field.split('.') });
@@ -201,7 +201,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   ]);
 }
 
-/** The fields of a layer: `rope_scaling`, or `rope_parameters`, flat or with a section per layer type. */
+/** The rope fields of a layer: `rope_scaling`, or `rope_parameters`, which may have a section per layer type. */
 function sectionOf(
   { rope_scaling: old, rope_parameters: parameters }: RopeConfig,
   layerType: string,

@@ -1,9 +1,9 @@
-/** Rows of a stored matrix as float32, whatever the file's format. */
+/** Rows of a stored matrix as float32, regardless of the file format. */
 import { blockType, type Unpacked } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
-/** [count, columns] in Hugging Face's order, from row `from` (of a vector: value `from`). */
+/** [count, columns] in Hugging Face's order, starting at row `from` (for a vector, at value `from`). */
 export function readRows(
   tensor: StoredTensor,
   from = 0,
@@ -16,7 +16,7 @@ export function readRows(
   const columns = tensor.shape.slice(1).reduce((product, size) => product * size, 1);
   const result = new Float32Array(count * columns);
   const order = rowOrder(tensor)!;
-  // Reads whole heads, because rows adjacent in one order aren't in the other.
+  // Reads whole heads, because adjacent rows in one order aren't adjacent in the other.
   const head = tensor.interleaved;
   for (let first = from - (from % head); first < from + count; first += head) {
     const values = decoded(tensor, first * rowBytes, Math.min(head, rows - first) * rowBytes);
@@ -37,7 +37,7 @@ function upright({ transposed: _, ...tensor }: StoredTensor, from: number, count
   );
 }
 
-/** For each row in Hugging Face's order, its index in the file; undefined if the orders are the same. */
+/** For each row in Hugging Face's order, its index in the file; undefined if both orders are the same. */
 export function rowOrder({ shape, interleaved }: StoredTensor): readonly number[] | undefined {
   if (interleaved === undefined) return undefined;
   const half = interleaved / 2;

@@ -1,4 +1,4 @@
-/** Reads safetensors headers: u64 little-endian length, JSON, then raw data, which the runtime memory-maps. */
+/** Reads headers of safetensors files: u64 little-endian length, JSON, then raw data for memory-mapping. */
 import { closeSync, existsSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -9,14 +9,14 @@ import { openRegularFile, readBytes, requireFileName } from '../../../storage/re
 
 export interface StoredTensor {
   readonly name: string;
-  /** As spelled in the file: `F32`, `BF16`, `U8`, … */
+  /** As written in the file: `F32`, `BF16`, `U8`, … */
   readonly dtype: string;
   readonly shape: readonly number[];
   /** Absolute path with symbolic links resolved. */
   readonly file: string;
   readonly offset: number;
   readonly length: number;
-  /** Width of a head if its rows are interleaved (llama.cpp's llama): first half at 2i, second half at 2i + 1. */
+  /** Width of a head whose rows are interleaved (llama.cpp's llama): first half at 2i, second half at 2i + 1. */
   readonly interleaved?: number;
   /** Present if the file stores the matrix transposed (GPT-2 stores inputs first). */
   readonly transposed?: true;
@@ -42,10 +42,10 @@ const bytesPerElement: Readonly<Record<string, number>> = {
   BOOL: 1,
 };
 
-/** The format's own limit for a header. */
+/** The limit that the format itself sets for a header. */
 const maxHeaderBytes = 100_000_000;
 
-/** The tensors of one file, in header order. @throws UserError if it isn't a safetensors file or is truncated */
+/** The tensors of one file, in the order of its header. @throws UserError if it isn't a complete safetensors file */
 export function readSafetensors(file: string): SafetensorsFile {
   const real = realpathSync(file);
   const { descriptor, size } = openRegularFile(real);
@@ -87,7 +87,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is not a table of tensors');
 }
 
-/** Rejects overlapping tensors: the format forbids them, and a few bytes could pass for any number of weights. */
+/** Refuses overlapping tensors: the format forbids them, and they let a few bytes pose as any number of weights. */
 function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
@@ -118,7 +118,7 @@ function storedTensor(
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
 
-/** Every tensor of `model.safetensors` or its shards. @throws UserError if weights are missing */
+/** All tensors of `model.safetensors` or its shards. @throws UserError if weights are missing */
 export function directoryWeights(directory: string): StoredTensors {
   const single = path.join(directory, 'model.safetensors');
   if (existsSync(single)) return forText(byName(readSafetensors(single).tensors));
@@ -147,7 +147,7 @@ export function directoryWeights(directory: string): StoredTensors {
   return forText(all);
 }
 
-/** The name of a tensor in a text-only model: vision-language models put the text part below `language_model`. */
+/** A tensor's name in a text-only model; vision-language models have the text part below `language_model`. */
 export const textName = (name: string): string =>
   name
     .replace(/^(?:language_model\.model|model\.language_model)\./, 'model.')
@@ -155,7 +155,7 @@ export const textName = (name: string): string =>
 
 const transposedNames = /^(?:transformer\.)?h\.\d+\.(?:attn|mlp)\.c_\w+\.weight$/;
 
-/** GPT-2's tensors; some files omit the prefix. */
+/** GPT-2's tensors by their full names, because some files omit the prefix. */
 function ofGpt2(tensors: StoredTensors): StoredTensors {
   return byName(
     [...tensors.values()].map((tensor) => ({
@@ -166,7 +166,7 @@ function ofGpt2(tensors: StoredTensors): StoredTensors {
   );
 }
 
-/** The tensors for text, without any vision tensors. */
+/** The tensors of the text part, without those for vision. */
 function forText(tensors: StoredTensors): StoredTensors {
   if ([...tensors.keys()].some((name) => transposedNames.test(name))) return ofGpt2(tensors);
   const pictures = [...tensors.keys()].some((name) => textName(name) !== name);
@@ -180,7 +180,7 @@ function forText(tensors: StoredTensors): StoredTensors {
 const byName = (tensors: readonly StoredTensor[]): StoredTensors =>
   new Map(tensors.map((tensor) => [tensor.name, tensor]));
 
-/** Reads the bytes of a tensor or of a part of it (`start` and `length` in bytes within the tensor). */
+/** Reads the bytes of a tensor, or `length` of them from byte `start`. */
 export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor.length - start): Buffer {
   const descriptor = openSync(tensor.file, 'r');
   try {
@@ -190,13 +190,13 @@ export function readTensorBytes(tensor: StoredTensor, start = 0, length = tensor
   }
 }
 
-/** Parts (start, length) that distinguish a tensor from others of its shape: 4 KiB at its beginning, middle and end. */
+/** Parts (start, length) in which tensors of equal shape usually differ: 4 KiB at the beginning, middle and end. */
 export function sampledParts(bytes: number): readonly (readonly [start: number, length: number])[] {
   const length = Math.min(4096, bytes);
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
 
-/** Whether two tensors have the same bytes. Different tensors usually differ in their samples already. */
+/** Whether two tensors have the same bytes. If they differ, their samples usually differ already. */
 export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;

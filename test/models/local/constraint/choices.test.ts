@@ -28,7 +28,7 @@ describe('an answer that is one of several', () => {
   });
 
   it('refuses another token', () => {
-    expect(() => choiceConstraint(answers).start().take(2)).toThrow('begins none of the answers');
+    expect(() => choiceConstraint(answers).start().take(2)).toThrow("doesn't continue any of the answers");
   });
 
   it('says how long the longest is, its end apart', () => {

@@ -83,6 +83,6 @@ describe('texts that are scored as answers', () => {
 
   it('need a text, and room', async () => {
     await expect(scoresOf([])).rejects.toThrow('nothing to score');
-    await expect(scoresOf(['word '.repeat(100_000)])).rejects.toThrow('the context has room for');
+    await expect(scoresOf(['word '.repeat(100_000)])).rejects.toThrow('the context only has room for');
   });
 });

@@ -1,4 +1,4 @@
-/** Methods, filters and tests that templates may use; others are rejected by name. */
+/** Methods, filters and tests that templates can use; any others are refused by name. */
 import {
   type Arguments,
   areEqual,
@@ -18,7 +18,7 @@ import {
   type Value,
 } from './values.js';
 
-/** What Python's `str.isspace` accepts. */
+/** The characters that Python's `str.isspace` accepts. */
 const space = String.raw`(?!\uFEFF)[\s\x1c-\x1f\x85]`;
 const spaces = new RegExp(`(?:${space})+`, 'u');
 const isSpace = new RegExp(`^${space}$`, 'u');
@@ -99,7 +99,7 @@ const mapMethods = methodsOf<Dictionary>({
   values: ['', (map) => [...map.values()]],
 });
 
-/** Other methods of Python's strings and dictionaries: neither undefined nor items. */
+/** Other methods of Python's strings and dictionaries, which are neither undefined nor items. */
 const otherMethods = new Set(
   words(
     'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
@@ -177,7 +177,7 @@ const simple =
   (value, given) =>
     run(value, bind(given, words(names)));
 
-/** Reads an attribute as filters name it. */
+/** Reads an attribute by the name that filters use for it. */
 const attributeOf = (item: Value, name: Value): Value =>
   stringOf(name).includes('.') ? unsupported(`the attribute \`${textOf(name)}\``) : itemOf(item, name, false);
 
@@ -239,7 +239,7 @@ export const filterOf = (name: string): Filter => filters.get(name) ?? unsupport
 /** Maximum length of a range. */
 const longestRange = 100_000;
 
-/** The variable `loop`. */
+/** The variable `loop` inside a loop. */
 export function loopState(items: readonly Value[], i: number): Namespace {
   const state: Record<string, Value> = {
     index: i + 1,

@@ -1,4 +1,4 @@
-/** Renders chat templates as Transformers does, or refuses them; within bounds of time and memory. */
+/** Renders chat templates exactly as Transformers does, or refuses them; time and memory are bounded. */
 import { filterOf, itemOf, loopState, testOf } from './functions.js';
 import type { Name, Node } from './syntax.js';
 import {
@@ -17,7 +17,7 @@ import {
   whole,
 } from './values.js';
 
-/** Most work of a rendering, in characters; steps and items count for more. Published templates need a tenth. */
+/** Maximum work of a rendering, in characters; a step or item counts as several. Published templates need a tenth. */
 const mostWork = 50_000_000;
 const workOfStep = 200;
 
@@ -27,7 +27,7 @@ class Scope {
     readonly variables = new Map<string, Value>(),
   ) {}
 
-  /** The scope that holds a name. */
+  /** The scope in which a name is defined. */
   ownerOf(name: string): Scope | undefined {
     return this.variables.has(name) ? this : this.parent?.ownerOf(name);
   }
@@ -37,12 +37,12 @@ class LoopExit {
   constructor(readonly kind: 'Break' | 'Continue') {}
 }
 
-/** Growing text; what an iteration wrote before `break` or `continue` stays. */
+/** The text so far; what an iteration wrote before `break` or `continue` is kept. */
 interface Output {
   text: string;
 }
 
-/** Names with a meaning in Jinja unless the template defines them. */
+/** Names that have a meaning in Jinja unless the template defines them. */
 const reserved = new Set('caller cycler dict joiner kwargs lipsum self super varargs'.split(' '));
 
 /** Renders a template. @throws UnsupportedError for an unsupported construct; Error if the template fails */
@@ -253,7 +253,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     const left = evaluate(node.left, scope);
     if (operator === 'and') return isTrue(left) ? evaluate(node.right, scope) : left;
     if (operator === 'or') return isTrue(left) ? left : evaluate(node.right, scope);
-    // Jinja binds it tighter than + and -, the library as tight.
+    // In Jinja, `~` binds more tightly than + and -; in the library, equally.
     if (operator === '~' && typeof left !== 'string' && node.left.type === 'BinaryExpression')
       unsupported('`~` beside + or -');
     return calculate(operator, left, evaluate(node.right, scope));

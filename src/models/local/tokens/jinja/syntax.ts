@@ -1,4 +1,4 @@
-/** Parses chat templates with `@huggingface/jinja`, split into text and tags as in Jinja2. */
+/** Parses chat templates with `@huggingface/jinja`, after splitting them into text and tags like Jinja2. */
 import { parse, tokenize } from '@huggingface/jinja';
 import { unsupported } from './values.js';
 
@@ -10,7 +10,7 @@ interface Token {
 type Nodes = readonly Node[];
 type Kind<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
 
-/** The library's nodes that templates may use. */
+/** Those of the library's nodes that templates may use. */
 export type Node =
   | Kind<'Program', { body: Nodes }>
   | Kind<'If', { test: Node; body: Nodes; alternate: Nodes }>
@@ -36,17 +36,17 @@ export type Node =
   | Name;
 export type Name = Kind<'Identifier', { value: string }>;
 
-/** Parses a template. @throws UnsupportedError for what the library reads differently from Jinja2; Error if it can't */
+/** Parses a template. @throws UnsupportedError if the library reads it differently from Jinja2; Error if invalid */
 export function parseTemplate(source: string): Node {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes these for white space
   if (/[\x1c-\x1f\x85\uFEFF]/.test(source))
     unsupported('a control character or a byte order mark next to its tags');
   const text = source
     .replaceAll(/\r\n?/g, '\n')
-    // Transformers' environment has `lstrip_blocks` and `trim_blocks`.
+    // Transformers sets `lstrip_blocks` and `trim_blocks`.
     .replaceAll(/(?<=^|\n)[^\S\n]+(?=\{[%#])/g, '')
     .replaceAll(/(?<=[%#]\})\n/g, '')
-    // Its tag `generation` is a block with a scope of its own.
+    // Transformers' tag `generation` is a block with its own scope.
     .replaceAll(/\{%(-?)\s*generation\s*(-?)%\}/g, '{%$1 call generation() $2%}')
     .replaceAll(/\{%(-?)\s*endgeneration\s*(-?)%\}/g, '{%$1 endcall $2%}');
   const tokens = tokenize(text);
@@ -57,7 +57,7 @@ export function parseTemplate(source: string): Node {
 const resets = new Set(['and', 'or', 'if', 'else']);
 const resetting = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
 
-/** The library reads `a < b < c` as `(a < b) < c`. */
+/** The library parses `a < b < c` as `(a < b) < c`. */
 function refuseChains(tokens: readonly Token[]): void {
   const seen = [false];
   for (const { type, value } of tokens) {

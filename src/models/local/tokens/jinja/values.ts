@@ -1,6 +1,6 @@
-/** Values of chat templates, with Python's rules. */
+/** Values in chat templates, which follow Python's rules. */
 
-/** Python's lists and tuples are arrays, `None` is null, Jinja's undefined is undefined. */
+/** Python's lists and tuples become arrays, `None` becomes null, and Jinja's undefined becomes undefined. */
 export type Value =
   | undefined
   | null
@@ -24,16 +24,16 @@ export class Callable {
   constructor(readonly call: (given: Arguments) => Value) {}
 }
 
-/** Attributes that `set` may change, or the variable `loop`. */
+/** An object whose attributes `set` may change, or the variable `loop`. */
 export class Namespace {
   constructor(
     readonly attributes: Map<string, Value>,
-    /** True if Jinja has other attributes, which are not supported. */
+    /** True if Jinja has further attributes, which aren't supported. */
     readonly isPartial = false,
   ) {}
 }
 
-/** The result of `map` and `select`: true, without a length, and empty after its first use. */
+/** The result of `map` and `select`: truthy, without a length, and empty after it has been iterated once. */
 export class Generator {
   #items: readonly Value[];
   constructor(items: readonly Value[]) {
@@ -46,7 +46,7 @@ export class Generator {
   }
 }
 
-/** An unsupported construct: the text could differ from Transformers'. */
+/** A construct that isn't supported, because the text could differ from that of Transformers. */
 export class UnsupportedError extends Error {
   override readonly name = 'UnsupportedError';
 }
@@ -55,7 +55,7 @@ export function unsupported(construct: string): never {
   throw new UnsupportedError(construct);
 }
 
-/** @returns the arguments in the order of `names` */
+/** @returns the arguments, in the order of `names` */
 export function bind({ positional, named }: Arguments, names: readonly string[]): readonly Value[] {
   const strange = [...named.keys()].find((name) => names.indexOf(name) < positional.length);
   if (strange !== undefined) unsupported(`an argument \`${strange}\``);
@@ -76,7 +76,7 @@ export function isTrue(value: Value): boolean {
   return Boolean(value);
 }
 
-/** `str(value)` */
+/** Python's `str(value)`. */
 export function textOf(value: Value): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
@@ -95,7 +95,7 @@ export function whole(value: number): number {
 const isNumeric = (value: Value): value is number | boolean =>
   typeof value === 'number' || typeof value === 'boolean';
 
-/** `a == b` */
+/** Python's `a == b`. */
 export function areEqual(a: Value, b: Value): boolean {
   if (isNumeric(a) && isNumeric(b)) return Number(a) === Number(b);
   if (Array.isArray(a) && Array.isArray(b))
@@ -105,10 +105,10 @@ export function areEqual(a: Value, b: Value): boolean {
   return a === b;
 }
 
-/** Negative if a < b, positive if a > b. */
+/** Negative if a < b, positive if a > b, 0 if they are equal. */
 function order(a: Value, b: Value): number {
   if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
-  // The order of UTF-8 is that of code points.
+  // UTF-8 sorts like code points.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return unsupported(`comparing ${typeName(a)} with ${typeName(b)}`);
 }
@@ -136,7 +136,7 @@ function contains(container: Value, item: Value): boolean {
   return itemsOf(container).some((one) => areEqual(one, item));
 }
 
-/** `items[start:stop:step]` */
+/** Python's `items[start:stop:step]`. */
 export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
   const numbers = bounds.map((bound) => {
     if (bound === undefined || bound === null) return undefined;
@@ -152,7 +152,7 @@ export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
   return Array.from({ length: count }, (_, i) => items[start + i * step]!);
 }
 
-/** `json.dumps(value, ensure_ascii=False)` */
+/** Python's `json.dumps(value, ensure_ascii=False)`. */
 export function toJson(value: Value): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'number') return String(whole(value));
