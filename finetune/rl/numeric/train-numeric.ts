@@ -38,7 +38,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: number trained on. `returns`: on final starts that were used for nothing else. */
+  /** `episodes`: number of training episodes. `returns`: on final starts that were used for nothing else. */
   | {
       readonly kind: 'final';
       readonly step: number;
@@ -263,7 +263,7 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'it runs in another program, where numeric policies can’t learn',
+      message: 'this environment runs in another program, where numeric policies can’t learn',
       remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const replacement = replacementFor(id);
