@@ -106,7 +106,7 @@ function requireFree(out: string, modelfile: string, isRetry: boolean): void {
       field: '--out',
       value: out,
       message: `${basename(modelfile)} already exists`,
-      remedy: 'choose another file',
+      remedy: 'choose another file name',
     });
 }
 
@@ -140,5 +140,5 @@ const twice = (field: string, value: string | undefined, what: string) =>
     field,
     value,
     message: `the first directory is already ${what}`,
-    remedy: 'pass one of each',
+    remedy: 'pass one model and one adapter',
   });

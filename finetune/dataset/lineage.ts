@@ -232,7 +232,11 @@ export function fileHash(path: string): string {
 function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const damaged = (message: string) =>
-    new UserError({ file, message: `damaged: ${message}`, remedy: 'restore a copy, or remove it' });
+    new UserError({
+      file,
+      message: `damaged: ${message}`,
+      remedy: 'restore the file from a copy, or remove it',
+    });
   let content: unknown;
   try {
     content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));

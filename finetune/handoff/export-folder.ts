@@ -58,7 +58,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (trainer === 'dpo' && rows === 'tokens') {
     throw new UserError({
       field: '--rows',
-      message: 'for DPO, TRL reads only messages',
+      message: 'for DPO, TRL accepts only messages',
       value: rows,
       alternatives: ['messages'],
     });

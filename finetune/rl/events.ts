@@ -162,7 +162,7 @@ const watches: readonly Watch[] = [
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy: "lower maxTokens, or use objective.variant dr_grpo, which doesn't reward length",
+          remedy: "lower maxTokens, or set objective.variant=dr_grpo, which doesn't reward length",
         };
       return undefined;
     },

@@ -97,7 +97,8 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   if (temperature > 0) return temperature;
   throw new UserError({
     field: 'model.temperature',
-    message: "the model's publisher recommends 0, which gives adapt no different candidates to compare",
+    message:
+      "the model's publisher recommends temperature 0, at which all candidates are the same, so adapt has nothing to compare",
     remedy: 'set model.temperature, e.g. to 1',
   });
 }

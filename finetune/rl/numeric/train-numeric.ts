@@ -175,7 +175,7 @@ export async function update(
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
       message: `the policy's parameters aren't finite after update ${state.updates}`,
-      remedy: 'lower the learning rate, or algorithm.maxKl',
+      remedy: 'lower the learning rate or algorithm.maxKl',
     });
   return {
     kind: 'step',
