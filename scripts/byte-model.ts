@@ -1,7 +1,7 @@
 /**
- * Writes the directory of a model without weights, to be trained from random ones (method `scratch`):
- * `tsx scripts/byte-model.ts <directory> [--layers n] [--hidden n] [--heads n] [--intermediate n]`. A token is a byte, so
- * that a model that knows nothing yet chooses among 260 of them. `models/tiny-bytes` was written by it.
+ * Writes the directory of a model without weights, for training from random ones (method `scratch`):
+ * `tsx scripts/byte-model.ts <directory> [--layers n] [--hidden n] [--heads n] [--intermediate n]`. Each byte is a
+ * token, so an untrained model chooses among only 260. This script wrote `models/tiny-bytes`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

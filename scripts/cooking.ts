@@ -1,8 +1,8 @@
 /**
- * Cooking, learnt from winning games: imitation by a model from scratch, then reinforcement learning, for several seeds.
- * All are evaluated on the same games of the test fold and compared with the expert, chance, the first action and the
- * untrained model. Resumes where it stopped: existing results are reused, and training continues from its checkpoint.
- * In a new directory, committed rows replace the runs of their seeds, as long as the configs are unchanged.
+ * Trains a model from scratch on cooking: imitation of winning games, then reinforcement learning, with several
+ * seeds. Evaluates all on the same games of the test fold, and the expert, random play, the first action and the
+ * untrained model as well. Resumes where it stopped: existing results are reused, and training continues from its
+ * checkpoint. In a new directory, seeds with committed rows are skipped if the configs are unchanged.
  *
  * Run, after npm run build: npx tsx scripts/cooking.ts WORK-DIRECTORY [FIRST-SEED] [SEEDS] [GAMES]
  */
@@ -83,11 +83,11 @@ function measure(who: string, seed: number | undefined, ...settings: readonly st
   writeFileSync(rows, [...others, row].map((one) => `${JSON.stringify(one)}\n`).join(''));
 }
 
-/** Whether a seed has been through all of it, in whichever directory. */
+/** True if a row shows that this seed was completed, in any directory. */
 const isMeasured = (seed: number) =>
   writtenRows().some((row) => isSame(row, { who: 'reinforced', seed, configs, games: Number(games) }));
 
-/** As reinforcement samples, by the likeliest token: scores of whole texts count tokens that a constraint forbids. */
+/** Decode as in reinforcement learning, but greedily: scores of whole texts would include forbidden tokens. */
 const playedBy = (path: string) => [
   ...['player=model', `model.path=${path}`, 'model.threads=1'],
   ...['policy.act=constrained', 'model.temperature=0'],

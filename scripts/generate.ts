@@ -14,7 +14,7 @@ import { collectionKind } from '../src/studies/collection/collection-config.js';
 import { outputSchemas, schemaTable } from './output-schemas.js';
 import { configReference, configSummary, withReference } from './reference.js';
 
-/** Markdown of a kind's tables, one text per section: `''` is the top level, `model.price` belongs to `model`. */
+/** Selects the tables of some sections as Markdown; `''` is the top level, and `model.price` belongs to `model`. */
 function tables(json: SchemaNode): (wanted: (section: string) => boolean) => string {
   const all = configReference(json).split(/\n\n(?=### )/);
   const sectionOf = (part: string) => /^### `(\w+)/.exec(part)?.[1] ?? '';
@@ -36,7 +36,7 @@ const references: readonly (readonly [page: string, marker: string, text: string
   ['reinforcement', 'numeric', configReference(numericKind.json)],
 ];
 
-/** The part of a schema that the other lacks or defines differently. */
+/** The part of a schema that the other schema lacks or defines differently. */
 function ownOf(schema: z.ZodType, other: z.ZodType): SchemaNode {
   const { properties = {}, ...node } = jsonSchemaOf(schema);
   const others = jsonSchemaOf(other).properties ?? {};

@@ -22,7 +22,7 @@ interface Fault {
   /** A live server, whose requests are counted, or a replayed model. */
   readonly model: 'live' | 'replayed';
   readonly kind: Kind;
-  /** Which change of the files below the run, from 1. */
+  /** Number of the change to the run's files that fails, from 1. */
   readonly at: number;
 }
 
@@ -38,11 +38,10 @@ confirmation: { candidates: 2, episodes: 5 }
 const injection = pathToFileURL(join(packageRoot(), 'scripts', 'fault-injection.mjs')).href;
 
 /**
- * Breaks a short run at its writes, goes on with it, and compares it with a run that nothing happened to. Every third
- * one that is killed is killed again while it is resumed. A call that was recorded is never asked for again, and every
- * other one once more at most.
- * @param count how many faults are drawn; all where there are no more
- * @throws Error when a run ends otherwise, loses an iteration, pays twice, or explains itself badly
+ * Breaks a short run at its writes, resumes it, and compares it with an undisturbed run. Every third killed run is
+ * killed again while it resumes. A recorded call must not be repeated; any other call may be repeated once.
+ * @param count number of faults to draw; if there are fewer, all are used
+ * @throws Error if a run ends differently, loses an iteration, pays twice, or explains its failure badly
  */
 export async function breakAtBoundaries({ cwd, built, random, say }: Suite, count: number): Promise<void> {
   const start = starter(cwd, built);
@@ -57,7 +56,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
     rmSync(log, { force: true });
     return ending(start(args, { ...env, ...fault }, ['--import', injection]));
   };
-  /** The changes that a whole run makes to its files, and what it is then. */
+  /** The changes that an undisturbed run makes to its files, and its result. */
   const whole = async (args: readonly string[], name: string) => {
     const path = join(cwd, name);
     const ended = await withFault(['run', ...args, '--run-dir', name], path, 'none', 0);
@@ -108,7 +107,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
         const kept = requireKept(path, 0, ended);
         const asked = server.requests.length;
         if (fault.model === 'replayed' && ended.killed && i % 3 === 0 && isOpen(path)) {
-          // The resumption writes less than the run.
+          // Resuming writes less than the run did.
           const at = random.integers(1, Math.ceil(wholes.replayed.changes.length / 2));
           ended = await withFault(goOn(path, name, args), path, 'torn', at);
           requireKept(path, kept, ended);
@@ -143,24 +142,24 @@ const isOpen = (path: string) => {
   return manifest.status !== 'completed' || !isReported(path, manifest);
 };
 
-/** Seeds of the calls whose answers are on disk, whether or not they were judged. */
+/** Seeds of the calls whose answers are on disk, whether or not they were processed. */
 function answersOf(path: string): readonly number[] {
   const { calls } = readRun(path);
   const { arrived } = readCallsLeft(path, calls);
   return [...calls, ...arrived].flatMap(({ outcome, seed }) => (outcome?.kind === 'error' ? [] : [seed]));
 }
 
-/** @throws Error when a run that has ended lacks its report, or holds a lock or a draft */
+/** @throws Error if a completed run lacks its report, or contains a lock or a draft */
 function requireTidy(path: string): void {
   const names = readdirSync(path);
   const left = names.filter((name) => /lock|\.new$|\.tmp$|underway/.test(name));
-  if (left.length > 0 || !names.includes('report.html')) throw new Error(`holds ${names.join(', ')}`);
+  if (left.length > 0 || !names.includes('report.html')) throw new Error(`contains ${names.join(', ')}`);
 }
 
 const goOn = (path: string, name: string, args: readonly string[]) =>
   isRun(path) ? ['resume', name, '--runs-dir', '.'] : ['run', ...args, '--run-dir', name];
 
-/** What the disk refuses is said on one screen, with the file; a kill says nothing. */
+/** Requires that a disk error is explained in a few lines that name the file; a killed process prints nothing. */
 function requireExplained({ kind }: Fault, { killed, code, errors }: Ended, path: string): void {
   if (kind === 'before' || kind === 'torn') {
     if (!killed) throw new Error(`was not killed, but ended with ${code}: ${errors}`);
@@ -182,9 +181,9 @@ function requireKept(path: string, earlier: number, { reported }: Ended): number
 
 /**
  * @param first seeds of the requests up to the fault; a seed stands for one call
- * @param later those after it
- * @param recorded those of the calls that were on disk in between
- * @returns how many calls were asked for twice
+ * @param later seeds of the requests after it
+ * @param recorded seeds of the calls that were on disk in between
+ * @returns the number of calls that were requested twice
  */
 function requirePaidOnce(
   first: readonly number[],
@@ -192,9 +191,9 @@ function requirePaidOnce(
   recorded: ReadonlySet<number>,
 ): number {
   for (const seeds of [first, later]) {
-    if (new Set(seeds).size < seeds.length) throw new Error('one process asked for a call twice');
+    if (new Set(seeds).size < seeds.length) throw new Error('one process requested a call twice');
   }
   const again = later.find((seed) => recorded.has(seed));
-  if (again !== undefined) throw new Error(`the recorded call of seed ${again} was asked for again`);
+  if (again !== undefined) throw new Error(`the recorded call of seed ${again} was requested again`);
   return later.filter((seed) => first.includes(seed)).length;
 }

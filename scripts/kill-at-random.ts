@@ -7,7 +7,7 @@ import { requireSame, resultOf, starter, startScriptedServer, watch } from './ki
 export interface Suite {
   /** A directory for the runs. */
   readonly cwd: string;
-  /** Whether to use the commands in `dist/`. */
+  /** True to use the commands in `dist/`. */
   readonly built: boolean;
   readonly random: RandomGenerator;
   readonly say: (line: string) => void;
@@ -24,8 +24,8 @@ confirmation: { candidates: 2, episodes: 30 }
 `;
 
 /**
- * SIGKILL at uniformly drawn times, run after run, until there were as many.
- * @throws Error when a run ends otherwise than one that was left alone, or a completed iteration is lost
+ * Sends SIGKILL at uniformly drawn times, run after run, until `kills` is reached.
+ * @throws Error if a run ends differently from an undisturbed one, or a completed iteration is lost
  */
 export async function killAtRandom({ cwd, built, random, say }: Suite, kills: number): Promise<void> {
   const start = starter(cwd, built);
@@ -43,9 +43,9 @@ export async function killAtRandom({ cwd, built, random, say }: Suite, kills: nu
 
   let done = 0;
   let runs = 0;
-  /** Completed iterations on disk after each kill. */
+  /** Sum over all kills of the completed iterations on disk. */
   let found = 0;
-  /** Positions of the kills. */
+  /** Number of kills by their position in the run. */
   const places = { 'in the warm-up': 0, 'between iterations': 0, 'after the last': 0 };
   while (done < kills) {
     const name = `killed-${++runs}`;
@@ -58,14 +58,14 @@ export async function killAtRandom({ cwd, built, random, say }: Suite, kills: nu
       const now = readRun(path).iteration;
       if (now < Math.max(completed, reported))
         throw new Error(
-          `${path}: ${now} completed iterations, but ${Math.max(completed, reported)} were told of`,
+          `${path}: ${now} completed iterations, but ${Math.max(completed, reported)} were reported`,
         );
       completed = now;
       if (!killed) break;
       found += now;
       done++;
       places[now === 0 ? 'in the warm-up' : now < iterations ? 'between iterations' : 'after the last']++;
-      // Killed with nothing left to do but the report, or in the middle of that.
+      // It was killed while writing the report, or just before that.
       if (readManifest(path).status === 'completed') break;
       args = ['resume', name, '--runs-dir', '.'];
     }

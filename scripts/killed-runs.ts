@@ -13,8 +13,8 @@ import { readManifest, readRun } from '../src/runs/reader.js';
 import { type OpenAIReply, type OpenAIRequest, startFakeOpenAI } from '../test/support/fake-openai.js';
 
 /**
- * Starts `policyloop … --json`, of the sources or of `dist/`: compiled, it starts three times as fast; the source is
- * never out of date.
+ * Starts `policyloop … --json`, from the sources or from `dist/`. Compiled commands start three times as fast; the
+ * sources are never out of date.
  */
 export function starter(cwd: string, built: boolean) {
   const cli = built
@@ -34,17 +34,17 @@ export function starter(cwd: string, built: boolean) {
 
 export interface Ended {
   readonly killed: boolean;
-  /** Exit code; null of one that was killed. */
+  /** Exit code; null if the process was killed. */
   readonly code: number | null;
   readonly errors: string;
-  /** The last iteration that it said was finished; 0 before the first. */
+  /** The last iteration reported as finished; 0 before the first. */
   readonly reported: number;
-  /** From the first event to the end. */
+  /** Duration from the first event to the end. */
   readonly milliseconds: number;
 }
 
 /**
- * Waits for the end of a command, or brings it about.
+ * Waits for a command to end, or kills it.
  * @param killAfter milliseconds after the first event
  */
 export async function ending(child: ChildProcess, killAfter = Number.POSITIVE_INFINITY): Promise<Ended> {
@@ -75,14 +75,14 @@ export async function ending(child: ChildProcess, killAfter = Number.POSITIVE_IN
   };
 }
 
-/** @throws Error when the command ends by itself in any other way than well */
+/** @throws Error if the command fails without having been killed */
 export async function watch(child: ChildProcess, killAfter?: number): Promise<Ended> {
   const ended = await ending(child, killAfter);
   if (!ended.killed && ended.code !== 0) throw new Error(`ended with ${ended.code}: ${ended.errors}`);
   return ended;
 }
 
-/** A server of a scripted model of ten parameters, now and then at odds with the format. */
+/** Starts a server whose scripted model proposes ten parameters and sometimes violates the format. */
 export const startScriptedServer = () =>
   startFakeOpenAI({
     reply: ({ seed = 0, choice }: OpenAIRequest): OpenAIReply => {
@@ -96,8 +96,7 @@ export const startScriptedServer = () =>
 export type Result = Readonly<Record<string, unknown>>;
 
 /**
- * What must not depend on whether a run was killed: everything but when it was, how long it took, that it was, and the
- * calls that were lost by that.
+ * Everything in a run that must not depend on kills: all but times, durations, the kills themselves, and lost calls.
  */
 export function resultOf(path: string): Result {
   const {
@@ -105,7 +104,7 @@ export function resultOf(path: string): Result {
     created: _created,
     updated: _updated,
     activeMs: _active,
-    // With the commit, where something is committed meanwhile.
+    // Contains the commit, which may change meanwhile.
     versions: _versions,
     usage,
     ...manifest
@@ -121,9 +120,9 @@ export function resultOf(path: string): Result {
     'evaluations.jsonl': readFileSync(join(path, 'evaluations.jsonl'), 'utf8'),
     'episodes.jsonl': readFileSync(join(path, 'episodes.jsonl'), 'utf8'),
     'manifest.json': timeless(manifest),
-    // Lost calls count.
+    // Usage includes lost calls, so compare it only if none was lost.
     ...(calls.length === all.length && { usage: timeless(usage) }),
-    // Calls of a group come in any order.
+    // The calls of a group finish in any order.
     'calls.jsonl': calls
       .map(({ time: _, ...call }) => timeless(call) as typeof call)
       .toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate || a.attempt - b.attempt),
@@ -131,12 +130,13 @@ export function resultOf(path: string): Result {
   };
 }
 
-/** Without how long calls took. */
+/** Drops the durations of calls. */
 const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (key, part: unknown) => (key === 'latencyMs' ? undefined : part)));
 
 export function requireSame(path: string, expected: Result): void {
   const result = resultOf(path);
   const different = Object.keys(result).filter((file) => !isDeepStrictEqual(result[file], expected[file]));
-  if (different.length > 0) throw new Error(`${path}: not as without kills: ${different.join(', ')}`);
+  if (different.length > 0)
+    throw new Error(`${path}: differs from an undisturbed run: ${different.join(', ')}`);
 }

@@ -1,4 +1,4 @@
-/** JSON schemas of what commands print with `--json`: from the types `Output` of their files, with their docstrings. */
+/** Generates JSON schemas of commands' `--json` output from the `Output` types and docstrings in their files. */
 import { basename, join } from 'node:path';
 import {
   type CompletedConfig,
@@ -55,7 +55,7 @@ function described(command: string, create: () => object): OutputSchema['schema'
   try {
     return create();
   } catch (cause) {
-    throw new Error(`the Output of ${command} holds a type that is inferred`, { cause });
+    throw new Error(`the Output of ${command} contains an inferred type`, { cause });
   }
 }
 

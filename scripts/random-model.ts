@@ -6,7 +6,7 @@ import { packageRoot } from '../src/base/package.js';
 import { parseDecoderConfig } from '../src/models/local/families/hf-config.js';
 import { decoderTensors } from '../src/models/local/graph/parameters.js';
 
-/** Sizes of published models, and of two small ones. */
+/** Shapes of published models, and of two small ones. */
 export const shapes = {
   'qwen2.5-0.5b': {
     model_type: 'qwen2',
@@ -34,7 +34,7 @@ export const shapes = {
     rope_theta: 100_000,
     tie_word_embeddings: true,
   },
-  /** A million parameters, for reinforcement learning. */
+  /** Has a million parameters; for reinforcement learning. */
   'llama-1m': {
     model_type: 'llama',
     hidden_size: 128,
@@ -83,7 +83,7 @@ export function writeRandomModel(shape: ShapeName, directory: string, dtype: Ran
     sizes.push(length);
     end += length;
   }
-  // Padded with spaces as the safetensors library does: the runtime copies weights that lie unaligned.
+  // Pad with spaces, as the safetensors library does, because the runtime copies unaligned weights.
   const json = JSON.stringify(header);
   const text = Buffer.from(json.padEnd(Math.ceil(json.length / 8) * 8));
   const prefix = Buffer.alloc(8);
@@ -93,7 +93,7 @@ export function writeRandomModel(shape: ShapeName, directory: string, dtype: Ran
   const random = xorshift(1);
   const block = Buffer.alloc(1 << 22);
   sizes.forEach((length) => {
-    // One-dimensional parameters are norms and biases; near-zero values serve both well enough for timings.
+    // Fill norms and biases in the same way: values near 0 are good enough for timings.
     for (let written = 0; written < length; written += block.length) {
       fill(block, dtype, random);
       writeSync(descriptor, block, 0, Math.min(block.length, length - written));
@@ -102,7 +102,7 @@ export function writeRandomModel(shape: ShapeName, directory: string, dtype: Ran
   closeSync(descriptor);
 }
 
-/** Uniform in ±0.035, about the spread of trained weights. */
+/** Fills with uniform values in ±0.035, about the spread of trained weights. */
 function fill(block: Buffer, dtype: RandomDtype, random: () => number): void {
   if (dtype === 'F32') {
     const values = new Float32Array(block.buffer, block.byteOffset, block.length / 4);
@@ -118,7 +118,7 @@ function fill(block: Buffer, dtype: RandomDtype, random: () => number): void {
   }
 }
 
-/** Marsaglia's 32-bit xorshift (2003): fast, and good enough for weights that mean nothing. */
+/** Marsaglia's 32-bit xorshift (2003): fast, and good enough for meaningless weights. */
 function xorshift(seed: number): () => number {
   let state = seed;
   return () => {

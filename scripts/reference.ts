@@ -1,4 +1,4 @@
-/** References of configs, as Markdown and JSON Schema. They are generated, so they always match the program. */
+/** Generates config references as Markdown and JSON Schema, so that they always match the program. */
 import { markdownTable, text } from '../src/format/table.js';
 import { discriminatorOf, keysOf, type SchemaNode, variantsOf } from '../src/settings/schema.js';
 
@@ -59,7 +59,7 @@ function sections(path: string, object: SchemaNode, siblings: readonly SchemaNod
   return [...new Set(found)];
 }
 
-/** Whether a field is a list of objects that also occur on their own in its union. */
+/** True if a field is a list of objects that also occur on their own in its union. */
 function isListOf(siblings: readonly SchemaNode[], { items }: SchemaNode): boolean {
   const key = items && discriminatorOf(items);
   if (key === undefined) return false;
@@ -69,7 +69,7 @@ function isListOf(siblings: readonly SchemaNode[], { items }: SchemaNode): boole
   return choices(variantsOf(items!)).every((choice) => known.has(choice));
 }
 
-/** The keys that all variants have but no sibling has. */
+/** The keys that all variants have and no sibling has. */
 function sharedBeside(siblings: readonly SchemaNode[], variants: readonly SchemaNode[]): SchemaNode {
   const properties = Object.entries(variants[0]!.properties ?? {}).filter(
     ([key]) =>

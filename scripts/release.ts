@@ -12,7 +12,7 @@ const root = packageRoot();
 const dryRun = process.argv.includes('--dry-run');
 const version = process.argv.slice(2).find((word) => !word.startsWith('--'));
 
-/** The changelog with the unreleased entries under `next`. @throws Error if there are none */
+/** Returns the changelog with the unreleased entries under `next`. @throws Error if there are none */
 export function dated(changelog: string, next: string, day: string): string {
   const [head, entries, rest] = partsOf(changelog);
   if (entries === undefined || !/^- /m.test(entries))
@@ -27,7 +27,7 @@ function partsOf(changelog: string): readonly [string, string | undefined, strin
   return [changelog.slice(0, start), changelog.slice(start, end + 1), changelog.slice(end + 1)];
 }
 
-/** @throws Error unless `next` is a version higher than `current` */
+/** @throws Error unless `next` is a higher version than `current` */
 export function requireHigher(current: string, next: string | undefined): string {
   const numbers = (text: string) => /^(\d+)\.(\d+)\.(\d+)$/.exec(text)?.slice(1).map(Number);
   const [a, b] = [numbers(current), numbers(next ?? '')];

@@ -18,7 +18,7 @@ const configs = {
   'collection.schema': schemaJson(collectionKind.json, 'collection'),
   'training.schema': schemaJson(trainingKind.json, 'training'),
   'play.schema': schemaJson(playKind.json, 'play'),
-  // `finetune rl` trains a language model, as an agent or as a proposer, or a numeric policy.
+  // `finetune rl` trains an agent, a proposer or a numeric policy.
   'rl.schema': schemaJson({ anyOf: [rlKind.json, proposerKind.json, numericKind.json] }, 'rl'),
 };
 

@@ -1,6 +1,6 @@
 /**
- * `npm run test:worlds [-- GAMES COMMANDS]`: GAMES (1000) generated games of each world are won by their gold path, and
- * COMMANDS (100,000) made-up ones never throw, and change nothing where they are refused.
+ * `npm run test:worlds [-- GAMES COMMANDS]`: checks that the gold paths of GAMES (1000) generated games per world
+ * win, and that COMMANDS (100,000) random commands never throw and, if refused, change nothing.
  */
 import process from 'node:process';
 import { textWorlds } from '../src/environments/text/worlds/worlds.js';

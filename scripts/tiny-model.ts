@@ -1,8 +1,8 @@
 /**
- * Writes the directory of a tiny Llama-shaped model with initial weights, for a training of all of them:
+ * Writes the directory of a tiny Llama-shaped model with initial weights, for training all of them:
  * `tsx scripts/tiny-model.ts <directory> [--layers n] [--hidden n] [--heads n] [--intermediate n] [--seed n]`. Its
- * tokenizer knows what the prompt set `compact` and answers are made of (keys with their separator, numbers of the
- * grid, ranks) as single tokens, and all other text by bytes.
+ * tokenizer has single tokens for the parts of answers and of the prompt set `compact` (keys with their separator,
+ * numbers of the grid, ranks), and splits all other text into bytes.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -36,7 +36,7 @@ const keys = 64;
 const grid = Array.from({ length: 121 }, (_, i) => ((i - 60) / 10).toFixed(1).replace(/^-0\.0$/, '0.0'));
 const wholes = Array.from({ length: 101 }, (_, i) => String(i));
 
-/** Every token beside the bytes. A row of a prompt begins with ` params[0]:`, an answer with `params[0]:`. */
+/** All tokens other than bytes. A row of a prompt begins with ` params[0]:`, an answer with `params[0]:`. */
 const words: readonly Word[] = [
   ...Array.from({ length: keys }, (_, index): Word[] => [
     { kind: 'key', text: `, params[${index}]:`, index, spelling: 'next' },
@@ -51,7 +51,7 @@ const words: readonly Word[] = [
   ...['tried', ' stale', 'recent', 'best', 'next'].map((text): Word => ({ kind: 'name', text })),
 ];
 
-/** How byte-level tokenizers write each byte: printable ones as they are, the others from U+0100 on (GPT-2). */
+/** How byte-level tokenizers write each byte: printable bytes as they are, the others from U+0100 on (GPT-2). */
 export function byteCharacters(): string[] {
   let next = 256;
   return Array.from({ length: 256 }, (_, byte) => {
@@ -63,11 +63,11 @@ export function byteCharacters(): string[] {
 
 const controls = ['<|end|>', '<|user|>', '<|assistant|>'] as const;
 
-/** `ignore_merges`: what stands in the vocabulary as a whole is one token, without those that merges would pass by. */
+/** `ignore_merges`: a word in the vocabulary becomes one token, without tokens for intermediate merges. */
 function tokenizer() {
   const bytes = byteCharacters();
   const spelled = ({ text }: Word) => [...Buffer.from(text)].map((byte) => bytes[byte]!).join('');
-  // Digits are bytes already: they keep their ids.
+  // Digits keep their ids, because they are bytes.
   const tokens = [...new Set([...controls, ...bytes, ...words.map(spelled)])];
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const control = (content: string, id: number) => ({

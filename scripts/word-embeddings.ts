@@ -1,8 +1,8 @@
-/** First embeddings of the words of a tiny model: near numbers, and near keys, begin near each other. */
+/** Initial embeddings of a tiny model's words: those of nearby numbers, and of nearby keys, are similar. */
 import type { Numbers } from '../finetune/engine/training-session.js';
 import type { RandomGenerator } from '../src/random/generator.js';
 
-/** A token beside the bytes. The spellings of a number or key differ in what stands around it. */
+/** A token other than a byte. The spellings of a number or key differ in the characters around it. */
 export type Word =
   | { readonly kind: 'number'; readonly text: string; readonly value: number; readonly spelling: string }
   | { readonly kind: 'key'; readonly text: string; readonly index: number; readonly spelling: string }
@@ -17,14 +17,14 @@ interface Waves {
   readonly longest: number;
 }
 
-/** Parts of a row's squared length (of a key's, the rest is its own noise, which tells it from its neighbours). */
+/** Parts of a row's squared length; a key's row also has noise, which distinguishes it from its neighbours. */
 const numberParts = { wave: 0.8, spelling: 0.2 };
 const keyParts = { wave: 0.4, noise: 0.4, spelling: 0.2 };
 
 /**
  * Sets the rows of numbers and keys. Each is a sinusoid of its value or index (sines and cosines of wavelengths in
- * geometric progression, as in Vaswani et al. 2017) plus an offset that its spelling has in common; the expected
- * squared length of a row is that of the normal ones: hidden · deviation².
+ * geometric progression, as in Vaswani et al. 2017) plus an offset shared by all words of a spelling. The expected
+ * squared length of a row is that of other rows: hidden · deviation².
  * @param embedding [rows, hidden], changed in place
  */
 export function embedWords(
@@ -75,7 +75,7 @@ function partsOf(
   }
 }
 
-/** Pairs of sine and cosine, from the shortest wavelength to the longest. */
+/** Pairs of sines and cosines, from the shortest wavelength to the longest. */
 function sinusoid(x: number, hidden: number, { shortest, longest }: Waves): Float64Array {
   const pairs = hidden / 2;
   return Float64Array.from({ length: hidden }, (_, j) => {

@@ -1,8 +1,8 @@
 /**
- * Writes the directory of a model without weights whose tokens are the words of the text worlds, to be trained from random
- * ones (method `scratch`): `tsx scripts/word-model.ts <directory> [--layers n] [--hidden n] [--heads n] [--intermediate n]`.
- * The words are those that games of the training fold say and admit; all other text is read by bytes. `models/tiny-words`
- * was written by it.
+ * Writes the directory of a model without weights whose tokens are the words of the text worlds, for training from
+ * random weights (method `scratch`): `tsx scripts/word-model.ts <directory> [--layers n] [--hidden n] [--heads n]
+ * [--intermediate n]`. The words are those in the observations and commands of the training fold's games; all other
+ * text is split into bytes. This script wrote `models/tiny-words`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -19,13 +19,13 @@ const controls = ['<|end|>', '<|system|>', '<|user|>', '<|assistant|>'] as const
 
 const chatTemplate = `{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}{% if message['role'] == 'assistant' %}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`;
 
-/** A word with the space before it is one token; so is any other character. */
+/** A word, with the space before it, is one token; so is any other character. */
 const split = ' ?[A-Za-z]+|[0-9]|\\s|[^\\sA-Za-z0-9]';
 
 /** Number of games that together use all words of a world. */
 const games = 400;
 
-/** All words that games of a world say and admit along the commands that win, as `split` cuts them. */
+/** All words of a world's observations and admissible commands along the winning paths, as split by `split`. */
 function wordsOf({ game, options }: TextWorld): readonly string[] {
   const fold = 'fold' in options.shape ? { fold: 'train' } : {};
   const texts = Array.from({ length: games }, (_, seed) => {
@@ -72,7 +72,7 @@ function tokenizer() {
         end_of_word_suffix: null,
         fuse_unk: false,
         byte_fallback: false,
-        // What stands in the vocabulary as a whole is one token: no merges are needed.
+        // A word in the vocabulary becomes one token, so no merges are needed.
         ignore_merges: true,
         vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
         merges: [],

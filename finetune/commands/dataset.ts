@@ -29,7 +29,7 @@ export const options = (y: Argv) =>
     .option('validation', {
       ...kinds.text,
       default: '0.1',
-      describe: 'Validation split: a share of the runs or games, names of environments or runs, or none',
+      describe: 'Validation split: a fraction of the runs or games, names of environments or runs, or none',
     })
     .option('format', {
       choices: rowFormats,
@@ -52,7 +52,7 @@ export const options = (y: Argv) =>
     })
     .option('history', {
       ...kinds.number,
-      describe: 'Earlier turns per prompt (demonstrations; default: as played)',
+      describe: 'Previous turns shown in a prompt (demonstrations; default: as played)',
     })
     .option('winners', {
       ...kinds.number,
@@ -65,17 +65,17 @@ export const options = (y: Argv) =>
     })
     .option('rescore', {
       ...kinds.number,
-      describe: 'Fresh episodes for choosing among the best candidates (best-of-group)',
+      describe: 'Fresh episodes per candidate for choosing among the best (best-of-group)',
     })
     .option('augment', {
       ...kinds.number,
       default: 0,
-      describe: 'Reordered and sign-flipped copies of each run (prompts: numeric or compact)',
+      describe: 'Reordered and sign-flipped copies per run (only for the prompt sets numeric and compact)',
     })
     .option('warp', { type: 'boolean', describe: "Rescale the returns in each copy's prompts" })
     .option('context', {
       ...kinds.number,
-      describe: 'Model context in tokens; longer examples raise an alarm',
+      describe: 'Context of the model to train, in tokens; longer examples raise an alarm',
     })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
@@ -93,7 +93,7 @@ type Args = Arguments<typeof options>;
 /** The dataset's manifest. */
 export type Output = { readonly out: string } & DatasetManifest;
 
-/** `policyloop finetune dataset <runs..>`. Returns a failure code if there is nothing to train on. */
+/** `policyloop finetune dataset <runs..>`. Returns exit code 1 if there is nothing to train on. */
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { recipe, format, samples, winners, augment, context: window } = args;
   requireCount('--seed', args.seed, 0);

@@ -1,4 +1,4 @@
-/** `policyloop finetune evaluate`: runs the same experiments with the base and the tuned model, and compares them. */
+/** `policyloop finetune evaluate`: runs the same experiments with base and tuned model, and compares the results. */
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds, studyOptions } from '../../src/base/command.js';
 import { type CommandContext, requireCount } from '../../src/base/context.js';
@@ -23,13 +23,13 @@ export const options = (y: Argv) =>
       })
       .option('base', {
         ...kinds.text,
-        describe: 'Model to compare with (default: the one it was trained from)',
+        describe: 'Model to compare with (default: the base model of the tuned one)',
       })
       .option('configs', {
         ...kinds.text,
         array: true,
         demandOption: true,
-        describe: 'Experiments every model runs: files, or names of bundled ones',
+        describe: 'Configs that every model runs: files, or names of bundled configs',
       })
       .option('control', {
         ...kinds.text,
@@ -44,7 +44,7 @@ export const options = (y: Argv) =>
       })
       .option('trained-on', {
         ...kinds.text,
-        describe: 'Environments the model was trained in: ID,… or none (default: from its lineage)',
+        describe: 'Environments that the model was trained in: ID,… or none (default: from its lineage)',
       })
       .option('open', common.open),
   ).example(
@@ -54,7 +54,7 @@ export const options = (y: Argv) =>
 
 type Args = Arguments<typeof options>;
 
-/** One line per run, then the results; with Slurm, the progress of its jobs. */
+/** One line per run, then the results; with Slurm, the progress of the jobs. */
 export type Output = StudyRunLine | EvaluationSummary | PlanProgress;
 
 export const finishing = 'finishing the iteration; the same command resumes (Ctrl-C again stops at once)';

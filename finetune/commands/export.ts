@@ -31,7 +31,7 @@ export const options = (y: Argv) =>
       choices: ['messages', 'tokens'] as const,
       default: 'messages' as const,
       requiresArg: true,
-      describe: 'Row contents: messages for TRL to render, or token ids as in serving',
+      describe: 'Content of the rows: messages that TRL renders, or token ids as in serving',
     })
     .option('gpus', { ...kinds.number, default: 1, describe: 'Devices per node' })
     .option('nodes', { ...kinds.number, default: 1, describe: 'Number of nodes' })

@@ -1,4 +1,4 @@
-/** `policyloop finetune gguf <directory>`: writes one file for llama.cpp, and a Modelfile for Ollama next to it. */
+/** `policyloop finetune gguf <directory>`: writes a GGUF file for llama.cpp, and a Modelfile for Ollama next to it. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
@@ -20,7 +20,7 @@ export const options = (y: Argv) =>
     })
     .option('model', {
       ...kinds.text,
-      describe: "Model, or the adapter's base (default: the one that the adapter names)",
+      describe: "Model, or the adapter's base (default: as named by the adapter)",
     })
     .option('adapter', { ...kinds.text, describe: 'Adapter to merge into the model' })
     .option('ignore-keys', common.ignoreKeys)
@@ -33,7 +33,7 @@ export const options = (y: Argv) =>
       choices: ['f32', 'f16', 'bf16', 'q8_0'] as const,
       default: 'f16' as const,
       requiresArg: true,
-      describe: 'Matrix format; for a GGUF base, only of the changed matrices',
+      describe: 'Format of the matrices; if the base is a GGUF file, only of the changed ones',
     })
     .option('quiet', common.quiet)
     .option('json', common.json)
@@ -106,7 +106,7 @@ function requireFree(out: string, modelfile: string, isRetry: boolean): void {
       field: '--out',
       value: out,
       message: `${basename(modelfile)} already exists`,
-      remedy: 'choose another file',
+      remedy: 'choose another file name',
     });
 }
 
@@ -140,5 +140,5 @@ const twice = (field: string, value: string | undefined, what: string) =>
     field,
     value,
     message: `the first directory is already ${what}`,
-    remedy: 'pass one of each',
+    remedy: 'pass one model and one adapter',
   });

@@ -11,7 +11,7 @@ export const options = (y: Argv) =>
     .positional('directory', {
       type: 'string',
       demandOption: true,
-      describe: 'Adapter, model, or exported folder after training',
+      describe: 'Directory of an adapter or a model, or an exported folder after training',
     })
     .option('model', {
       ...kinds.text,

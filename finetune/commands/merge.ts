@@ -12,7 +12,7 @@ export const options = (y: Argv) =>
     .positional('adapter', { type: 'string', demandOption: true, describe: 'Directory of a LoRA adapter' })
     .option('model', {
       ...kinds.text,
-      describe: 'Directory of the base model (default: the one that the adapter names)',
+      describe: 'Directory of the base model (default: as named by the adapter)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('out', { ...kinds.text, demandOption: true, describe: 'New directory for the merged model' })

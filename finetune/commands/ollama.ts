@@ -19,7 +19,7 @@ export const options = (y: Argv) =>
     })
     .option('model', {
       ...kinds.text,
-      describe: 'Directory of the base model (default: the one that the adapter names)',
+      describe: 'Directory of the base model (default: as named by the adapter)',
     })
     .option('ignore-keys', common.ignoreKeys)
     .option('out', { ...kinds.text, default: 'Modelfile', describe: 'File to write' })
@@ -46,7 +46,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
       field: '--out',
       value: shownPath(existing, context.cwd),
       message: 'this file already exists',
-      remedy: 'choose another one',
+      remedy: 'choose another file name',
     });
   const model = args.model === undefined ? undefined : modelDirectory(args.model, context.cwd, '--model');
   const ignored = listed(args.ignoreKeys);
@@ -72,7 +72,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   return 0;
 }
 
-/** The name of the Modelfile, else of the adapter's directory; of its parent if that is called `adapter`. */
+/** The Modelfile's name without its ending; else the name of the adapter's directory, or of its parent if that is generic. */
 function modelName(out: string, adapter: string): string {
   const name = /^(.+)\.Modelfile$/.exec(basename(out))?.[1] ?? basename(adapter);
   return name === 'adapter' ? basename(dirname(adapter)) : name;

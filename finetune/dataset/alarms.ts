@@ -1,4 +1,4 @@
-/** Detects problems that make a dataset useless or misleading, before anything is trained on it. */
+/** Checks a dataset for problems that would make training useless or its results misleading. */
 import type { Example, Recipe } from './example.js';
 import type { ExampleLength } from './token-statistics.js';
 
@@ -51,7 +51,7 @@ const noPositiveSignal: Check = ({ recipe, train, made }) => {
       recipe === 'preference'
         ? 'no two answers to a prompt differ in score'
         : 'no training example improves on the best so far',
-    remedy: 'add runs that improve (baselines count), or use --recipe hindsight',
+    remedy: 'add runs that improve (of models or baselines), or use --recipe hindsight',
   };
 };
 
@@ -95,7 +95,7 @@ const emptySplit: Check = ({ train, validation, heldOut }) => {
     return {
       kind: 'no-validation',
       message: 'no validation examples',
-      remedy: 'add runs with other seeds, choose other runs for --validation, or use --validation none',
+      remedy: 'add runs with other seeds, name other runs in --validation, or use --validation none',
     };
   const [cause, remedy] =
     validation.length === 0

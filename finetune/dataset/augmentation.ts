@@ -11,21 +11,21 @@ import { largest, smallest } from '../../src/statistics/descriptive.js';
 import { promptHash } from './example.js';
 import type { SourceRun, Step } from './source-run.js';
 
-/** Each position takes the value at `from`, times `sign`. */
+/** The value at this position is the one at position `from`, times `sign`. */
 export interface Moved {
   readonly from: number;
   readonly sign: 1 | -1;
 }
 
 export type Symmetry =
-  /** Observation i of the transformed environment is `observations[i]` of the original; likewise output a. */
+  /** Observation i of the transformed environment is `observations[i]` of the original; the same holds for outputs. */
   | { readonly kind: 'linear'; readonly observations: readonly Moved[]; readonly outputs: readonly Moved[] }
   /** Changes the basis that weights are projected from: new column j is the old column `coordinates[j]`. */
   | { readonly kind: 'projected'; readonly coordinates: readonly Moved[] }
   /** State s of the transformed environment is `states[s]` of the original, and its action a is `actions[a]`. */
   | { readonly kind: 'table'; readonly states: readonly number[]; readonly actions: readonly number[] };
 
-/** Draws a symmetry uniformly. Signs of outputs flip only if the output is the action, not under an argmax. */
+/** Draws a symmetry uniformly. Output signs flip only if the outputs are the action itself. */
 export function drawSymmetry({ parameters, description }: PolicyFamily, random: RandomGenerator): Symmetry {
   const flips = parameters.low === -parameters.high;
   const moved = (count: number, flip: boolean): readonly Moved[] =>
@@ -94,15 +94,15 @@ function transformedTable(
   return states.map((state) => called.get(parameters[state]!)!);
 }
 
-/** Adding 0 turns -0 into 0; the two print the same but aren't the same value. */
+/** Adding 0 turns −0 into 0: they print the same but aren't the same value. */
 const signed = (sign: number, value: number): number => sign * value + 0;
 
-/** Prompt sets that don't mention the environment, so they remain correct under a symmetry. */
+/** Prompt sets that don't mention the environment, so they stay correct after a symmetry transformation. */
 const silentSets = ['numeric', 'compact'];
 
 /**
  * Makes copies 1 … `count` of a run, each determined by `seed`, the run's seed and the copy's number.
- * @param warp if true, the copies' prompts also show returns on a different scale
+ * @param warp if true, the copies' prompts also show returns on another scale
  * @throws UserError if the run's prompts mention its environment or can't be rendered
  */
 export function augmented(run: SourceRun, count: number, seed: number, warp = false): readonly SourceRun[] {
@@ -136,7 +136,7 @@ export function drawScale(entries: readonly Pick<BufferEntry, 'score'>[], random
   };
 }
 
-/** Transforms all parameters and renders the prompts again. Drops replies, whose reasons describe the original. */
+/** Transforms all parameters and renders the prompts again. Drops replies: their reasons describe the original. */
 export function transformedRun(run: SourceRun, symmetry: Symmetry, scale: Scale = identity): SourceRun {
   requireSilentPrompts(run);
   const images = new Map<BufferEntry, BufferEntry>(

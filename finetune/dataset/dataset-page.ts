@@ -1,4 +1,4 @@
-/** `index.html` of a dataset: sources, alarms and sample examples. */
+/** Renders a dataset's `index.html`: alarms, sizes, sources and sample examples. */
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import {
   formatCompact,
@@ -94,7 +94,7 @@ export const sourceColumns: readonly Column<
 >[] = [
   text('run', ({ run }) => run),
   text('environment', ({ environment }) => environment),
-  text('proposed by', ({ model }) => model),
+  text('proposer', ({ model }) => model),
   number('seed', ({ seed }) => String(seed)),
   number('examples', ({ kept }) => kept),
   text('split', ({ split }) => split),

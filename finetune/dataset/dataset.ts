@@ -36,21 +36,21 @@ import {
 export interface DatasetOptions extends GroupTargets, Omit<DemonstrationOptions, 'samples' | 'seed'> {
   readonly recipe: Recipe;
   readonly validation: ValidationPlan;
-  /** Seed for choosing held-out runs, hindsight prompts and the symmetries of copies. */
+  /** Seed for drawing held-out runs, hindsight prompts and the copies' symmetries. */
   readonly seed: number;
   /** Prompts drawn per run (`hindsight`; default: its iterations), or steps per play (`demonstrations`; default: all). */
   readonly samples?: number | undefined;
   /** Transformed copies per training run. Default: 0. */
   readonly augment?: number | undefined;
-  /** If true, the prompts of each copy show returns on a different monotone scale. Default: false. */
+  /** If true, each copy's prompts show returns on a monotone scale of its own. Default: false. */
   readonly warp?: boolean | undefined;
-  /** Fresh episodes for choosing the winner among the finalists of `best-of-group`. Default: none. */
+  /** Number of fresh episodes for choosing among the finalists of `best-of-group`. Default: none. */
   readonly rescore?: number | undefined;
   /** Context of the model to train, in tokens. Default: lengths aren't checked. */
   readonly context?: number | undefined;
 }
 
-/** A run that examples were made from. */
+/** A run from which examples were made. */
 export interface Source {
   readonly run: string;
   readonly environment: string;
@@ -63,7 +63,7 @@ export interface Source {
   readonly prompts: string;
   readonly split: Split;
   readonly made: number;
-  /** Examples left after removing duplicates. */
+  /** Number of examples left after removing duplicates. */
   readonly kept: number;
 }
 
@@ -76,9 +76,9 @@ interface DatasetSummary extends GroupTargets, Omit<DemonstrationOptions, 'sampl
   readonly recipe: Recipe;
   readonly seed: number;
   readonly augment: number;
-  /** Set if the prompts of copies show returns on other scales. */
+  /** Set if the copies' prompts show returns on other scales. */
   readonly warp?: true;
-  /** Episodes on which finalists were re-evaluated; undefined if they weren't. */
+  /** Number of episodes in each finalist's re-evaluation; undefined if there was none. */
   readonly rescore?: number | undefined;
   readonly sources: readonly Source[];
   /** Number of duplicates removed. */
@@ -158,7 +158,7 @@ async function gatherProposals(
     if (run.prompts?.hash !== run.manifest.prompts) changedTemplates.push(name);
   }
   const heldOut = validationRuns(splitRuns, plan, seed);
-  // Drops copies of held-out runs: validation uses only the original runs.
+  // Drop the copies of held-out runs: validation uses only original runs.
   const examples = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
   return { examples, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
 }
@@ -249,7 +249,7 @@ function examplesOf(
   }
 }
 
-/** Runs that share a key (seed, `warmup.from` or a prompt) are dependent. */
+/** Keys of a run: its seed, `warmup.from` and prompts. Runs that share a key are dependent. */
 function dependencies(
   { path, manifest, config }: SourceRun,
   examples: readonly Example[],

@@ -1,4 +1,4 @@
-/** Makes imitation examples from games that were played well: the observation and the action to imitate. */
+/** Makes imitation examples from well-played games: a prompt with the observation, and the action as its answer. */
 import { join } from 'node:path';
 import { openAgent, type PromptedAgent } from '../../src/agents/prompts/prompted-agent.js';
 import { type Exchange, messagesOf } from '../../src/agents/speaker.js';
@@ -17,7 +17,7 @@ import { type Imitation, promptHash, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 
-/** Which games to imitate, and how much of each the prompts show. */
+/** Selects the games and steps to imitate, and the number of turns that prompts show. */
 export interface DemonstrationOptions {
   /** Lowest return of the games to imitate. */
   readonly minReturn?: number | undefined;
@@ -73,7 +73,7 @@ const noPlay: Problem = {
   remedy: 'create one: policyloop play agents/cooking player=expert',
 };
 
-/** One example per step, with its action as the answer. Replies that named no action aren't imitated. */
+/** Makes one example per step, with its action as the answer. Skips replies that named no action. */
 export function demonstrations(play: PlayedGames, options: DemonstrationOptions): readonly Imitation[] {
   const steps = play.games.flatMap((game) => stepsOf(play, game, options));
   if (options.samples === undefined || options.samples >= steps.length) return steps;
@@ -130,7 +130,7 @@ function stepsOf(
   }
 }
 
-/** The reply a model would have given for the action. */
+/** The reply with which a model would have chosen this action. */
 function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act']): string {
   if (act === 'json') return JSON.stringify({ action: words ?? action });
   return words ?? (Array.isArray(action) ? action.join(', ') : String(action ?? ''));
@@ -138,7 +138,7 @@ function replyFor({ action, words }: GameTurn, act: PlayConfig['policy']['act'])
 
 export const gameName = (run: string, episode: number): string => `${run}, game ${episode}`;
 
-/** Keeps equal games together. @throws UserError for a name that matches no play or environment */
+/** Chooses held-out games; identical games stay together. @throws UserError for a name that matches nothing */
 export function heldOutGames(
   plays: readonly PlayedGames[],
   plan: ValidationPlan,

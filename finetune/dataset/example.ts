@@ -1,4 +1,4 @@
-/** Training examples and their origin. */
+/** Training examples, with the run and evaluation that each comes from. */
 import { createHash } from 'node:crypto';
 import type { ChatMessage } from '../../src/models/language-model.js';
 
@@ -14,14 +14,14 @@ export type ProposalRecipe = (typeof proposalRecipes)[number];
 export const recipes = [...proposalRecipes, 'demonstrations'] as const;
 export type Recipe = ProposalRecipe | 'demonstrations';
 
-/** Position in a replay buffer, and the mean return. For a demonstration: the turn, the game and its return. */
+/** Identifies an evaluation, with its score; for a demonstration, the turn, the game and the game's return. */
 interface Evaluated {
   readonly iteration: number;
   readonly candidate: number;
   readonly score: number;
 }
 
-/** Origin of an example. The evaluation belongs to the completion (in a pair, the chosen one). */
+/** Where an example comes from. The evaluation is that of the completion (in a pair, of the chosen one). */
 export interface Lineage extends Evaluated {
   readonly run: string;
   readonly environment: string;
@@ -46,7 +46,7 @@ export interface Lineage extends Evaluated {
 
 interface Prompted {
   readonly prompt: readonly ChatMessage[];
-  /** Positive factor of the example's loss. */
+  /** Weight of the example in the loss; positive. */
   readonly weight: number;
   readonly lineage: Lineage;
 }
@@ -65,7 +65,7 @@ export interface Preference extends Prompted {
 
 export type Example = Imitation | Preference;
 
-/** All answers of an example: one, or both of a pair. */
+/** The answers of an example: one, or the two of a pair. */
 export function completionsOf(
   example: Pick<Imitation, 'kind' | 'completion'> | Pick<Preference, 'kind' | 'chosen' | 'rejected'>,
 ): readonly string[] {
@@ -80,7 +80,7 @@ export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Keeps the first of the examples with the same prompt and completions. */
+/** Of examples with the same prompt and completions, keeps only the first. */
 export function withoutDuplicates(examples: readonly Example[]): readonly Example[] {
   const first = new Map<string, Example>();
   for (const example of examples) {
@@ -90,7 +90,7 @@ export function withoutDuplicates(examples: readonly Example[]): readonly Exampl
   return [...first.values()];
 }
 
-/** Row formats of a dataset. */
+/** Formats in which a dataset's rows can be written. */
 export const rowFormats = [
   'jsonl',
   'parquet',

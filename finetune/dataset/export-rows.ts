@@ -84,7 +84,7 @@ interface Row {
   readonly lineage: Lineage;
 }
 
-/** @throws UserError if the recipe doesn't make the examples that the format needs */
+/** @throws UserError if the format can't store the recipe's kind of examples */
 export function requireExportable(recipe: Recipe, format: RowFormat): void {
   if (isOwn(format) || isPaired(format) === (recipe === 'preference')) return;
   throw new UserError({
@@ -123,7 +123,7 @@ function contentsOf(example: Example, shape: RowShape): readonly object[] {
   return shape === 'own' ? [{ prompt, chosen, rejected, weight, lineage }] : [];
 }
 
-/** Removes repeated answers to a prompt: a winner is paired with each of the other candidates. */
+/** Removes repeated answers to a prompt: a winner appears in a pair with each of the other candidates. */
 function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   const first = new Map<string, Row>();
   for (const row of rows) {
@@ -133,7 +133,7 @@ function withoutRepeats(rows: readonly Row[]): readonly Row[] {
   return [...first.values()];
 }
 
-// Rows for fine-tuning APIs compatible with OpenAI's.
+// Rows for OpenAI's fine-tuning API and compatible ones.
 
 const answer = (content: string): ChatMessage => ({ role: 'assistant', content });
 
@@ -174,7 +174,7 @@ type Column =
   | { readonly kind: 'text' | 'number' | 'count' | 'boolean' | 'messages' }
   | { readonly kind: 'struct'; readonly fields: Columns };
 
-/** Columns by name, in order. A name ending in `?` marks an optional column. */
+/** Columns by name, in order. A `?` at the end of a name marks an optional column. */
 type Columns = Readonly<Record<string, Column>>;
 
 /** Rows encoded at a time, to limit memory. */
@@ -191,7 +191,7 @@ export function writeParquet(path: string, columns: Columns, rows: readonly obje
   const names = Object.keys(columns);
   for (let from = 0; from < rows.length; from += rowGroup) {
     const group = rows.slice(from, from + rowGroup) as readonly Readonly<Record<string, unknown>>[];
-    // A file writer is synchronous, so there is no promise to await.
+    // `write` returns no promise here, because a file writer is synchronous.
     void writer.write({
       columnData: names.map((name) => ({ name, data: group.map((row) => row[name]) })),
       rowGroupSize: rowGroup,
@@ -207,7 +207,7 @@ const flatTypes: Readonly<Record<string, Partial<SchemaElement>>> = {
   boolean: { type: 'BOOLEAN' },
 };
 
-/** Schema elements of a column, followed by its fields' elements. */
+/** Schema element of a column, followed by those of its fields. */
 function schemaOf(key: string, column: Column): readonly SchemaElement[] {
   const name = key.replace(/\?$/, '');
   const repetition_type = name === key ? 'REQUIRED' : 'OPTIONAL';

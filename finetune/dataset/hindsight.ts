@@ -11,8 +11,8 @@ import { placeKey, type SourceRun } from './source-run.js';
 
 /**
  * Builds prompts that the run could have had, with an answer that it found later. Draws a target entry, an iteration,
- * and a history of earlier entries with lower scores, as long as the run's own history at that iteration. The answer
- * has no reason, because none was given for this history.
+ * and a history of earlier entries with lower scores; this history has the length of the run's own at that iteration.
+ * The answer has no reason, because none was given for this history.
  * @param samples number of prompts to draw; the rare duplicates aren't replaced
  * @throws UserError if the run's prompt templates are missing or broken
  */
@@ -57,7 +57,7 @@ const warmupLength = ({ recorded }: SourceRun) =>
 const keptPerGroup = ({ config }: SourceRun) =>
   config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
 
-/** Number of evaluations that an iteration's prompt can show if every proposal was valid. */
+/** Number of evaluations that an iteration's prompt can show if all earlier proposals were valid. */
 function historyLength(run: SourceRun, iteration: number): number {
   return warmupLength(run) + lastKnown(run.config, iteration) * keptPerGroup(run);
 }
@@ -93,7 +93,7 @@ function example(
   return imitate(run, 'hindsight', step, { entry, reply: '' });
 }
 
-/** Renders the prompt of an iteration as if `history` were all evaluations so far, starting with the warm-up. */
+/** Renders an iteration's prompt as if `history` were all evaluations so far, beginning with the warm-up. */
 export function renderPrompt(
   run: SourceRun,
   iteration: number,

@@ -1,4 +1,4 @@
-/** The lineage of trained models, stored next to the model by training and read by evaluation. */
+/** Lineage of trained models. Training stores it next to the model; evaluation reads it. */
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -12,7 +12,7 @@ import { parseJson } from '../../src/storage/json-depth.js';
 import { readRegularFile } from '../../src/storage/regular-file.js';
 import type { StepLoss } from '../engine/checkpoint.js';
 
-/** Stored in the output directory of a training run, and in the adapter or model directory it wrote. */
+/** Stored in a training run's output directory, and in the adapter's or model's directory. */
 export const lineageFile = trainingFiles.about;
 
 const sourceSchema = z.looseObject({
@@ -32,14 +32,14 @@ export const datasetSchema = z.looseObject({
   /** The dataset's runs; null if it has no manifest. */
   sources: z.array(sourceSchema).nullable(),
   files: z.record(z.string(), z.string()),
-  /** True if rows differ from what the manifest describes. */
+  /** True if the rows have changed since the manifest was written. */
   changed: z.boolean(),
 });
 
 const lineageSchema = z.looseObject({
   version: z.literal(1),
   kind: z.literal('training'),
-  /** Program version that wrote the file. */
+  /** Version of policyloop that wrote the file. */
   policyloop: z.string(),
   /** `lora`, `full`, `scratch`, or another trainer's name for its method. */
   method: z.string(),
@@ -66,7 +66,7 @@ export type TrainingLineage = z.output<typeof lineageSchema>;
 
 export interface Training {
   readonly method: string;
-  /** Directory of the base model; its name if the files aren't available. */
+  /** Directory of the base model, or its name if the files aren't available. */
   readonly model: string;
   readonly dataset: DatasetLineage;
   readonly config: object;
@@ -88,7 +88,7 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
     base: {
       model,
       hash: isAvailable ? contentHash(model) : null,
-      // Training from scratch uses only the base's architecture, so its lineage doesn't matter.
+      // Training from scratch uses only the base's architecture, so the base's lineage doesn't matter.
       lineage: isAvailable && method !== 'scratch' ? (readLineage(model) ?? null) : null,
     },
     dataset,
@@ -99,11 +99,11 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
 
 /** Maintains `training.json` in the output directory during training. */
 export interface TrainingState {
-  /** Call this once the checkpoint has been accepted: a refused run must not change anything. */
+  /** Call this only after the checkpoint has been accepted: a refused run must not change any files. */
   begin(): void;
-  /** @param dataset replaces the dataset known at the start */
+  /** @param dataset replaces the dataset given at the start */
   end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
-  /** Records the failure if the run had begun. */
+  /** Records the failure if `begin` was called. */
   fail(outcome: Training['outcome']): void;
 }
 
@@ -140,7 +140,7 @@ export function readLineage(directory: string): TrainingLineage | undefined {
   return readAs(join(directory, lineageFile), lineageSchema);
 }
 
-/** Describes played episodes as a dataset; `kept` is their number per environment. */
+/** Describes played episodes as a dataset; `kept` is the number of episodes per environment. */
 export function playedLineage(
   path: string,
   model: string,
@@ -181,7 +181,7 @@ export function datasetLineage(directory: string): DatasetLineage {
   };
 }
 
-/** Undefined if a dataset, of this training or of its bases, has no manifest or differs from it. */
+/** Environments that the model and its bases were trained in; undefined if a dataset has no manifest or has changed. */
 export function trainedEnvironments({ base, dataset }: TrainingLineage): readonly string[] | undefined {
   const before = base.lineage === null ? [] : trainedEnvironments(base.lineage);
   if (before === undefined || dataset.sources === null || dataset.changed) return undefined;
@@ -192,7 +192,7 @@ export function trainedEnvironments({ base, dataset }: TrainingLineage): readonl
 const wholeBytes = 64 * 2 ** 20;
 const sampleBytes = 2 ** 20;
 
-/** SHA-256 of names, sizes and contents of the weights; for files above 64 MiB, only the first and last MiB. */
+/** SHA-256 of the weight files' names, sizes and contents; of files above 64 MiB, only the first and last MiB. */
 export function contentHash(model: string): string {
   const hash = createHash('sha256');
   for (const path of weightFiles(model).toSorted()) {
@@ -221,7 +221,7 @@ function readPart(path: string, position: number, bytes: number): Buffer {
   }
 }
 
-/** SHA-256 of a file, read in pieces because a dataset can be larger than a buffer. */
+/** SHA-256 of a file, read in pieces because a dataset can be too large for one buffer. */
 export function fileHash(path: string): string {
   const hash = createHash('sha256');
   const { size } = statSync(path);
@@ -232,7 +232,11 @@ export function fileHash(path: string): string {
 function readAs<T extends z.ZodType>(file: string, schema: T): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const damaged = (message: string) =>
-    new UserError({ file, message: `damaged: ${message}`, remedy: 'restore a copy, or remove it' });
+    new UserError({
+      file,
+      message: `damaged: ${message}`,
+      remedy: 'restore the file from a copy, or remove it',
+    });
   let content: unknown;
   try {
     content = parseJson(readRegularFile(file, wholeBytes).toString('utf8'));

@@ -1,4 +1,4 @@
-/** Reads datasets and encodes their messages with the code that renders prompts in serving. */
+/** Reads datasets, and encodes their messages with the same code that renders prompts when a model is used. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ export interface Conversation {
   readonly completion: string;
   /** Weight of each answer token; a negative weight makes the answer less likely. */
   readonly weight: number;
-  /** The model that was served this prompt, and its token count at that time. */
+  /** The model that received this prompt, and the prompt's token count at that time. */
   readonly served?: { readonly model: string; readonly promptTokens: number };
 }
 
@@ -34,7 +34,7 @@ export function endOfAnswer(directory: string, config: DecoderConfig, tokenizer:
   return end;
 }
 
-/** Encodes the prompt as in serving, and the answer as the model would write it, ending with `end`. */
+/** Encodes the prompt as when the model is used, and the answer as the model would write it, with `end` at its end. */
 export function renderExample(
   tokenizer: ChatTokenizer,
   end: number,
@@ -47,7 +47,7 @@ export function renderExample(
   };
 }
 
-/** True if the template shows an answer unchanged in a longer conversation; some trim it or drop thinking. */
+/** True if the template leaves an answer unchanged; some templates trim it or drop its thinking. */
 export function keepsAnswers(tokenizer: ChatTokenizer, { messages, completion }: Conversation): boolean {
   const answered = [...messages, { role: 'assistant', content: completion } as const];
   return tokenizer.promptText(answered).startsWith(tokenizer.promptText(messages) + completion);
@@ -126,7 +126,7 @@ function missing(dataset: string, split: Split): UserError {
 
 const makeOne = 'create one: policyloop finetune dataset <runs> --recipe improvement --out DIR';
 
-/** @throws UserError with the problem and the first issue found */
+/** @throws UserError with `problem` and the first issue if the row doesn't match the schema */
 function checkedRow<T>(
   schema: z.ZodType<T>,
   row: unknown,
@@ -139,7 +139,7 @@ function checkedRow<T>(
   throw new UserError({ ...problem, field: issue.path.join('.'), message });
 }
 
-/** `lineage` is passed through unchanged; null if missing. */
+/** An example as read from a file: its `lineage` isn't checked, and is null if missing. */
 type Stored<T extends Imitation | Preference> = Omit<T, 'lineage'> & { readonly lineage: unknown };
 export type StoredAnswer = Stored<Imitation>;
 export type StoredExample = StoredAnswer | Stored<Preference>;

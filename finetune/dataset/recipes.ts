@@ -15,7 +15,7 @@ import {
   type Step,
 } from './source-run.js';
 
-/** Imitates every proposal that scored higher than the best so far. */
+/** Imitates every proposal that scored higher than the best evaluation so far. */
 export function improvement(run: SourceRun): readonly Imitation[] {
   return run.steps.flatMap((step) =>
     step.proposals
@@ -47,9 +47,9 @@ export function imitate(
 }
 
 export interface GroupTargets {
-  /** How many of the best to imitate; each gets its own example and must beat the best so far. Default: 1. */
+  /** How many of the best candidates to imitate; each must beat the best so far and makes one example. Default: 1. */
   readonly winners?: number | undefined;
-  /** How many iterations ahead to look for candidates; each number selects its own winners. Default: [0]. */
+  /** How many iterations ahead to look for candidates; winners are chosen for each number. Default: [0]. */
   readonly lookAhead?: readonly number[] | undefined;
 }
 
@@ -68,7 +68,7 @@ export function bestOfGroup(
         .toSorted((a, b) => scoreOf(b.entry) - scoreOf(a.entry))
         .slice(0, winners),
     );
-    // The reason for a later iteration's answer describes another history.
+    // Omit the reason of a later iteration's answer, because it describes another history.
     return [...new Set(chosen)].map(({ entry, reply }) => {
       const own = entry.iteration === step.iteration;
       return imitate(run, 'best-of-group', step, { entry, reply: own ? reply : '' });
@@ -79,7 +79,7 @@ export function bestOfGroup(
 /** Number of candidates per iteration to re-evaluate. */
 const finalistCount = 4;
 
-/** The best candidates from step `first` up to `further` iterations later that beat the best score before `first`. */
+/** The best candidates that beat the score before step `first`, from that step up to `further` iterations later. */
 function finalists({ steps }: SourceRun, first: number, further: number, count: number): readonly Proposed[] {
   const step = steps[first]!;
   const last = step.iteration + further;
@@ -110,8 +110,8 @@ function winner({ proposals }: Step): Proposed {
 }
 
 /**
- * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the
- * run's next proposal: scores depend only on the parameters, not on the prompt.
+ * Pairs the winner of an iteration with each candidate that scored lower. A single candidate is paired with the next
+ * iteration's first: scores depend only on the parameters, not on the prompt.
  */
 export function preference(run: SourceRun): readonly Preference[] {
   return run.steps.flatMap((step, i) =>
@@ -132,8 +132,8 @@ function pairs(step: Step, next: Step | undefined): readonly (readonly [Proposed
 }
 
 function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Preference {
-  // If only one answer had a reason, a model would learn to give (or omit) reasons, not to propose. A
-  // reason from another iteration describes another history.
+  // If only one answer had a reason, a model would learn to give (or omit) reasons, not to propose. And a reason from
+  // another iteration describes another history.
   const stated = [better, worse].every(
     ({ entry, reply }) => entry.iteration === step.iteration && reasonIn(reply) !== '',
   );
@@ -151,7 +151,7 @@ function pair(run: SourceRun, step: Step, better: Proposed, worse: Proposed): Pr
 
 const place = ({ entry: { iteration, candidate, score } }: Proposed) => ({ iteration, candidate, score });
 
-/** Largest weight before scaling, as in Peng et al. 2019. */
+/** Largest weight before scaling to mean 1, as in Peng et al. 2019. */
 const largestWeight = 20;
 
 /**
@@ -169,7 +169,7 @@ export function weighted(run: SourceRun): readonly Imitation[] {
   return proposals.map(({ step, proposed }, i) => imitate(run, 'weighted', step, proposed, weights[i]!));
 }
 
-/** Rounded to six significant digits, which gives the same text on every machine. */
+/** Weights, rounded to six significant digits so that all machines write the same text. */
 export function advantageWeights(gains: readonly number[]): readonly number[] {
   const centre = mean(gains);
   const spread = standardDeviation(gains);
@@ -181,7 +181,7 @@ export function advantageWeights(gains: readonly number[]): readonly number[] {
 }
 
 /**
- * Re-evaluates entries on fresh episodes, because the best of many was partly lucky.
+ * Re-evaluates entries on fresh episodes, because the best of many owes its score partly to luck.
  * @returns mean returns by `placeKey`
  * @throws EnvironmentError if an external environment fails
  */

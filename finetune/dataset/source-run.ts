@@ -1,4 +1,4 @@
-/** Reads a logged run for the recipes: its prompts and the proposals that answered them. */
+/** Reads a logged run: its prompts and the proposals that answered them. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -22,10 +22,10 @@ import { readDemonstrations, runFiles } from '../../src/runs/reader.js';
 import { type Lineage, promptHash, type Recipe, sha256 } from './example.js';
 import { fileHash } from './lineage.js';
 
-/** In characters. Longer reasons exceed the expected three sentences and are dropped. */
+/** In characters. Longer reasons are dropped: prompts ask for at most three sentences. */
 const longestReason = 600;
 
-/** Formats an answer that parses to these parameters. Drops the reason if it would change the parse. */
+/** Formats an answer from which these parameters are parsed. Drops the reason if it would change the result. */
 export function formatAnswer(
   parameters: ParameterVector,
   encoding: Encoding,
@@ -58,9 +58,9 @@ export interface Step {
   readonly promptHash: string;
   /** Number of prompt tokens, if the model counted them. */
   readonly promptTokens?: number | undefined;
-  /** Number of evaluations the prompt could show; excludes those in flight at the same time (`pipeline`). */
+  /** Number of evaluations that the prompt could show, without those still in flight (`pipeline`). */
   readonly history: number;
-  /** The best of them, which the prompt presents as the best. */
+  /** The best of these evaluations; the prompt also presents it as the best. */
   readonly incumbent: BufferEntry | undefined;
   /** Ordered by candidate; never empty. */
   readonly proposals: readonly Proposed[];
@@ -70,7 +70,7 @@ export interface SourceRun extends OpenedRun {
   readonly name: string;
   readonly hash: string;
   readonly answerForm: AnswerForm;
-  /** The run's current prompt set; undefined if it can't be loaded. */
+  /** The run's prompt set as it is now; undefined if it can't be loaded. */
   readonly prompts: PromptSet | undefined;
   readonly demonstrations: readonly Demonstration[];
   readonly steps: readonly Step[];
@@ -95,7 +95,7 @@ export async function readSourceRun(path: string, name: string): Promise<SourceR
       remedy: 'exclude this run',
     });
   }
-  // Prompts are rendered many times; episodes are only needed if they show trajectories.
+  // Prompts are rendered many times, so keep episodes in memory, but only if prompts show trajectories.
   const episodes = memory.trajectories === 'none' ? [] : [...opened.recorded.episodes];
   return {
     ...opened,
@@ -185,7 +185,7 @@ function stepsOf(
         promptHash: promptHash(prompt),
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
         ...held[iteration - 1 - (asked[0]?.behind ?? 0)]!,
-        // Revisions answer their own prompts.
+        // Exclude revisions: they answer the critic's prompts.
         proposals: evaluated
           .filter(({ revises }) => revises === undefined)
           .map((entry) => ({ entry, reply: replyOf(entry, own) })),

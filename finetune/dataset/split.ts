@@ -1,4 +1,4 @@
-/** Separates training from validation data by whole runs, never by rows. */
+/** Splits the data into training and validation by whole runs, never by rows. */
 import { append } from '../../src/base/append.js';
 import { type Problem, UserError } from '../../src/base/errors.js';
 import { matches } from '../../src/base/pattern.js';
@@ -6,7 +6,7 @@ import { createGenerator, shuffled } from '../../src/random/generator.js';
 
 export type ValidationPlan =
   | { readonly kind: 'none' }
-  /** This fraction of the runs; dependent runs stay together. */
+  /** A fraction of the runs; dependent runs stay together. */
   | { readonly kind: 'share'; readonly share: number }
   /** Runs and environments with these names. `*` matches any text, `?` any character. */
   | { readonly kind: 'named'; readonly names: readonly string[] };
@@ -14,7 +14,7 @@ export type ValidationPlan =
 export interface SplitRun {
   readonly name: string;
   readonly environment: string;
-  /** Runs that share a key depend on each other. */
+  /** Runs that share a key are dependent. */
   readonly keys: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function parseValidation(text: string): ValidationPlan {
   const share = Number(trimmed);
   if (trimmed !== '' && Number.isFinite(share)) {
     if (share > 0 && share < 1) return { kind: 'share', share };
-    throw new UserError({ ...validationProblem, message: 'a share must be between 0 and 1', value: text });
+    throw new UserError({ ...validationProblem, message: 'a fraction must be between 0 and 1', value: text });
   }
   const names = trimmed.split(',').map((name) => name.trim());
   if (names.includes('')) {
@@ -50,7 +50,7 @@ export function validationRuns(
       return new Set();
     case 'share': {
       const groups = shuffled(dependentGroups(runs), createGenerator(seed));
-      // With two or more groups, at least one goes to each side.
+      // With two or more groups, each side gets at least one.
       const count = Math.min(Math.max(1, Math.round(plan.share * groups.length)), groups.length - 1);
       return new Set(groups.slice(0, Math.max(0, count)).flatMap((group) => group.map(({ name }) => name)));
     }

@@ -1,16 +1,16 @@
-/** Token lengths of a dataset's examples, and statistics of its splits. */
+/** Estimates the token lengths of examples, and computes statistics of a dataset's splits. */
 import { estimateTokens } from '../../src/prompting/token-estimate.js';
 import { largest, mean } from '../../src/statistics/descriptive.js';
 import { completionsOf, type Example } from './example.js';
 
-/** In tokens, without those added by a chat template. */
+/** Length in tokens, without those that a chat template adds. */
 export interface ExampleLength {
   readonly prompt: number;
   /** For a pair, the longer answer. */
   readonly completion: number;
 }
 
-/** Estimates lengths conservatively (too high) without a tokenizer. Each distinct prompt is counted once. */
+/** Estimates lengths without a tokenizer; the estimates are rather too high. Measures each distinct prompt once. */
 export function measureLengths(examples: readonly Example[]): ReadonlyMap<Example, ExampleLength> {
   const prompts = new Map<string, number>();
   const promptLength = ({ prompt, lineage }: Example): number => {
@@ -28,7 +28,7 @@ export function measureLengths(examples: readonly Example[]): ReadonlyMap<Exampl
   );
 }
 
-/** Quantiles use the nearest rank, so they are values that occur. */
+/** Quantiles use the nearest rank, so they are values from the data. */
 export interface Distribution {
   readonly least: number;
   readonly median: number;
@@ -54,7 +54,7 @@ export interface SplitStatistics {
   readonly examples: number;
   readonly prompts: number;
   readonly environments: Readonly<Record<string, number>>;
-  /** Undefined if there are no examples; likewise the next three. */
+  /** This and the next three are undefined if there are no examples. */
   readonly promptTokens?: Distribution | undefined;
   readonly completionTokens?: Distribution | undefined;
   /** Number of evaluations the prompts are based on. */

@@ -12,7 +12,7 @@ import type { RowFormat } from './example.js';
 import { exportRows, isOwn, parquetColumns, requireExportable, writeParquet } from './export-rows.js';
 import { fileHash } from './lineage.js';
 
-/** Lineage files exist only if the rows can't store lineage themselves. */
+/** Lineage files exist only for formats whose rows can't store the lineage. */
 export const datasetFiles = {
   train: 'train.jsonl',
   validation: 'validation.jsonl',
@@ -74,7 +74,7 @@ function writeFiles(dataset: Dataset, format: RowFormat, path: string): DatasetM
   return manifest;
 }
 
-/** Writes JSON Lines row by row, because a file can be longer than a string. */
+/** Writes JSON Lines row by row, because a file can be longer than the longest string. */
 export function writeRows(path: string, rows: readonly object[]): WrittenFile {
   const hash = createHash('sha256');
   const file = openSync(path, 'w');

@@ -1,4 +1,4 @@
-/** Reverse-mode automatic differentiation: appends the nodes that compute the gradients to the graph itself. */
+/** Reverse-mode automatic differentiation: appends nodes that compute the gradients to the graph. */
 import type { GraphBuilder, Precision, Value } from '../../src/models/local/graph/graph.js';
 import type { OnnxInitializer, OnnxNode } from '../../src/models/local/graph/onnx-writer.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
@@ -8,7 +8,7 @@ import { inferShapes, sizesOf, uncovered, wholeNumbers } from './shapes.js';
 interface Known {
   /** Values through which no gradient flows, such as the maximum that stabilizes a softmax. */
   readonly constants?: readonly Value[];
-  /** Values that are cheap to recompute, so the backward pass recomputes them instead of keeping them. */
+  /** Values that are cheap to compute; the backward pass recomputes them, so they aren't kept. */
   readonly cheap?: ReadonlySet<Value>;
   /** Inverses of gather indices, to gather instead of scattering. Other positions must have gradient 0 or be unused. */
   readonly inverses?: ReadonlyMap<Value, Value>;
@@ -88,7 +88,7 @@ function scalar(initializer: OnnxInitializer | undefined): number | undefined {
   return undefined;
 }
 
-/** Adds each product to `kept`, as well as the input of attention's output projection. */
+/** Wraps a source so that each product, and the input of attention's output projection, is added to `kept`. */
 export function keepingProducts(
   source: ParameterSource,
   attentionOutput: string,
@@ -107,7 +107,7 @@ export function keepingProducts(
 
 const products: ReadonlySet<string> = new Set(['Gemm', 'MatMulNBits']);
 
-/** Outputs of these nodes that the backward pass recomputes. */
+/** The outputs of `nodes` that the backward pass recomputes. */
 export function droppedValues(nodes: readonly OnnxNode[], kept: ReadonlySet<Value>): ReadonlySet<Value> {
   const cheap = nodes.filter(({ op }) => !products.has(op));
   return new Set(cheap.flatMap(({ outputs }) => outputs).filter((value) => !kept.has(value)));
@@ -128,7 +128,7 @@ function recomputation(
 ): (value: Value, after: Value) => Value {
   const producers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node] as const)));
   const known = new Map<Value, Value>();
-  /** Depends on the gradient, so the runtime can't start early or merge this with the forward pass. */
+  /** Make it depend on the gradient, so that the runtime can't compute it early or merge it with the forward pass. */
   const late = (value: Value, after: Value): Value => {
     const size = g.op('Slice', [g.op('Shape', [after]), g.integers([0]), g.integers([1])]);
     const zero = g.op('Mul', [size, g.integers([0])]);

@@ -12,9 +12,9 @@ export interface TokenSequence {
 }
 
 export interface TokenExample extends TokenSequence {
-  /** Weight of each completion token. */
+  /** Weight of each completion token in the loss. */
   readonly weight: number;
-  /** Multiplies `weight` per completion token. Default: 1. */
+  /** Factors of `weight`, one per completion token. Default: 1. */
   readonly factors?: readonly number[] | undefined;
 }
 
@@ -44,7 +44,7 @@ function promptOf(family: Family<TokenSequence>): readonly number[] {
   return family[0]!.promptIds;
 }
 
-/** Dimensions of the attention blocks that hold the families, each with one spare slot for padding. */
+/** Dimensions of the attention blocks that hold the families; each block has one spare slot for padding. */
 export function blockSizes(
   families: readonly Family<TokenSequence>[],
 ): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {
@@ -73,7 +73,7 @@ export function makeBatch<E extends TokenSequence>(
   const replies = new Block(families.length * answers * answerTokens, tokens);
   const targets = new Targets();
   let count = 0;
-  /** @param slot where the block stores the first token */
+  /** @param slot index in the block of the first token */
   const read = (
     sequence: readonly number[],
     position: number,
@@ -144,7 +144,7 @@ class Targets {
   #sequence = 0;
   #family = 0;
 
-  /** @param before returns the index in the batch of the token that precedes a given offset of the completion */
+  /** @param before maps an offset in the completion to the batch index of the preceding token */
   add(
     { allowed, completionIds, trained }: TokenSequence,
     inputs: ReturnType<InputsOf<TokenSequence>>,
@@ -188,7 +188,7 @@ class Targets {
   }
 }
 
-/** The graph's results for one example: one number per completion token, 0 for untrained ones. */
+/** The graph's results for one example: one number per completion token, 0 for untrained tokens. */
 export interface ReadExample<E extends TokenSequence> {
   readonly example: E;
   readonly logp: Float64Array;
@@ -196,7 +196,7 @@ export interface ReadExample<E extends TokenSequence> {
   readonly outputs: Readonly<Record<string, Float64Array>>;
 }
 
-/** Distributes values of a batch's targets over its examples: one per completion token, 0 for untrained ones. */
+/** Distributes values of a batch's targets to its examples: one per completion token, 0 for untrained tokens. */
 export function byExample<E extends TokenSequence>(
   families: readonly Family<E>[],
   values: ArrayLike<number>,

@@ -1,4 +1,4 @@
-/** The complete state of a training run, so a resumed run matches an uninterrupted one exactly. */
+/** Stores the complete state of a training run, so that a resumed run gives exactly the same result. */
 import { existsSync } from 'node:fs';
 import { UserError } from '../../src/base/errors.js';
 import { toFloat32 } from '../../src/models/local/weights/quantization.js';
@@ -28,7 +28,7 @@ export function freshState(parameters: readonly Parameter[]): TrainingState {
   return { parameters, moments, step: 0, best: undefined, evaluationsWithoutGain: 0 };
 }
 
-/** Keeps the parameters if the loss is lower than all earlier ones; with `ties`, also if it equals the lowest. */
+/** Keeps the parameters if their loss is lower than all earlier losses; with `ties`, also if it equals the lowest. */
 export function keepBest(state: TrainingState, loss: number, ties: boolean): boolean {
   const isBest = state.best === undefined || loss < state.best.loss || (ties && loss === state.best.loss);
   if (isBest)
@@ -110,7 +110,7 @@ export function readCheckpoint(
   };
 }
 
-/** Number of threads the checkpointed training ran with; undefined if the file doesn't exist. */
+/** Number of threads that the interrupted training used; undefined if there is no checkpoint. */
 export function checkpointThreads(file: string): number | undefined {
   return existsSync(file) ? progressOf(readSafetensors(file).metadata).threads : undefined;
 }

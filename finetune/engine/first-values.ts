@@ -1,4 +1,4 @@
-/** Initial parameter values; writes adapter directories that PEFT and vLLM can load. */
+/** Draws initial parameter values, and writes adapter directories that PEFT and vLLM can load. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import { tensorOf, writeSafetensors } from './safetensors-writer.js';
 import { elementCount, type LoraSettings, type ParameterShape } from './trainable.js';
 import type { Parameter } from './training-session.js';
 
-/** As PEFT does: A uniform in ±1/√in (Kaiming with a = √5), B zero, so the adapter starts with no effect. */
+/** As in PEFT: A is uniform in ±1/√in (Kaiming with a = √5) and B is 0, so the adapter has no effect at first. */
 export function initialAdapter(parameters: readonly ParameterShape[], seed: number): Parameter[] {
   const random = createGenerator(seed);
   return parameters.map(({ name, shape }) => {
@@ -80,8 +80,8 @@ export function initializerRange(directory: string): number {
 }
 
 /**
- * Normally distributed matrices, zero biases, norm scales of 1. The matrices that write to the residual stream are scaled down by
- * √(2L) for L layers, so the stream doesn't grow with depth (Radford et al. 2019).
+ * Matrices are normally distributed, biases 0 and norm scales 1. With L layers, the matrices that write to the
+ * residual stream are divided by √(2L), so that the stream doesn't grow with depth (Radford et al. 2019).
  */
 export function randomModel(config: DecoderConfig, deviation: number, seed: number): Parameter[] {
   const random = createGenerator(seed);

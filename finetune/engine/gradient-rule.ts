@@ -11,9 +11,9 @@ export interface RuleContext {
   readonly outputs: readonly (Value | undefined)[];
   wants(input: number): boolean;
   shape(value: Value): Shape;
-  /** The value's shape as an int64 vector computed in the graph. Never keeps a dropped value alive. */
+  /** The value's shape as an int64 vector that the graph computes, without keeping a dropped value in memory. */
   size(value: Value): Value;
-  /** A forward value for use in the backward pass, recomputed if it wasn't kept. */
+  /** A value of the forward pass for use in the backward pass; recomputed if it wasn't kept. */
   recalled(value: Value): Value;
   constant(value: Value): number | undefined;
   /** Elements of an int64 constant; undefined for anything else. */
@@ -28,7 +28,7 @@ export type Rule = (context: RuleContext) => readonly (Value | undefined)[];
 export type Late = (values: readonly number[], type: 'int64' | 'uint8') => Value;
 
 /**
- * Creates constants that the runtime can't fold; otherwise it would keep every dequantized matrix in float32.
+ * Creates constants that the runtime can't fold. If it could, it would keep every dequantized matrix in float32.
  * @param anything a value computed during the run, at least one-dimensional
  */
 export function lateConstants(g: GraphBuilder, anything: Value): Late {

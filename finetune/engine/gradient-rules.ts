@@ -99,7 +99,7 @@ export const gradientRules: Readonly<Record<string, Rule>> = {
       : g.integers(sizes.map(({ factor }) => factor));
     return g.split('Split', [outputs[0]!, lengths], sizes.length, { axis });
   },
-  /** Scatter-add; the gradients of rows read several times are summed. */
+  /** Scatter-add: if a row was read several times, its gradients are summed. */
   Gather: (context) => {
     const { g, node, outputs, shape, inverse } = context;
     const [table, indices] = node.inputs as [Value, Value];
@@ -192,7 +192,7 @@ function broadcastRule(
   );
 }
 
-/** @param ordered orders the inputs such that the result is the first input exactly where ordered[0] ≤ ordered[1] */
+/** @param ordered orders the two inputs such that the result is the first input where ordered[0] ≤ ordered[1] */
 function extremeRule(
   context: RuleContext,
   ordered: (inputs: readonly [Value, Value]) => readonly [Value, Value],

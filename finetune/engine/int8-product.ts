@@ -1,6 +1,6 @@
 /**
  * Int8 products with frozen weights, forward and backward. Each row of x and of the gradient is scaled by its own
- * largest magnitude, so outliers stay local. The backward pass treats rounding as the identity.
+ * largest magnitude, so an outlier affects only its row. The backward pass treats rounding as the identity.
  */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type { ParameterSource } from '../../src/models/local/graph/parameters.js';
@@ -15,13 +15,13 @@ interface Int8Matrix {
   readonly scales: StoredTensor;
 }
 
-/** By the name of the tensor they replace. */
+/** Keyed by the name of the tensor that each replaces. */
 export type Int8Weights = ReadonlyMap<string, Int8Matrix>;
 
 /** Maximum number of weights held in float32 at once; a wide head is processed in parts. */
 const weightsAtOnce = 2 ** 24;
 
-/** @param head module whose gradient isn't rounded, because the many small entries of a softmax gradient add up */
+/** @param head module whose gradient isn't rounded, because a softmax gradient has many small entries that add up */
 export function int8Parameters(
   g: GraphBuilder,
   weights: Int8Weights,
@@ -36,7 +36,7 @@ export function int8Parameters(
       const [codes, scales] = [g.stored(matrix.codes), g.stored(matrix.scales)];
       const attributes = { exactGradient: module === head ? 1 : 0 };
       const product = g.composite(int8Product, [x, codes, scales], attributes, () => {
-        // As a constant, the matrix would be transposed and copied when the runtime loads the graph.
+        // If this were a constant, the runtime would transpose and copy the matrix when it loads the graph.
         const late = g.op('Reshape', [codes, lateConstants(g, x)(matrix.codes.shape, 'int64')]);
         return product8(
           g,
@@ -60,7 +60,7 @@ function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 }
 
 /**
- * x·codes with x [N, in] rounded to int8 row by row.
+ * x·codes, where each row of x [N, in] is rounded to int8.
  * @param codes int8 [in, out]
  * @param scales factors of the result's columns: [out], or [1] for all
  */
@@ -95,7 +95,7 @@ export const int8ProductRule: Rule = ({ g, node, outputs, wants, shape }) => {
   return [spread(g, dx!, columns, 1)];
 };
 
-/** Contribution to dx of the weight rows `from` (inclusive) to `to` (exclusive). */
+/** The contribution to dx of the weight rows from `from` (inclusive) to `to` (exclusive). */
 function exactPart(
   g: GraphBuilder,
   late: Late,

@@ -17,10 +17,10 @@ import {
 import { type Int8Weights, spreadRows } from './int8-product.js';
 import { type TensorToWrite, tensorOf, writeSafetensors } from './safetensors-writer.js';
 
-/** Increase this when the same weights would get different codes. */
+/** Increase this when a change of the code gives the same weights different codes. */
 const formatVersion = 2;
 
-/** @param quantized the weights to use for matrices that are already quantized */
+/** @param quantized weights to use instead of the model's, for matrices that are already quantized */
 export function int8Weights(
   model: string,
   config: DecoderConfig,
@@ -58,7 +58,7 @@ const chunk = 1 << 22;
 function encoded(tensor: StoredTensor, packed: PackedMatrix | undefined): readonly TensorToWrite[] {
   const [rows, columns] = tensor.shape as [number, number];
   const scales = new Float32Array(rows);
-  // Reading any row of a transposed matrix means reading all of it.
+  // A transposed matrix can only be read as a whole.
   const step = tensor.transposed ? rows : Math.max(1, Math.floor(chunk / columns));
   function* chunks() {
     for (let row = 0; row < rows; row += step) {

@@ -4,7 +4,7 @@ import type { DecoderConfig } from '../../src/models/local/weights/decoder-confi
 import type { ParameterShape } from './trainable.js';
 
 export interface Objective {
-  /** Divides the logits. Use the sampling temperature, so log-probabilities match the sampler's. Default: 1. */
+  /** Divides the logits. Use the sampling temperature, so that log-probabilities match the sampler's. Default: 1. */
   readonly temperature?: number | undefined;
   /** If true, log-probabilities and entropies are over the allowed ids only. Default: false. */
   readonly constrained?: boolean | undefined;
@@ -14,7 +14,7 @@ export interface Objective {
 }
 
 interface ObjectiveGraph {
-  /** Scalar. A sum over tokens weighted by the batch's inputs, so parts of a batch add up. */
+  /** Scalar: a sum over tokens, weighted by the batch's inputs, so that the losses of a batch's parts add up. */
   readonly loss: Value;
   /** Additional outputs by name, each [C]. */
   readonly outputs?: Readonly<Record<string, Value>>;

@@ -14,7 +14,7 @@ export interface Schedule {
   readonly floor: number;
 }
 
-/** Fraction of the peak rate. Warm-up step s uses (s + 1)/warmupSteps, so the first step isn't wasted. */
+/** Fraction of the peak rate at a step. Warm-up step s uses (s + 1)/warmupSteps, so the first step isn't wasted. */
 export function scheduleFactor({ kind, warmupSteps, totalSteps, floor }: Schedule, step: number): number {
   if (step < warmupSteps) return (step + 1) / warmupSteps;
   const progress = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
@@ -73,13 +73,13 @@ export function adamWStep(
 }
 
 /**
- * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): momentum whose singular values are brought
- * close to 1 by five Newton–Schulz steps. Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv
+ * Muon (Jordan et al. 2024, https://kellerjordan.github.io/posts/muon): five Newton–Schulz steps bring the singular
+ * values of the momentum close to 1. Steps are scaled to the size of AdamW's (Liu et al. 2025, arXiv
  * 2502.16982), so both share a learning rate and a weight decay.
  */
 export interface MuonSettings {
   readonly momentum: number;
-  /** Decoupled, as in AdamW. */
+  /** Decoupled weight decay, as in AdamW. */
   readonly weightDecay: number;
 }
 
@@ -116,7 +116,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
         const slope = gradient[i]! * scale;
         const mean = momentum * first[i]! + (1 - momentum) * slope;
         first[i] = mean;
-        // Nesterov look-ahead.
+        // Nesterov momentum.
         direction[i] = momentum * mean + (1 - momentum) * slope;
       }
       const session = rows > columns ? tall : wide;
@@ -136,7 +136,7 @@ export async function openMuon(settings: MuonSettings, threads: number): Promise
 /** Coefficients of a·x + b·x³ + c·x⁵, which pushes singular values in (0, 1] towards 1. */
 const [a, b, c] = [3.4445, -4.775, 2.0315];
 
-/** Maps x [R, C] to y with singular values near 1, using the smaller Gram matrix. */
+/** Maps x [R, C] to y with singular values near 1, by way of the smaller Gram matrix. */
 function orthogonalizer(tall: boolean) {
   const g = new GraphBuilder();
   const input = g.input('x', 'float32', ['R', 'C']);

@@ -1,7 +1,6 @@
 /**
- * Gradient through products with frozen 4-bit or 8-bit weights, as in QLoRA (Dettmers et al. 2023, arXiv
- * 2305.14314): dx = dy·W, with W dequantized temporarily. Rounding of activations in the forward pass is treated as
- * the identity.
+ * Gradient of products with frozen 4-bit or 8-bit weights, as in QLoRA (Dettmers et al. 2023, arXiv 2305.14314): dx =
+ * dy·W, with W dequantized temporarily. Treats the rounding of activations in the forward pass as the identity.
  */
 import type { Value } from '../../src/models/local/graph/graph.js';
 import type { Rule, RuleContext } from './gradient-rule.js';

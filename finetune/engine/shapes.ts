@@ -1,4 +1,4 @@
-/** Infers the shapes of all values of a graph, keeping the inputs' symbols: [B, S] in, [B·S, 64] out. */
+/** Infers the shapes of all values in a graph, in terms of the inputs' symbols, e.g. [B·S, 64] from [B, S]. */
 import type { GraphBuilder, Value } from '../../src/models/local/graph/graph.js';
 import type {
   OnnxGraph,
@@ -112,7 +112,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
     case 'Slice':
       return sliced(node, first, vectors);
     case 'Split':
-      // The caller applies explicitly given sizes.
+      // If sizes are given explicitly, the caller applies them.
       if (node.inputs.length > 1) return first;
       return along(first, axisOf(node, first), ({ factor, symbols }) => ({
         factor: factor / node.outputs.length,
@@ -132,7 +132,7 @@ function shapeOf(node: OnnxNode, inputs: readonly Shape[], vectors: Vectors): Sh
 
 const factors = (vector: Shape): readonly number[] => vector.map(({ factor }) => factor);
 
-/** @param axes axes of the result; negative ones count from its end */
+/** @param axes axes of the result; negative axes count from its end */
 function unsqueezed(from: Shape, axes: readonly number[]): Shape {
   const rank = from.length + axes.length;
   const added = new Set(axes.map((axis) => (axis < 0 ? axis + rank : axis)));
@@ -223,7 +223,7 @@ export function uncovered(node: OnnxNode, what: string): Error {
   return new Error(`operator ${node.op} (${node.outputs.join(', ')}) isn't supported in training: ${what}`);
 }
 
-/** Shapes as int64 vectors computed from the graph's inputs alone, so no value is kept just for its shape. */
+/** Shapes as int64 vectors, computed from the graph's inputs alone so that no value is kept just for its shape. */
 export function sizesOf(
   g: GraphBuilder,
   inputs: readonly OnnxValue[],

@@ -15,9 +15,9 @@ import type { StoredTensors } from '../../src/models/local/weights/safetensors.j
 import { type Int8Weights, int8Parameters } from './int8-product.js';
 
 export interface LoraSettings extends LoraScaling {
-  /** Probability that training zeroes an input of A, in [0, 1). */
+  /** Probability that an input of A is set to 0 during training, in [0, 1). */
   readonly dropout: number;
-  /** Last components of the module paths. */
+  /** The last components of the paths of the modules to adapt. */
   readonly modules: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export function requireGradients({ architecture, layers }: DecoderConfig): void 
   });
 }
 
-/** In a fixed order: `<module>.lora_A.weight`, `<module>.lora_B.weight`, …, or the model's own names. */
+/** The trained parameters, in a fixed order: `<module>.lora_A.weight`, `<module>.lora_B.weight`, … or the model's. */
 export function trainedParameters(config: DecoderConfig, trainable: Trainable): ParameterShape[] {
   requireGradients(config);
   if (trainable.kind === 'all') return decoderTensors(config);
@@ -96,7 +96,7 @@ export function modulesOf({ modules }: DecoderConfig, wanted: readonly string[])
 /** Graph inputs that hold the random numbers for dropout masks; present only if dropout is on. */
 export const dropoutInputs = { rows: 'dropout_rows', columns: 'dropout_columns' } as const;
 
-/** Prime and less than 2³¹, so products of two residues fit into int64. */
+/** A prime less than 2³¹, so that products of two residues fit into int64. */
 export const dropoutModulus = 2 ** 31 - 1;
 
 /** The decoder's parameters, with the trained ones as graph inputs; `dropping` turns dropout on. */
@@ -143,7 +143,7 @@ export function inputParameters(g: GraphBuilder, inputs: ReadonlyMap<string, Val
 }
 
 /**
- * Dropout (Srivastava et al. 2014) from two vectors of random numbers in [1, p), p prime, so a seed reproduces it.
+ * Dropout (Srivastava et al. 2014), reproducible from a seed: uses two vectors of random numbers in [1, p), p prime.
  * Element (i, j) of module k is kept if rows[i]·columns[j]·m_k mod p < (1 − rate)·p.
  */
 function emitDropout(

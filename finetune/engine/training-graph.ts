@@ -17,7 +17,7 @@ export interface TrainingGraphSettings {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
   readonly objective: Objective;
-  /** float64 is for gradient tests. */
+  /** float64 is used in gradient tests. */
   readonly precision: Precision;
   /** `evaluate` computes the loss only, without dropout. */
   readonly purpose: 'train' | 'evaluate';
@@ -60,7 +60,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   const cache = config.layers.map(() => []);
   const decoder = buildDecoder(build, { ids, positions, blocks, cache, ...longest(g, config) });
   for (const value of decoder.stream) kept.add(value);
-  // Only the CPU recomputes values; the GPU keeps them all in its own memory.
+  // Only on the CPU are values recomputed; a GPU keeps them all in its own memory.
   const cheap = g.shaders ? new Set<Value>() : droppedValues(g.describe('layers').nodes, kept);
   const hidden = headInput(build, decoder.hidden, selected);
   const logits = tempered(g, headLogits(build, hidden), objective, precision);
@@ -82,7 +82,7 @@ export function buildTrainingGraph(settings: TrainingGraphSettings): BuiltGraph 
   return g.build(purpose);
 }
 
-/** Inputs that describe the attention blocks, with the inverse of each gather. */
+/** Adds the inputs that describe the attention blocks; also returns the inverse of each gather. */
 function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: ReadonlyMap<Value, Value> } {
   const input = (name: string, shape: readonly string[]) => g.input(`blocks.${name}`, 'int32', shape);
   const prompts = input('prompts', ['F', 'P']);
@@ -102,7 +102,7 @@ function emitInputsOfBlocks(g: GraphBuilder): { blocks: Blocks; inverses: Readon
   return { blocks, inverses };
 }
 
-/** Length of each token's sequence, if rotary embeddings depend on it. */
+/** Length of each token's sequence; omitted unless rotary embeddings depend on it. */
 function longest(g: GraphBuilder, { layers }: DecoderConfig): { sequenceTokens?: Value } {
   if (longSequences(layers) === undefined) return {};
   return { sequenceTokens: g.input('sequence_tokens', 'int32', [1, 'N']) };
@@ -117,7 +117,7 @@ function tempered(
   return temperature === 1 ? logits : g.op('Div', [logits, g.floats(precision, [temperature], [])]);
 }
 
-/** Lowers logits [C, V] outside `allowed` so far that their probability vanishes. Rows of −1 are unconstrained. */
+/** Lowers the logits [C, V] of ids outside `allowed` until their probability is 0. Rows of −1 are unconstrained. */
 function withinAllowed(g: GraphBuilder, logits: Value, precision: Precision): Value {
   const allowed = g.cast(g.input('allowed', 'int32', ['C', 'K']), 'int64');
   const far = g.floats(precision, [1e9], []);
@@ -156,7 +156,7 @@ function tokenValues(
   };
 }
 
-/** logp [C] and entropy [C]. Each row's maximum cancels out, so it is a constant that needs no gradient. */
+/** logp [C] and entropy [C]. Each row's maximum cancels out, so it is treated as a constant without a gradient. */
 function logProbabilities(
   g: GraphBuilder,
   logits: Value,

@@ -61,7 +61,7 @@ interface StepResult {
   readonly gradients: Gradients;
 }
 
-/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`: fused operators round. */
+/** `device` is an ONNX Runtime provider. Tests in float64 disable `optimize`, because fused operators round. */
 interface SessionSettings {
   readonly device: string;
   readonly threads: number;
@@ -84,13 +84,13 @@ export async function openTrainingSession(
     executionProviders: [settings.device],
     intraOpNumThreads: settings.threads,
     graphOptimizationLevel: settings.optimize ? 'all' : 'disabled',
-    // Batch lengths vary, and each would keep its own memory pattern.
+    // Batch lengths vary, and the runtime would keep a memory pattern for each.
     enableMemPattern: false,
     logSeverityLevel: 3,
     extra: {
       session: {
         ...(folder !== undefined && { model_external_initializers_file_folder_path: folder }),
-        // Prepacking would copy each matrix once per direction. Quantized matrices need it to be fast.
+        // Prepacking would copy each matrix once per direction, but quantized matrices are slow without it.
         disable_prepacking: graph.nodes.some(({ op }) => op === 'MatMulNBits') ? '0' : '1',
       },
     },
@@ -200,7 +200,7 @@ export function gradientNorm(gradients: Gradients): number {
   return Math.sqrt(sum);
 }
 
-/** Factor that scales a gradient with this norm down to `maximum`, computed like PyTorch's `clip_grad_norm_`. */
+/** Factor that scales a gradient of this norm down to `maximum`, computed as in PyTorch's `clip_grad_norm_`. */
 export function clipFactor(norm: number, maximum: number | undefined): number {
   return maximum === undefined ? 1 : Math.min(1, maximum / (norm + 1e-6));
 }

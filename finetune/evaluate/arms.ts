@@ -1,4 +1,4 @@
-/** The arms of an evaluation: the models to compare, given by directory, or by provider and name. */
+/** The arms of an evaluation: the models to compare, each given by its directory, or by provider and name. */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -18,7 +18,7 @@ export interface Arm {
   readonly provider: ModelConfig['provider'];
   /** `key=value` overrides that replace a config's model. */
   readonly overrides: readonly string[];
-  /** Identifies the weights; null if they aren't local files. */
+  /** Hash of the weights; null if they aren't local files. */
   readonly hash: string | null;
   readonly local?: LocalWeights;
   readonly lineage?: TrainingLineage;
@@ -44,7 +44,7 @@ export type TrainedOn =
  * @param base a directory (model, adapter, training run), `ollama:NAME`, `openai:NAME` or a baseline; if undefined,
  * the model that `tuned` was trained from
  * @param wanted baselines, e.g. `random`, or with settings `hill-climb:sigma=2`
- * @throws UserError if a directory holds nothing suitable, or the base can't be determined
+ * @throws UserError if a directory contains no model or adapter, or the base can't be determined
  */
 export function openArms(
   base: string | undefined,
@@ -65,7 +65,7 @@ export function openArms(
   return { arms: [...models, ...baselineArms(wanted)], notes: otherBaseNotes(first, tunedArm) };
 }
 
-/** Chat template variables of the tuned model's training; both models are prompted with them. */
+/** Chat template variables with which the tuned model was trained; the prompts of both models use them. */
 const templateOf = ({ local }: Arm) =>
   local === undefined ? {} : trainedVariables(local.adapter ?? local.model);
 
@@ -166,7 +166,7 @@ function openArm(name: 'base' | 'tuned', spec: string, base: Arm | undefined, cw
   };
 }
 
-/** @throws UserError if the model was trained to act, because it can't propose parameters */
+/** @throws UserError if the model was trained as an agent, because it can't propose parameters */
 function requireProposer(directory: string, name: Arm['name']): void {
   const lineage = readLineage(directory);
   const actor =
@@ -179,12 +179,12 @@ function requireProposer(directory: string, name: Arm['name']): void {
   throw new UserError({
     field: `--${name}`,
     value: directory,
-    message: `is ${actor} trained in ${lineage!.dataset.path}: it acts there, and can't propose policies`,
+    message: `is ${actor} trained in ${lineage!.dataset.path}: it acts there and can't propose policies`,
     remedy: 'see its held-out returns with policyloop show DIRECTORY',
   });
 }
 
-/** Includes the parent directory if the last path component is generic, as in `tuned/adapter`. */
+/** A label includes the parent directory if the last path component is generic, as in `tuned/adapter`. */
 function labelOf({ model, adapter }: LocalWeights): string {
   const name = (path: string) =>
     ['adapter', 'model', 'merged'].includes(basename(path))
@@ -193,7 +193,7 @@ function labelOf({ model, adapter }: LocalWeights): string {
   return adapter === undefined ? name(model) : `${name(model)} + ${name(adapter)}`;
 }
 
-/** Finds the weights: the directory itself, or the adapter or model in the output directory of a training run. */
+/** Finds the weights: in the directory itself, or in the `adapter` or `model` directory of a training run. */
 function weightsIn(directory: string, field: string): string {
   const holds = (path: string) => isAdapter(path) || holdsModel(path);
   const found = [directory, join(directory, 'adapter'), join(directory, 'model')].find(holds);

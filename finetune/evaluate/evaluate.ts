@@ -1,4 +1,4 @@
-/** Did training help? Compares runs of the base, the tuned model and baselines in pairs. */
+/** Measures whether training helped: compares runs of the base model, the tuned model and baselines in pairs. */
 import { version } from '../../src/base/package.js';
 import { returnRange } from '../../src/environments/catalogue/known-bounds.js';
 import { type Interval, unbounded } from '../../src/statistics/bootstrap.js';
@@ -67,7 +67,7 @@ export function evaluate(
   const groups = (['all', 'trained', 'transfer'] as const).flatMap((group) => {
     const members = measured.filter(({ familiarity }) => group === 'all' || familiarity === group);
     if (members.length === 0) return [];
-    // A group with all experiments reuses the same differences, so they aren't tested twice.
+    // A group that contains all experiments reuses their differences, so that they aren't tested twice.
     return [{ group, ...(members.length === measured.length ? all : together(members)) }];
   });
   return {
@@ -85,13 +85,13 @@ export function evaluate(
   };
 }
 
-/** Classified by environment: another config of a trained environment isn't transfer. */
+/** Classifies by environment: another config of a trained environment doesn't count as transfer. */
 function familiarityOf(environment: string, trainedOn: TrainedOn): Familiarity {
   if (trainedOn.kind === 'unknown') return 'unknown';
   return trainedOn.environments.includes(environment) ? 'trained' : 'transfer';
 }
 
-/** Figures by repeat, so arms can be paired; undefined for incomplete runs. */
+/** Figures by repeat, so that arms can be paired; undefined for incomplete runs. */
 function inRepeats(runs: readonly EvaluatedRun[], arm: Arm['name'], repeats: number) {
   return Array.from({ length: repeats }, (_, repeat) => {
     const figures = runs.find((run) => run.arm === arm && run.repeat === repeat)?.figures;
@@ -126,7 +126,7 @@ function normalised(run: RunFigures, range: readonly [number, number] | null): M
   return { ...run, confirmed: high > low ? (run.confirmed - low) / (high - low) : 0.5 };
 }
 
-/** @param returns range of possible returns */
+/** @param returns the range of possible returns */
 function compared(
   arms: readonly Arm[],
   returns: Interval,
@@ -159,7 +159,7 @@ function compared(
   };
 }
 
-/** Adds verdicts to the differences, corrected per metric over all results together. */
+/** Adds verdicts to the differences; per metric, they are corrected for the tests of all results together. */
 function judged<R extends { readonly comparisons: readonly ArmDifference<PairedDifference>[] }>(
   results: readonly R[],
 ) {

@@ -18,7 +18,7 @@ export interface EvaluatedRun {
   readonly figures: RunFigures | null;
 }
 
-/** Whether the tuned model was trained in an environment. */
+/** Says whether the tuned model was trained in an environment. */
 export type Familiarity = 'trained' | 'transfer' | 'unknown';
 
 export type ArmSummaries = Readonly<Record<Metric, Summary | null>>;
@@ -29,14 +29,14 @@ export interface ArmDifference<D> {
   readonly metrics: Readonly<Record<Metric, D | null>>;
 }
 
-/** A comparison for every pair of arms; the tuned model's come first. */
+/** A comparison of two arms; those of the tuned model come first. */
 export type ArmComparison = ArmDifference<PairedComparison>;
 
 export interface ExperimentResult {
   readonly name: string;
   readonly environment: string;
   readonly familiarity: Familiarity;
-  /** Lowest and highest confirmed return of all runs; mapped to 0 and 1 in normalized returns. */
+  /** Lowest and highest confirmed returns of all runs; normalized returns map them to 0 and 1. */
   readonly range: readonly [number, number] | null;
   /** Range of possible episode returns; null if unbounded or unknown. */
   readonly returns: readonly [low: number | null, high: number | null];
@@ -44,7 +44,7 @@ export interface ExperimentResult {
   readonly comparisons: readonly ArmComparison[];
 }
 
-/** One value per seed, the mean over the experiments. `confirmed` is the normalized return. */
+/** Compares one value per seed: the mean over the experiments. `confirmed` is the normalized return. */
 export interface GroupResult {
   readonly group: 'all' | 'trained' | 'transfer';
   readonly experiments: readonly string[];
@@ -80,7 +80,7 @@ export interface Evaluation {
   readonly runs: readonly EvaluatedRun[];
 }
 
-/** Number of differences in confirmed return that the correction for multiple tests covers. */
+/** Number of differences in confirmed return that are corrected together for multiple tests. */
 export const testedIn = (results: readonly Pick<GroupResult, 'comparisons'>[]) =>
   results.flatMap(({ comparisons }) => comparisons).filter(({ metrics }) => metrics.confirmed?.p != null)
     .length;
@@ -97,20 +97,20 @@ export type Metric = keyof typeof metrics;
 export interface RunFigures extends Readonly<Record<Metric, number | null>> {
   readonly environment: string;
   readonly status: RunSummary['status'];
-  /** True if the run has ended. A run without accepted proposals counts, too: that is a result of its model. */
+  /** True if the run has ended. A run without accepted proposals counts, because that is its model's result. */
   readonly isOver: boolean;
-  /** Reason for the status, in words. */
+  /** Reason for the status, as text. */
   readonly reason: string;
-  /** Highest mean return observed; selected on noise. */
+  /** Highest mean return observed; optimistic, because it is the maximum of noisy returns. */
   readonly observed: number | null;
   readonly iterations: number;
-  /** True if the run ended before its last iteration, because of a target or a limit. */
+  /** True if a target or a limit ended the run before its last iteration. */
   readonly stoppedEarly: boolean;
   /** Number of candidates requested. */
   readonly proposals: number;
   /** Number of candidates that got any answer from the model. */
   readonly answered: number;
-  /** Number of candidates that beat everything before. */
+  /** Number of candidates that beat all earlier evaluations. */
   readonly improvements: number;
   /** Number of first answers that were valid but repeated earlier parameters. */
   readonly repeated: number;
@@ -124,7 +124,7 @@ export interface RunFigures extends Readonly<Record<Metric, number | null>> {
 /**
  * - `validFirst`: fraction of answered proposals whose first answer had the right format, including repeats.
  * - `valid`: fraction of answered proposals that were usable in the end, after corrections.
- * - `improvementRate`: fraction of all requested proposals that beat everything before.
+ * - `improvementRate`: fraction of all requested proposals that beat all earlier evaluations.
  * - `confirmed`: mean return of the chosen policy on seeds that weren't used to choose it.
  */
 export function readFigures(path: string): RunFigures {

@@ -131,7 +131,7 @@ ${armCurves(curves)}
 ${metricTable(evaluation, experiment)}`;
 }
 
-/** Table with one row per metric: the value for each model, and the tuned model's differences. */
+/** A table with one row per metric: the value for each model, and the tuned model's differences from the others. */
 function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): Html {
   const comparisons = experiment.comparisons.filter(({ of }) => of === 'tuned');
   const own = runs.filter((run) => run.experiment === experiment.name);
@@ -256,7 +256,7 @@ interface Mark {
   readonly pairs: number;
 }
 
-/** Forest plot of tuned − base in normalized returns with 95 % intervals, one row each so the names fit. */
+/** Forest plot of tuned − base in normalized returns, with 95 % intervals, one per row so that names fit. */
 function differencePlot(
   experiments: readonly ExperimentResult[],
   groups: readonly GroupResult[],

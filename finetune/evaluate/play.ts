@@ -32,7 +32,7 @@ interface EvaluationRequest extends PlayArguments {
   readonly repeats: number;
   /** Environment ids separated by commas, or `none`. */
   readonly trainedOn?: string | undefined;
-  /** Directory of the evaluation. Default: one in `runsDir` named after the plan. */
+  /** Directory of the evaluation. Default: a directory in `runsDir` named after the plan. */
   readonly out?: string | undefined;
   readonly runsDir: string;
   readonly slurm?: boolean | undefined;
@@ -41,7 +41,7 @@ interface EvaluationRequest extends PlayArguments {
 
 const files = { result: 'evaluation.json', page: 'index.html' } as const;
 
-/** Executes the remaining runs of an evaluation and prints the results. Returns the exit code. */
+/** Plays the remaining runs of an evaluation and prints the results. Returns the exit code. */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
   const stated = args.trainedOn === undefined ? undefined : await environmentsIn(args.trainedOn);
   const { arms, notes } = openArms(args.base, args.tuned, args.control, context.cwd);
@@ -81,7 +81,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
   return exitCodeOf(played.status);
 }
 
-/** Assembles every run once, to find problems with configs and models before anything runs. */
+/** Assembles every run once, to find problems in configs and models before the first run. */
 async function requireAssembling({ experiments }: EvaluationPlan, context: CommandContext): Promise<void> {
   for (const { configs } of experiments)
     for (const config of Object.values(configs)) await closeEnvironment(await assemble(config, context.env));
@@ -152,7 +152,7 @@ function planHash({ arms, experiments, seeds }: EvaluationPlan): string {
 
 const defaultName = (plan: EvaluationPlan) => `evaluate-${planHash(plan).slice(0, 10)}`;
 
-/** `record` throws a UserError if the directory contains a different evaluation; repeats may be added. */
+/** `record` throws a UserError if the directory contains another evaluation; adding repeats is allowed. */
 function evaluationPlace(directory: string, plan: EvaluationPlan): PlanPlace {
   const hash = planHash(plan);
   const record = (written: unknown) => {

@@ -1,4 +1,4 @@
-/** Tables of an evaluation, and its terminal output. */
+/** Tables and terminal output of an evaluation. */
 import { styleText } from 'node:util';
 import {
   manyRuns,
@@ -141,7 +141,7 @@ export interface Conclusion {
   readonly text: string;
 }
 
-/** The main conclusion first, then the conclusions for trained and for new environments. */
+/** The main conclusion, followed by those for trained and for new environments. */
 export function conclusions({ experiments, groups }: Evaluation): readonly Conclusion[] {
   const [only] = experiments;
   const all = groups.find(({ group }) => group === 'all');

@@ -29,7 +29,7 @@ export function openBase(
 
 const otherBase = 'set the directory of the base model: --model models/…';
 
-/** Path of an adapter's base (directory or GGUF file); see `openBase`. Opens nothing. */
+/** Path of an adapter's base (directory or GGUF file), found as in `openBase` but not opened. */
 export function findBase(
   adapter: string,
   model: string | undefined,

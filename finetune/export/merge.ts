@@ -21,7 +21,7 @@ import { adapterChanges, encodeFloats, mergedRows, requireHalves, type WeightCha
 import { makeModelDirectory, modelFiles, stateFloat32 } from './model-directory.js';
 import { type MergeHooks, makeRoom, storedBytes, writeParts } from './writing.js';
 
-/** `stored` rounds changed matrices to the model's dtype, and quantized blocks to float16; `float32` is exact. */
+/** `stored` rounds changed matrices to the model's dtype (quantized blocks to float16); `float32` is exact. */
 type MergedDtype = 'stored' | 'float32';
 
 export interface Merged {
@@ -58,7 +58,7 @@ export async function mergeAdapter(
   const changes = adapterChanges(adapter, weights);
   const rounding: Rounding = { squaredError: 0, squaredChange: 0 };
   const files = modelFiles(model);
-  // Some directories have a second copy of the weights in another layout, which would remain unmerged.
+  // Some directories have a second copy of the weights in another layout; it would remain unmerged, so leave it out.
   const used = new Set([...weights.values()].map(({ file }) => file));
   const weightFiles = files
     .filter((name) => name.endsWith('.safetensors') && used.has(realpathSync(path.join(model, name))))
@@ -144,7 +144,7 @@ function squaredDistance(values: Float32Array, bytes: Uint8Array, dtype: string)
   return sum;
 }
 
-/** Transformers' class names by `model_type`, for programs that need them. */
+/** Class names in Transformers by `model_type`, for programs that need them. */
 const classes: Readonly<Record<string, string>> = {
   llama: 'LlamaForCausalLM',
   qwen2: 'Qwen2ForCausalLM',
@@ -215,7 +215,7 @@ async function mergeGguf(
   return { changedMatrices: changes.size, bytes };
 }
 
-/** Converts the file's metadata to config.json, and parses the result to check that it means the same. */
+/** Converts the file's metadata to config.json, and parses the result to check that it describes the same model. */
 function sameConfig(gguf: GgufFile, config: DecoderConfig) {
   const json = ggufConfig(gguf);
   const type = String(json.model_type);

@@ -97,7 +97,7 @@ export function encodeQ8(values: Float32Array): Uint8Array {
 
 const blockBytes = 1 << 22;
 
-/** Rows of A to add per pass: loading and storing the sums takes longer than the products. */
+/** Number of A's rows to add per pass: loading and storing the sums takes longer than the products. */
 const together = 4;
 
 /** The product s·B·A in factored form, with the rank zero-padded to a multiple of 4. */
@@ -147,8 +147,8 @@ function changeOf(
 }
 
 /**
- * A vector counts as one row. Sums the change in float64.
- * @param multiple all blocks but the last have a multiple of this many rows
+ * Adds the change in float64. A vector counts as one row.
+ * @param multiple the number of rows in all blocks but the last is a multiple of this
  * @returns blocks of `values` [rows, columns], each with the sum of squares of its change
  * @throws UserError if the change isn't finite, e.g. when DoRA scales a row of zeros
  */
@@ -203,7 +203,7 @@ function addRows(
   return squares;
 }
 
-/** Converts a row's change so that the merged row has the given norm: m·(W + ΔW)/‖W + ΔW‖ − W. */
+/** Rescales a row's change so that the merged row has the norm m: m·(W + ΔW)/‖W + ΔW‖ − W. */
 function scaleRow(added: Float64Array, row: Float32Array, length: number): void {
   let squares = 0;
   for (let i = 0; i < row.length; i++) squares += (row[i]! + added[i]!) ** 2;

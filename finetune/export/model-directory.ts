@@ -12,7 +12,7 @@ export async function makeModelDirectory<T>(
   directory: string,
   write: (partial: string) => Promise<T> | T,
 ): Promise<T> {
-  // Replaces the target of a symbolic link, not the link.
+  // Replace the target of a symbolic link, not the link itself.
   const output = existsSync(directory) ? realpathSync(directory) : path.resolve(directory);
   const contents = existsSync(output) ? readdirSync(output) : [];
   if (contents.length > 0 && !isCutOff(output))
@@ -49,7 +49,7 @@ export function modelFiles(model: string): string[] {
     .map(({ name }) => name);
 }
 
-/** Sets the dtype in config.json to float32, if it specifies another one. */
+/** Sets the dtype in config.json to float32 if it specifies another. */
 export function stateFloat32(directory: string): void {
   const file = path.join(directory, 'config.json');
   const config = readJson(file) as Record<string, unknown>;
@@ -59,7 +59,7 @@ export function stateFloat32(directory: string): void {
   writeFileSync(file, `${JSON.stringify(config, null, 2)}\n`);
 }
 
-/** Writes a fully trained model; config, tokenizer and chat template come from `source`. */
+/** Writes a model whose weights were all trained; config, tokenizer and chat template come from `source`. */
 export async function writeModel(
   output: string,
   source: string,

@@ -1,4 +1,4 @@
-/** Writes large files in parts, so other work can run and the process can be stopped. */
+/** Writes large files in parts, so that other work can run and Ctrl-C can stop it. */
 import { mkdirSync, statfsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { readTensorBytes, type StoredTensor } from '../../src/models/local/weigh
 
 export interface WriteHooks {
   onBytes?(bytes: number): void;
-  /** After this aborts, writing stops with the signal's reason, and the partial output is removed. */
+  /** When it aborts, writing stops with the signal's reason, and the partial output is removed. */
   readonly signal?: AbortSignal;
 }
 
@@ -45,11 +45,11 @@ export function makeRoom(directory: string, bytes: number): void {
       field: '--out',
       value: directory,
       message: `not enough disk space: ${formatBytes(bytes)} needed, ${formatBytes(bavail * bsize)} free`,
-      remedy: `free some space on the disk of ${path.resolve(directory)}, or choose another disk`,
+      remedy: `free some space on the disk that contains ${path.resolve(directory)}, or choose another disk`,
     });
 }
 
-/** Runs `write` with progress; undefined if Ctrl-C stopped it. */
+/** Runs `write` and shows its progress; returns undefined if Ctrl-C stopped it. */
 export async function stoppable<T>(
   mode: ProgressMode,
   context: CommandContext,

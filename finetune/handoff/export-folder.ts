@@ -58,7 +58,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
   if (trainer === 'dpo' && rows === 'tokens') {
     throw new UserError({
       field: '--rows',
-      message: 'for DPO, TRL reads only messages',
+      message: 'for DPO, TRL accepts only messages',
       value: rows,
       alternatives: ['messages'],
     });
@@ -86,7 +86,7 @@ export function exportFolder(job: FolderExport, out: string): ExportedFolder {
     longest: tokens?.longest,
     validates: validation.length > 0,
   };
-  // Build everything that may fail before writing anything.
+  // Build everything that may fail before writing any file.
   const texts = folderTexts(trlJob, { rows, tokens, examples, seeds: queue.seeds, warnings }, queue);
   const lineage = handOver(config, trainer, rows, name, warnings);
   const contents = { ...texts, [handOverFile]: `${JSON.stringify(lineage, null, 2)}\n` };
@@ -108,10 +108,10 @@ function writeTexts(folder: string, contents: Readonly<Record<string, string>>):
   }
 }
 
-/** Drops examples with weights of 0 or less, because imitating them would teach the opposite. */
+/** Drops examples with weights of 0 or less, because TRL would imitate them. */
 const learnable = (examples: readonly StoredExample[]) => examples.filter(({ weight }) => weight > 0);
 
-/** Opens the base model's tokenizer. It may be missing only if the model has another name on the other machine. */
+/** Opens the base model's tokenizer; it may be missing only if `base` names the model on the other machine. */
 function openBase({ config, base, rows }: FolderExport): BaseTexts | undefined {
   const needed = existsSync(config.model) || base === undefined || rows === 'tokens';
   return needed ? openBaseTexts(config.model, config.template, config.ignoreKeys) : undefined;

@@ -1,4 +1,4 @@
-/** `lineage.json` of an exported training run: records what the result is made from, and travels with it. */
+/** `lineage.json` of an exported folder: records what the trained model is made from, and stays with it. */
 import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -21,7 +21,7 @@ const schema = z.looseObject({
   /** Config of `finetune train`, with absolute paths. */
   config: z.looseObject({ output: z.string(), method: z.looseObject({ kind: z.string() }) }),
   base: z.looseObject({
-    /** Directory at the time of the export. */
+    /** Directory of the base when it was exported. */
     path: z.string(),
     /** Name on the training machine. */
     name: z.string(),
@@ -58,7 +58,7 @@ export function handOver(
   };
 }
 
-/** In bytes. Far larger than any real file; a limit because the file is untrusted. */
+/** In bytes. The file is untrusted, so its size is limited; real files are far smaller. */
 const longest = 16 * 2 ** 20;
 
 /** Searches the directory and the two above it. @throws UserError if lineage.json is damaged */
@@ -76,7 +76,7 @@ export function findHandOver(directory: string): HandOver | undefined {
     }
     const parsed = schema.safeParse(content);
     if (parsed.success) return parsed.data;
-    // A file with this name in a parent directory may be unrelated.
+    // Ignore a file of this name in a parent directory: it may be unrelated.
     if (place !== directory) continue;
     const issue = parsed.error.issues[0]!;
     throw damaged(file, `${issue.path.join('.') || 'content'}: ${issue.message}`);
@@ -87,7 +87,7 @@ export function findHandOver(directory: string): HandOver | undefined {
 function damaged(file: string, message: string): UserError {
   return new UserError({
     file,
-    message: `not the lineage of an export: ${message}`,
+    message: `not the lineage file of an export: ${message}`,
     remedy: 'copy lineage.json from the exported folder, or remove it to import without lineage',
   });
 }

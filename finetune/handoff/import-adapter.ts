@@ -18,7 +18,7 @@ import { checkTrained, readOutcome, type TrainedDirectory, type TrlOutcome } fro
 
 interface Import {
   readonly trained: TrainedDirectory;
-  /** Base of an adapter. Default: the one it was exported for, or the one it names. */
+  /** Base of an adapter. Default: the base it was exported for, or the one it names. */
   readonly base: string | undefined;
   /** Default: `adapter` or `model` in the exported config's output directory, if that is inside `cwd`. */
   readonly out: string | undefined;
@@ -38,7 +38,7 @@ export interface Imported {
 const chunkBytes = 1 << 22;
 
 /**
- * Copies only the required files into a new directory, which appears only when it is complete.
+ * Copies only the required files. The new directory appears only when it is complete.
  * @throws UserError for links, damaged weights, or a wrong base; or the reason of `hooks.signal`
  */
 export async function importTrained(job: Import, hooks: WriteHooks = {}): Promise<Imported> {
@@ -87,7 +87,7 @@ function baseOf({ trained, base }: Import, handOver: HandOver | undefined): stri
   });
 }
 
-/** Output named by lineage.json. The file is untrusted, so it may only point inside the working directory. */
+/** Output directory as named by lineage.json, which is untrusted, so the path must be inside the working directory. */
 function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined): string {
   const { directory, kind } = trained;
   if (handOver === undefined) {
@@ -104,7 +104,7 @@ function defaultOutput({ cwd, trained }: Import, handOver: HandOver | undefined)
     field: '--out',
     value: output,
     message: 'lineage.json points outside the working directory',
-    remedy: 'set the directory yourself: --out tuned/adapter',
+    remedy: 'set the directory, e.g. --out tuned/adapter',
   });
 }
 
@@ -120,7 +120,7 @@ function plainSize(directory: string, name: string): number {
   });
 }
 
-/** Reads a file in pieces, after checking again that it isn't a link: it may have been replaced. */
+/** Reads a file in pieces. Checks again that it isn't a link, because it may have been replaced. */
 function* contents(file: string, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
@@ -137,7 +137,7 @@ function* contents(file: string, hash: ReturnType<typeof createHash>): Generator
   }
 }
 
-/** Replaces the base model's name from the other machine with the local path. */
+/** Replaces the base model's name on the other machine with its local path. */
 function nameBase(directory: string, base: string): void {
   const file = path.join(directory, 'adapter_config.json');
   const config = readJson(file) as Record<string, unknown>;

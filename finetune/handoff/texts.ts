@@ -1,4 +1,4 @@
-/** Generates the folder's text files: filled templates, shell words, and YAML that Python can read. */
+/** Generates the text files of an exported folder: fills templates, quotes shell words, and writes YAML for Python. */
 import Handlebars from 'handlebars';
 import { Document, type ScalarTag, visit } from 'yaml';
 import { UserError } from '../../src/base/errors.js';
@@ -16,8 +16,8 @@ handlebars.registerHelper({
 });
 
 /**
- * Fills a file of `templates/`. Values are inserted unescaped; templates use `word` (shell) and `code`
- * (Markdown) for untrusted text.
+ * Fills a template from `templates/`. Values are inserted unescaped; for untrusted text, templates use the helpers
+ * `word` (shell) and `code` (Markdown).
  * @throws UserError for a value with a line break; Error if `values` lacks a value that the template uses
  */
 export function fillTemplate(name: string, values: object): string {
@@ -35,7 +35,7 @@ const exponent: ScalarTag = {
   stringify: ({ value }) => String(value).replace('e', '.0e'),
 };
 
-/** YAML for version 1.1 readers such as PyYAML: strings are quoted, and numbers have a decimal point. */
+/** YAML for readers of version 1.1, such as PyYAML: quotes strings, and adds a decimal point before exponents. */
 export function yamlText(mapping: object): string {
   const document = new Document(mapping, { version: '1.1', customTags: (tags) => [exponent, ...tags] });
   visit(document, {
@@ -50,14 +50,14 @@ export function yamlText(mapping: object): string {
     flowCollectionPadding: false,
     lineWidth: 0,
   });
-  // PyYAML rejects characters it considers unprintable. They occur only in quoted strings.
+  // Escape characters that PyYAML rejects as unprintable; they occur only in quoted strings.
   return text.replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Package versions the exports were tested with; the next major versions are excluded. */
+/** Package versions with which exports were tested; the next major versions are excluded. */
 const tested = Object.entries({
   torch: '2.13',
   transformers: '5.18',
@@ -109,15 +109,15 @@ export interface Queue {
   readonly seeds: number;
 }
 
-/** Seconds before the time limit at which Slurm signals the script: enough for one step and its checkpoint. */
+/** Slurm signals the script this many seconds before the time limit: enough for one step and its checkpoint. */
 const noticeSeconds = 120;
 
 /** CPU cores per GPU, for data loading. */
 const coresPerGpu = 8;
 
 /**
- * Slurm signals the job before its time is up; it requeues itself if there is a new checkpoint. Without that
- * check, a run that can't reach a checkpoint within the time limit would restart forever.
+ * Slurm signals the job before its time is up; it requeues itself if there is a new checkpoint. Otherwise, a run that
+ * can't reach a checkpoint within the time limit would restart forever.
  * @throws UserError for values that can't be used in an `#SBATCH` line
  */
 export function slurmScript(trainer: TrlTrainer, machines: Machines, queue: Queue, seed: number): string {

@@ -20,7 +20,7 @@ export interface TrainedDirectory {
 
 const adapterFiles = ['adapter_config.json', 'adapter_model.safetensors'];
 
-/** Files that accompany a model's weights; required if they exist. */
+/** Files that accompany a model's weights; imported if they exist. */
 const companions = [
   'config.json',
   'generation_config.json',
@@ -137,7 +137,7 @@ const stateSchema = z.looseObject({
     .default([]),
 });
 
-/** Reads `finished.json` and `trainer_state.json`; the latter from the newest checkpoint if there is no other. */
+/** Reads `finished.json` and `trainer_state.json`; if the latter is missing, reads the newest checkpoint's. */
 export function readOutcome(directory: string): TrlOutcome {
   const finished = parsed(finishedSchema, path.join(directory, 'finished.json'));
   const state = parsed(stateSchema, path.join(directory, stateFile(directory)));
@@ -164,10 +164,10 @@ function stateFile(directory: string): string {
   return newest === undefined ? own : path.join(newest, own);
 }
 
-/** In bytes. Far larger than any real file; a limit because the file is untrusted. */
+/** In bytes. The file is untrusted, so its size is limited; real files are far smaller. */
 const longest = 64 * 2 ** 20;
 
-/** These files are only informative, so unreadable ones are ignored. */
+/** Returns undefined for unreadable files, because they are only informative. */
 function parsed<T extends z.ZodType>(schema: T, file: string): z.output<T> | undefined {
   if (!existsSync(file)) return undefined;
   const stat = lstatSync(file);

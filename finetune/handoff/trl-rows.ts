@@ -1,4 +1,4 @@
-/** Creates the rows that TRL reads, and checks whether TRL tokenizes them like serving does. */
+/** Creates the rows that TRL reads, and checks whether TRL turns them into the same tokens as serving. */
 import { readFileSync } from 'node:fs';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
 import {
@@ -19,10 +19,10 @@ import {
 /** Rows contain messages, which TRL renders and tokenizes itself, or the token ids used in serving. */
 export type RowKind = 'messages' | 'tokens';
 
-/** Number of answers by how TRL's tokens compare with serving. */
+/** Counts answers by how TRL's tokens compare with those in serving. */
 export interface TokenCheck {
   readonly same: number;
-  /** The same tokens, followed by some that the template adds after an answer, often a line break. */
+  /** TRL's tokens are the same, plus some that the template adds after an answer, often a line break. */
   readonly longer: number;
   readonly different: number;
   /** Tokens of the longest example. */
@@ -40,7 +40,7 @@ export interface BaseTexts {
   readonly whole: ChatTokenizer;
   readonly end: number;
   readonly control: readonly string[];
-  /** True if the template inserts the current date, for which serving uses a fixed one. */
+  /** True if the template inserts the current date; serving inserts a fixed date instead. */
   readonly dated: boolean;
 }
 
@@ -78,7 +78,7 @@ export function messageRows(
   }));
 }
 
-/** Rows with tokens: `{input_ids, completion_mask}`, the same tokens that `finetune train` reads. */
+/** Rows of tokens, `{input_ids, completion_mask}`; the tokens are those that `finetune train` reads. */
 export function tokenRows(examples: readonly StoredAnswer[], base: BaseTexts): readonly object[] {
   return examples.map((example) => {
     const { promptIds, completionIds } = served(base, example.prompt, example.completion);
@@ -121,7 +121,7 @@ function comparison(
   ours: readonly number[],
   theirs: readonly number[],
 ): 'same' | 'longer' | 'different' {
-  // Serving keeps a control token spelled out in a message as text; Transformers turns it into the token.
+  // If a message spells out a control token, serving keeps it as text, but Transformers turns it into the token.
   const spelled = [...messages.map(({ content }) => content), answer].some((text) =>
     control.some((token) => text.includes(token)),
   );

@@ -28,7 +28,7 @@ export function trlSettings(job: TrlJob): object {
     dataset_train_split: 'train',
     dataset_test_split: 'validation',
     output_dir: places.output,
-    // Nothing is truncated, because an answer without its end would teach the model not to stop.
+    // Nothing may be truncated, because an answer without its end would teach the model not to stop.
     max_length: job.longest ?? null,
     ...(trainer === 'sft'
       ? { completion_only_loss: true, packing: false }
@@ -89,7 +89,7 @@ function weights({ method }: TrainConfig): object {
   }
 }
 
-/** The same schedules under Transformers' names. */
+/** Transformers' names and arguments for the schedules. */
 function schedule({ schedule: kind, learningRate, learningRateFloor }: TrainConfig): object {
   switch (kind) {
     case 'constant':
@@ -121,7 +121,7 @@ function optimizer({ optimizer: { kind } }: TrainConfig): string {
   });
 }
 
-/** One device; a copy per device; sharded optimizer states (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
+/** One device; one copy per device; optimizer and gradients sharded (DeepSpeed ZeRO-2); everything sharded (FSDP2). */
 type Strategy = 'single_gpu' | 'multi_gpu' | 'zero2' | 'fsdp2';
 
 export interface Machines {
@@ -154,7 +154,7 @@ export function accumulation(machines: Machines, batchExamples: number): number 
   });
 }
 
-/** `accelerate.yaml`. Settings that differ between nodes are passed on the command line. */
+/** `accelerate.yaml`. Settings that differ between nodes go on the command line. */
 export function accelerateConfig(machines: Machines): object {
   return {
     compute_environment: 'LOCAL_MACHINE',

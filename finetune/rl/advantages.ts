@@ -1,8 +1,8 @@
-/** Pure functions from rewards to advantages. */
+/** Pure functions that compute advantages from rewards. */
 import type { advantageScales } from '../../src/config/learning/objective.js';
 import { mean, standardDeviation } from '../../src/statistics/descriptive.js';
 
-/** Added to divisors, as in TRL. */
+/** Added to divisors to avoid division by 0, as in TRL. */
 const epsilon = 1e-4;
 
 /** Rewards of the answers to one prompt; NaN for answers that couldn't be judged. */
@@ -10,8 +10,8 @@ export type Group = readonly number[];
 
 /**
  * Rewards minus their group's mean (GRPO, arXiv 2402.03300), divided by the group's standard deviation + 1e-4
- * (`group`), by the whole batch's (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal
- * rewards give exactly 0. Answers without a reward get 0 and are excluded from means.
+ * (`group`), by the whole batch's (`batch`), or not at all (`none`; Dr. GRPO, 2503.20783). Equal rewards give exactly
+ * 0. Answers without a reward get 0 and don't count in the means.
  */
 export function groupAdvantages(
   groups: readonly Group[],
@@ -59,7 +59,7 @@ export function discountedReturns(rewards: readonly number[], discount: number):
 export interface Episode {
   readonly rewards: readonly number[];
   readonly values: readonly number[];
-  /** Value of the state after the last step: 0 if it terminated there. */
+  /** Value of the state after the last step; 0 if the episode terminated. */
   readonly lastValue: number;
 }
 
@@ -68,7 +68,7 @@ export interface Estimate {
   readonly returns: readonly number[];
 }
 
-/** GAE (Schulman et al. 2016, arXiv 1506.02438) in one episode: Σ (γλ)ᵏ·δ with δ = r + γ·V' − V. */
+/** GAE (Schulman et al. 2016, arXiv 1506.02438) over one episode: Σ (γλ)ᵏ·δ with δ = r + γ·V' − V. */
 export function generalisedAdvantages(
   { rewards, values, lastValue }: Episode,
   { discount, lambda }: { readonly discount: number; readonly lambda: number },
@@ -83,7 +83,7 @@ export function generalisedAdvantages(
   return { advantages, returns: advantages.map((advantage, step) => advantage + values[step]!) };
 }
 
-/** One number per token of a completion. Untrained tokens aren't steps. */
+/** Rewards and values have one number per token of the completions. Untrained tokens aren't steps. */
 export interface TokenEpisode extends Episode {
   readonly trained?: readonly boolean[] | undefined;
 }
@@ -114,7 +114,7 @@ export function logRatios(
 
 const judged = (group: Group): Group => group.filter((reward) => !Number.isNaN(reward));
 
-/** The mean as two numbers to subtract in turn, so equal values give exactly 0. */
+/** The mean as the sum of two numbers: subtracting them one after the other maps equal values to exactly 0. */
 function centreOf(values: readonly number[]): { readonly first: number; readonly rest: number } {
   const first = values[0] ?? 0;
   return { first, rest: values.length === 0 ? 0 : mean(values.map((value) => value - first)) };

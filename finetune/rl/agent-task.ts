@@ -1,4 +1,4 @@
-/** Task in which the model is an agent that plays groups of episodes in an environment. */
+/** The task of an agent: the model plays groups of episodes in an environment. */
 import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { ways } from '../../src/agents/reading.js';
@@ -31,7 +31,7 @@ export async function openAgentTask(
   if (isRemoteId(id))
     throw new UserError({
       ...{ field: 'environment', value: id },
-      message: 'it runs in another program; models can learn only in built-in environments',
+      message: 'this environment runs in another program; models can learn only in built-in ones',
       remedy:
         'play it with policyloop play and imitate the games (finetune dataset --recipe demonstrations), or use text:cooking',
     });

@@ -25,7 +25,7 @@ import { openProposerTask } from './proposer/proposer-task.js';
 import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './rl-config.js';
 import { openSampler } from './sampler.js';
 
-/** What can be determined before loading anything large. */
+/** The parts that can be determined before anything large is loaded. */
 export interface PlannedLearning {
   readonly config: LearningConfig;
   readonly decoder: DecoderConfig;
@@ -106,7 +106,7 @@ export async function openTrainer(plan: PlannedLearning): Promise<OpenedTrainer>
   }
 }
 
-/** Initial values of the objective's own parameters: a value head starts at 0. */
+/** Initial values of the objective's own parameters, such as a value head, which starts at 0. */
 const ownParameters = ({ objective }: PolicyObjective, decoder: DecoderConfig): readonly Parameter[] =>
   (objective.parameters?.(decoder) ?? []).map(({ name, shape }) => ({
     name,
@@ -137,7 +137,7 @@ function samplerParts(config: LearningConfig, decoder: DecoderConfig) {
 const isConstrained = (config: LearningConfig): boolean =>
   isProposer(config) ? config.answers.format === 'constrained' : config.agent.act === 'constrained';
 
-/** Parameters of the initial model: the initial weights, or with an adapter, a zero B matrix. */
+/** Parameters that give the initial model: the initial weights, or an adapter whose B matrices are 0. */
 function referenceOf(parameters: readonly Parameter[], trainable: Trainable): readonly Parameter[] {
   return parameters.map(({ name, shape, values }) => ({
     name,
@@ -173,7 +173,7 @@ function settingsOf(config: LearningConfig): OnlineSettings {
   };
 }
 
-/** The settings that affect learning, and hashes of the model and the user's modules. */
+/** The settings that affect learning, with hashes of the model and of the user's modules. */
 function identityParts(config: LearningConfig): unknown {
   const {
     $schema: _,
@@ -190,7 +190,7 @@ function identityParts(config: LearningConfig): unknown {
   return [rest, isGguf(model) ? fileHash(model) : contentHash(model), ...modules];
 }
 
-/** The trained parameters that belong to the model, without the objective's own. */
+/** The trained parameters of the model, without the objective's own. */
 export function modelParameters(
   decoder: DecoderConfig,
   trainable: Trainable,

@@ -13,7 +13,7 @@ import {
 } from './advantages.js';
 import type { Episode, Group, SampledSequence } from './learning/episode.js';
 
-/** A sequence with what was read before the update: log-probabilities, values and reference log-probabilities. */
+/** A sequence with the log-probabilities, values and reference log-probabilities computed before the update. */
 export interface ReadSequence extends SampledSequence {
   readonly oldLogp?: ArrayLike<number> | undefined;
   readonly oldValues?: ArrayLike<number> | undefined;
@@ -30,9 +30,9 @@ export interface CreditSettings {
 }
 
 /**
- * Advantages of all sequences: PPO uses its value head, per token; other objectives compare within the group.
- * @param returns per group and episode
- * @param read returns a sequence with what was read before the update
+ * Computes the advantages of all sequences: PPO per token, from its value head; other objectives by comparing a group.
+ * @param returns the return of each episode, by group
+ * @param read adds the values computed before the update to a sequence
  */
 export function credited(
   groups: readonly Group[],
@@ -97,7 +97,7 @@ function divergenceOf({ sequences }: Episode, read: (sequence: SampledSequence) 
 
 const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
-/** log π − log π_ref per token; zeros without a reference. */
+/** log π − log π_ref per token; 0 if there is no reference. */
 function ratiosOf({ referenceLogp, samplerLogp, oldLogp, trained }: ReadSequence): readonly number[] {
   return referenceLogp === undefined
     ? samplerLogp.map(() => 0)
@@ -121,7 +121,7 @@ function withEstimates(
     episode.ends.forEach((token, turn) => {
       if (token >= 0) rewards[token]! += objective.rewardScale * assigned[turn]!;
     });
-    // The state after a truncation isn't evaluated; the value before the last trained token approximates it.
+    // The value after a truncation is unknown; the value before the last trained token approximates it.
     const lastValue = episode.truncated ? values[trained.lastIndexOf(true)]! : 0;
     return { sequences, trained, ...tokenAdvantages({ rewards, values, lastValue, trained }, objective) };
   });
@@ -157,7 +157,7 @@ function spread(rewards: readonly number[]): readonly number[] {
   return rewards.map(() => share);
 }
 
-/** Credits by turn, then episode, to be compared within each turn; NaN for episodes that ended earlier. */
+/** Credits indexed by turn and episode, to compare episodes at the same turn; NaN if an episode ended earlier. */
 function turnCredits(
   rewards: readonly (readonly number[])[],
   assignment: Exclude<Assignment, 'return'>,
@@ -172,7 +172,7 @@ function turnCredits(
   return Array.from({ length: longest }, (_, turn) => credits.map((own) => own[turn] ?? Number.NaN));
 }
 
-/** Expands a number per turn to one per token of an episode's completions. */
+/** Repeats each turn's number for every token of that turn, over an episode's completions. */
 function perToken({ ends }: Pick<Episode, 'ends'>, ofTurn: (turn: number) => number): readonly number[] {
   return ends.flatMap((end, turn) =>
     Array<number>(end - (turn === 0 ? -1 : ends[turn - 1]!)).fill(ofTurn(turn)),

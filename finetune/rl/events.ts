@@ -14,7 +14,7 @@ export interface RlAlarm {
 export interface Evaluated {
   readonly step: number;
   readonly meanReward: number;
-  /** Half-width of the 95 % interval of the mean. */
+  /** Half the width of the mean's 95 % interval. */
   readonly margin: number;
   /** Mean return of the proposed policies; proposers only. */
   readonly policyReturn?: number | undefined;
@@ -39,7 +39,7 @@ export type RlEvent =
       readonly totalSteps: number;
       /** Mean return of the update's episodes. */
       readonly reward: number;
-      /** Return of the worst episode; `highest` is the best episode's. */
+      /** Return of the worst episode; `highest` is the return of the best. */
       readonly lowest: number;
       readonly highest: number;
       /** Standard deviation of the returns within a group, averaged over the groups. */
@@ -55,7 +55,7 @@ export type RlEvent =
       /** Mean number of tokens per reply. */
       readonly replyTokens: number;
       readonly sampledTokens: number;
-      /** The part of the metric's `seconds` spent on playing episodes. */
+      /** Seconds spent playing episodes; part of the metric's `seconds`. */
       readonly samplingSeconds: number;
     } & Improvement)
   | ({ readonly kind: 'evaluation'; readonly episodes: number; readonly best: boolean } & Evaluated)
@@ -79,7 +79,7 @@ const window = 10;
 interface Course {
   readonly before: readonly Step[];
   readonly now: readonly Step[];
-  /** True if the last episodes returned almost as much as the best one ever. */
+  /** True if recent episodes returned almost as much as the best episode so far. */
   readonly solved: boolean;
   /** True if the objective compares the episodes of a group. */
   readonly compares: boolean;
@@ -102,7 +102,7 @@ const watches: readonly Watch[] = [
       const flat = meanOf(now, 'flat');
       if (!compares || flat < 0.9 || solved) return undefined;
       return {
-        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so they taught nothing`,
+        message: `${percent(flat)} of the groups had equal returns in the last ${window} updates, so nothing was learned from them`,
         remedy:
           'raise groupSize or the temperature, choose easier starts, reward partial success, or stop if the task is solved',
       };
@@ -128,8 +128,7 @@ const watches: readonly Watch[] = [
       if (mismatch < 0.01) return undefined;
       return {
         message: `sampler and trainer compute different probabilities (KL ${mismatch.toPrecision(2)} per token)`,
-        remedy:
-          'set method.quantization to none and method.compute to float32, or lower objective.importance.cap',
+        remedy: 'set method.quantization=none and method.compute=float32, or lower objective.importance.cap',
       };
     },
   },
@@ -144,7 +143,7 @@ const watches: readonly Watch[] = [
           remedy: 'raise maxTokens, or start from a model that knows the format (finetune train)',
         };
       return {
-        message: `only ${percent(last)} of the replies can be parsed, compared with ${percent(first)} at first`,
+        message: `only ${percent(last)} of the replies can be parsed, down from ${percent(first)} at the start`,
         remedy: 'penalize invalid replies (reward.invalid=-1), or lower the learning rate',
       };
     },
@@ -153,17 +152,17 @@ const watches: readonly Watch[] = [
     alarm: 'length-drift',
     check({ before, now }) {
       const [first, last] = [meanOf(before, 'replyTokens'), meanOf(now, 'replyTokens')];
-      const lengths = `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at first`;
+      const lengths = `replies average ${last.toFixed(1)} tokens, compared with ${first.toFixed(1)} at the start`;
       if (first >= 8 && last <= 0.3 * first)
         return {
           message: lengths,
           remedy:
-            'use objective.variant dr_grpo, which weights long and short replies equally, or a lower learning rate',
+            'set objective.variant=dr_grpo, which weights long and short replies equally, or lower the learning rate',
         };
       if (last >= 16 && last >= 3 * first)
         return {
           message: lengths,
-          remedy: "lower maxTokens, or use objective.variant dr_grpo, which doesn't reward length",
+          remedy: "lower maxTokens, or set objective.variant=dr_grpo, which doesn't reward length",
         };
       return undefined;
     },

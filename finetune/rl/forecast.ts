@@ -1,4 +1,4 @@
-/** Forecasts a training run: memory is estimated, tokens follow from the config, time from trial updates. */
+/** Forecasts a training run: estimates memory, derives tokens from the config and measures time in trial updates. */
 import { UserError } from '../../src/base/errors.js';
 import { formatBytes, formatCompact, formatDuration } from '../../src/format/numbers.js';
 import { deriveSeeds } from '../../src/random/generator.js';
@@ -12,7 +12,7 @@ import { playAndLearn } from './online.js';
 import { answeringOf, evaluationSize, turnsOf } from './rl-config.js';
 
 export interface Forecast {
-  /** Bytes at the peak of an update. */
+  /** Peak memory of an update, in bytes. */
   readonly memory: number;
   readonly free: number;
   /** Upper limit of sampled tokens, including evaluations. */
@@ -21,15 +21,15 @@ export interface Forecast {
   readonly sampledTokens: number;
   readonly episodes: number;
   readonly seconds: number;
-  /** Episodes in the trial: a whole update, or a few if that would take too long. */
+  /** Number of episodes in the trial: those of a whole update, or fewer if that would take too long. */
   readonly tried: number;
   readonly remedy: string;
 }
 
-/** Episodes played to estimate memory and the duration of a whole update. */
+/** Number of episodes played first, to estimate the memory and duration of a whole update. */
 const tried = 16;
 
-/** A whole update is tried if it takes at most this many seconds. */
+/** A whole update is tried if it is expected to take at most this many seconds. */
 const longestTrial = 30;
 
 interface Tried {
@@ -56,7 +56,7 @@ export async function forecast(
       plan,
       learning.trainable,
     );
-    // Warm-up: the first update allocates memory.
+    // Don't time the first update, because it allocates memory.
     await tryUpdate(learning, starts.length, size, milliseconds);
     const few = await tryUpdate(learning, starts.length, size, milliseconds);
     const learned = groups * groupSize;
@@ -136,7 +136,7 @@ function memoryOf(
   return estimateMemory({ config: decoder, trainable, training, validated: false, settings });
 }
 
-/** @param played unit of the count: an agent's episodes or a proposer's answers */
+/** @param played what the trial counts: an agent's episodes or a proposer's answers */
 export function describedForecast(found: Forecast, played: string): string {
   return [
     `memory      about ${formatBytes(found.memory)} at the peak of an update, ${formatBytes(found.free)} free${found.memory > found.free ? ` (may not be enough): ${found.remedy}` : ''}`,

@@ -23,7 +23,7 @@ const orderStream = 2;
 
 export interface ImprovementSettings {
   readonly epochs: number;
-  /** Minibatches per epoch, reshuffled every epoch; one optimizer step each. */
+  /** Minibatches per epoch, with one optimizer step each; the order changes every epoch. */
   readonly minibatches: number;
   readonly seed: number;
   readonly learningRate: number;
@@ -37,7 +37,7 @@ export interface ImprovementSettings {
 
 export interface Sessions {
   readonly training: TrainingSession;
-  /** Reads what the objective needs before an update; undefined if it needs nothing. */
+  /** Computes the values that the objective needs before an update; undefined if it needs none. */
   readonly reading: TrainingSession | undefined;
   close(): Promise<void>;
 }
@@ -77,7 +77,7 @@ export interface Improvement {
   readonly entropy: number;
   /** KL divergence between the sampler's and the trainer's policy before the update; 0 if they agree. */
   readonly mismatch: number;
-  /** Largest absolute difference of a log-probability. */
+  /** Largest absolute difference between the two log-probabilities of a token. */
   readonly largestMismatch: number;
   /** KL divergence from the reference; missing without a reference. */
   readonly kl?: number;
@@ -85,7 +85,7 @@ export interface Improvement {
   readonly explainedVariance?: number;
   /** Fraction of tokens with a clipped ratio in the last step. */
   readonly clipShare: number;
-  /** Tokens read: all completions, each with its prompt. */
+  /** Tokens processed: all completions with their prompts. */
   readonly tokens: number;
 }
 
@@ -129,7 +129,7 @@ export async function improve(
   return { ...first!, clipShare, tokens: sequences.reduce((sum, one) => sum + exampleLength(one), 0) };
 }
 
-/** Sequences of one optimizer step; all of them if there are fewer than two per minibatch. */
+/** The sequences of one optimizer step; all sequences if a minibatch would have fewer than two. */
 function minibatch(
   sequences: readonly Sampled[],
   step: number,
@@ -145,7 +145,7 @@ function minibatch(
 
 const packingOf = (batchTokens: number) => ({ packing: 'rows', batchTokens }) as const;
 
-/** Returns a function that adds values read before the update; without a reading session it adds nothing. */
+/** Returns a function that adds the values computed before the update; without a reading session it adds none. */
 export async function readBefore(
   { reading }: Sessions,
   parameters: readonly Parameter[],

@@ -23,7 +23,7 @@ import type { Group, RlTask, Sampler } from './learning/episode.js';
 export interface OnlineSettings {
   readonly seed: number;
   readonly updates: number;
-  /** Starts per update; `groupSize` is the number of episodes from each. */
+  /** Starting states per update; `groupSize` is the number of episodes from each. */
   readonly groups: number;
   readonly groupSize: number;
   readonly reward: RewardSettings;
@@ -52,7 +52,7 @@ export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
-  /** Updates of earlier sessions, requested after the start event; alarms consider the whole run. */
+  /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
   earlier?(): readonly RlEventOf<'step'>[];
   /** Checked after every update; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
@@ -75,7 +75,7 @@ export interface OnlineOutcome {
 /** First spawn keys of the random streams. */
 const streams = { starts: 10, samples: 11, permutation: 12, heldOutStarts: 13, heldOutSamples: 14 } as const;
 
-/** Resumes from the checkpoint. @throws UserError if training diverges, or the checkpoint is another run's */
+/** Resumes from the checkpoint. @throws UserError if training diverges, or the checkpoint belongs to another run */
 export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}): Promise<OnlineOutcome> {
   const { settings } = run;
   const perUpdate = stepsOf(settings.improvement);
@@ -182,7 +182,7 @@ function statistics(groups: readonly Group[], returns: readonly (readonly number
   };
 }
 
-/** Evaluates on held-out starts, always the same. Keeps the weights if no earlier evaluation was better. */
+/** Evaluates on the same held-out starts each time. Keeps the weights if no earlier evaluation was better. */
 async function evaluate(
   { sampler, settings, task }: OnlineLearning,
   state: TrainingState,
@@ -210,7 +210,7 @@ async function restore({ checkpoint, owner, parameters, task }: OnlineLearning):
   return stored ?? freshState(parameters);
 }
 
-/** Converts from the checkpoint's losses, which are negated returns. */
+/** The checkpoint stores returns as negated losses. */
 const bestOf = ({ best }: TrainingState, perUpdate: number) =>
   best && { step: best.step / perUpdate, meanReward: -best.loss };
 
@@ -224,7 +224,7 @@ function outcome(
   return { parameters: bestParameters(state), step, ended, best: bestOf(state, perUpdate), last };
 }
 
-/** SHA-256 of everything that determines the result; only a run with the same hash can resume a checkpoint. */
+/** SHA-256 of everything that determines the result; only a run with the same hash can resume from a checkpoint. */
 export function identityOf(described: unknown, parameters: readonly Parameter[]): string {
   const hash = createHash('sha256');
   hash.update(JSON.stringify(described));

@@ -49,13 +49,11 @@ const rewardSchema = z
     assignment: z
       .enum(assignments)
       .default('return')
-      .describe(
-        'Credit for a turn: the return of the episode, the rewards to go, or an equal share of the return',
-      ),
+      .describe("Credit for a turn: the episode's return, the reward-to-go, or an equal share of the return"),
     shuffle: z
       .boolean()
       .default(false)
-      .describe('Permute the returns within groups, as a control that must not learn'),
+      .describe('Permute the returns within groups, as a check: nothing should be learned'),
   })
   .prefault({})
   .describe('Reward of an episode');
@@ -65,7 +63,7 @@ const evaluationSchema = z
     every: count(1).default(10).describe('Updates between evaluations'),
     episodes: count(1)
       .default(256)
-      .describe('Sampled episodes per evaluation, on starts that are never trained on'),
+      .describe('Episodes per evaluation, with sampled actions, on starts that training never uses'),
   })
   .prefault({})
   .describe('Evaluations that select the best weights');
@@ -74,8 +72,8 @@ const settings = learningSettings.extend({
   environment: z
     .union([environmentSchema.shape.id, environmentSchema.pick({ id: true, options: true })])
     .describe('Environment to act in: an id, or an id with options'),
-  groups: count(1).default(8).describe('Starts per update'),
-  groupSize: count(1).default(8).describe('Episodes from each start'),
+  groups: count(1).default(8).describe('Starting states per update'),
+  groupSize: count(1).default(8).describe('Episodes from each starting state'),
   agent: agentSchema,
   reward: rewardSchema,
   evaluation: evaluationSchema,
@@ -91,7 +89,7 @@ const schema = settings.superRefine((written, context) => {
   if (objective.kind === 'ppo' && reward.gamma !== 1)
     refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
   if (objective.kind === 'ppo' && reward.assignment === 'to-go')
-    refuse(['reward', 'assignment'], 'must be omitted: ppo credits each token with the rewards to go');
+    refuse(['reward', 'assignment'], 'must be omitted: ppo credits each token with the reward-to-go');
   if (reward.shuffle && reward.assignment !== 'return')
     refuse(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');
 });
@@ -136,11 +134,11 @@ export function loadLearningConfig(...source: ConfigSource): LearningConfig {
 export const answeringOf = (config: LearningConfig): Pick<RlConfig['agent'], 'maxTokens' | 'temperature'> =>
   isProposer(config) ? config.answers : config.agent;
 
-/** Number of episodes in an evaluation (for proposers, of runs). */
+/** Number of episodes in an evaluation (for proposers: number of runs). */
 export const evaluationSize = (config: LearningConfig): number =>
   isProposer(config) ? config.evaluation.runs : config.evaluation.episodes;
 
-/** `most` replies per episode; `evaluated` episodes per evaluated unit: 1, or a proposer's iterations per run. */
+/** `most`: replies per episode. `evaluated`: episodes per unit of `evaluationSize` (a run, for proposers). */
 export function turnsOf(config: LearningConfig): { readonly most: number; readonly evaluated: number } {
   if (!isProposer(config)) return { most: config.agent.maxTurns, evaluated: 1 };
   return { most: 1, evaluated: mean(heldOutRuns(config).map(({ iterations }) => iterations)) };
@@ -163,7 +161,7 @@ export function placeOf(config: LearningConfig): string {
   return ids.length > 3 ? `${ids.slice(0, 2).join(', ')} and ${ids.length - 2} more` : ids.join(', ');
 }
 
-/** Command-line arguments that use the result with the training settings. */
+/** Command-line arguments to use the trained model with the settings of training. */
 export function usedAs(config: LearningConfig, model: string, result: string): string {
   const words = ['model.provider=local', servedAs(config.method, model, result)];
   if (!isProposer(config)) {

@@ -1,4 +1,4 @@
-/** `finetune rl` for language models: configured reinforcement learning. */
+/** `finetune rl` for language models. */
 import process from 'node:process';
 import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, formatNumber, plural } from '../../src/format/numbers.js';

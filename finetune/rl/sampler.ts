@@ -1,4 +1,4 @@
-/** Samples with the parameters being trained. They are inputs of the inference graph, so updates need no reload. */
+/** Samples with the parameters in training. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -24,14 +24,14 @@ export interface SamplerSettings {
   readonly device: string;
   readonly threads: number;
   readonly temperature: number;
-  /** Maximum tokens per reply; `lengthField` is the config field that sets it, for messages. */
+  /** Maximum tokens per reply; error messages name `lengthField`, the config field that sets it. */
   readonly maxTokens: number;
   readonly lengthField: string;
   /** If true, replies in a conversation are constrained to its choices. */
   readonly constrained: boolean;
 }
 
-/** Maximum number of prompts decoded together, memory permitting. */
+/** Maximum number of prompts decoded together; fewer if memory is short. */
 const mostPrompts = 64;
 
 /** @throws UserError if memory runs out */
@@ -125,7 +125,7 @@ export async function openSampler(settings: SamplerSettings): Promise<Sampler> {
 interface Asked {
   readonly ids: readonly number[];
   readonly seed: number;
-  /** Identifies the form of the answer; equal for equal constraints. */
+  /** Identifies the answer's form; the same for equal constraints. */
   readonly form: string;
   readonly constraint?: Constraint | undefined;
 }
@@ -146,7 +146,7 @@ function remembered(tokenizer: ChatTokenizer): Encode {
   };
 }
 
-/** A conversation's prompt. If all of it is shown, sampled ids are kept and continued, never re-encoded. */
+/** The prompt of a conversation. If it shows the whole conversation, sampled ids are kept instead of re-encoded. */
 function promptOf(
   tokenizer: ChatTokenizer,
   encode: Encode,
@@ -156,7 +156,7 @@ function promptOf(
   const last = conversation.before.at(-1)?.reply;
   if (last === undefined || !conversation.whole) return encode(messages);
   const next = tokenizer.encodeNext(messages);
-  // The template writes the end-of-sequence token, which a truncated reply lacks.
+  // The template writes an end-of-sequence token even after a truncated reply, which has none.
   const isWritten = last.ended && next[0] === last.ids.at(-1);
   return [...last.promptIds, ...last.ids, ...(isWritten ? next.slice(1) : next)];
 }

@@ -15,7 +15,7 @@ import { type Episode, episodeOf } from './learning/episode.js';
 import { learnFrom } from './online.js';
 import { type RlConfig, type RlInput, rlKind } from './rl-config.js';
 
-/** Functions that turn a model into an agent. */
+/** Your functions that connect the model with your environment. */
 export interface AgentFunctions<A extends Action = Action> {
   /** System prompt. Default: none. */
   systemPrompt?(): string;
@@ -125,7 +125,7 @@ export class TrainedAgent<A extends Action = Action> {
       {
         ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
         ...{ choices: undefined, game: this.#episodes, turn },
-        // Models take seeds below 2³¹.
+        // Models accept only seeds below 2³¹.
         seed: deriveSeeds(seed, [streams.samples, this.#episodes, turn], 1)[0]! >>> 1,
       },
     ]);

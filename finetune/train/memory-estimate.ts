@@ -12,11 +12,11 @@ import { epochParts, type OrderSettings, unitsOf, usableExamples } from './packi
 
 /** All sizes in bytes. */
 export interface MemoryEstimate {
-  /** Frozen weights. Those stored in the computing precision are memory-mapped, so the system can evict them. */
+  /** Frozen weights. Those stored in the precision of the computation are memory-mapped; the system can evict them. */
   readonly weights: { readonly mapped: number; readonly copied: number };
   /** Trained values, their gradients, the optimizer's moments and the best values so far. */
   readonly parameters: number;
-  /** Values the forward pass keeps for the backward pass of the largest batch. */
+  /** Values of the largest batch that the forward pass keeps for the backward pass. */
   readonly activations: number;
   /** Logits of the largest batch's trained tokens. */
   readonly logits: number;
@@ -28,11 +28,11 @@ export interface MemoryEstimate {
 
 interface BatchSize {
   readonly examples: number;
-  /** Without padding; only attention pads. */
+  /** Number of tokens without padding; only attention needs padding. */
   readonly tokens: number;
   /** Number of attention scores per head. */
   readonly scores: number;
-  /** Tokens that contribute to the loss. */
+  /** Number of tokens that contribute to the loss. */
   readonly selected: number;
 }
 
@@ -47,19 +47,19 @@ export interface EstimatedTraining {
 /** Node.js and ONNX Runtime with a graph loaded. */
 const processBytes = 180e6;
 
-/** Ratio of the peak to the kept values; the runtime's allocator leaves gaps. */
+/** Ratio of peak memory to kept values; it exceeds 1 because the runtime's allocator leaves gaps. */
 const activationFactor = 1.33;
 
-/** Number of values as large as a layer's widest that coexist while the layer's backward pass recomputes them. */
+/** While a layer's backward pass recomputes values, this many as large as its widest one exist at once. */
 const workCopies = 6;
 
-/** Number of simultaneous copies of the logits: shifted, exponentials, gradients. */
+/** Number of arrays as large as the logits that exist at once: shifted logits, exponentials, gradients. */
 const logitCopies = 4.5;
 
 /** Bytes of the float32 matrix in a product with quantized weights, forward and backward. */
 const dequantizedBytes = 130e6;
 
-/** Values, gradients, their sum over the parts of a step, and two moments. */
+/** Copies of each parameter: values, gradients, gradient sums over the parts of a step, and two moments. */
 const parameterCopies = 5;
 
 /** @throws UserError if there is nothing to learn from or an example exceeds the context */
@@ -93,7 +93,7 @@ function batches({ config, training, settings }: EstimatedTraining): readonly Ba
 
 function batchBytes(config: DecoderConfig, { tokens, scores, selected }: BatchSize) {
   const { hidden, intermediate, heads, kvHeads, headDim } = config;
-  // Residual stream, queries, keys, values, attention output, gate and up projections.
+  // Kept per token: residual stream, queries, keys, values, attention output, gate and up projections.
   const kept =
     2 * hidden + 2 * heads * headDim + 2 * kvHeads * headDim + (config.gated ? 2 : 1) * intermediate;
   const work = workCopies * Math.max(heads * scores, tokens * intermediate);
@@ -119,7 +119,7 @@ function weightBytes(
     const rows = int8?.get(name);
     if (rows !== undefined) {
       mapped += rows.codes.length + rows.scales.length;
-      // The lookup of a tied embedding still uses the original mapped tensor.
+      // A tied embedding's lookup still reads the original, mapped tensor.
     } else if (packed !== undefined) {
       const bytes = packed.codes.length + packed.scales.length + (packed.offsets?.length ?? 0);
       mapped += bytes;
@@ -134,7 +134,7 @@ function weightBytes(
 
 function parameterBytes(config: DecoderConfig, trainable: Trainable, validated: boolean): number {
   const count = trainedParameters(config, trainable).reduce((sum, { shape }) => sum + elementCount(shape), 0);
-  // An embedding's gradient is as large as the embedding, once for the lookup and once for the head if tied.
+  // An embedding's gradient is as large as the embedding; if tied, there is a second one for the head.
   const embedding = trainable.kind === 'all' ? (config.tied ? 2 : 1) * config.vocabulary * config.hidden : 0;
   return 4 * ((parameterCopies + (validated ? 1 : 0)) * count + embedding);
 }
@@ -145,12 +145,12 @@ export interface MachineMemory {
   readonly free: number;
 }
 
-/** Memory of this machine, or the limit of the container if that is lower. */
+/** Memory of this machine, or of the container if its limit is lower. */
 export function machineMemory(): MachineMemory {
   const whole = totalmem();
   const limit = process.constrainedMemory();
   if (!(limit > 0 && limit < whole)) return { total: whole, free: process.availableMemory() };
-  // A container counts cached files as used, but the system frees them on demand.
+  // A container counts cached files as used memory, but the system frees them on demand.
   return { total: limit, free: Math.min(limit, process.availableMemory() + cachedFiles()) };
 }
 
@@ -195,10 +195,10 @@ function remedyOf(
     .join(', or ');
 }
 
-/** Factor by which the estimate may be too high. */
+/** The estimate may be too high by up to this factor. */
 const tolerance = 1.2;
 
-/** @throws UserError if training wouldn't even fit into the machine's total memory */
+/** @throws UserError if training doesn't fit into the machine's memory, even if all of it were free */
 export function refuseImpossible(estimate: MemoryEstimate, { total }: MachineMemory): void {
   if ((estimate.total - estimate.weights.mapped) / tolerance <= total) return;
   throw new UserError({

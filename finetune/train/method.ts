@@ -24,14 +24,14 @@ export type Method =
   | {
       readonly kind: 'lora';
       readonly lora: LoraSettings;
-      /** Quantization of the frozen weights, as in serving. Default: none. */
+      /** Quantization of the frozen weights; use the same for serving. Default: none. */
       readonly quantization?: Quantization;
       /** Data type for products with frozen weights. Default: float32. */
       readonly compute?: 'float32' | 'int8';
     }
   /** Trains all weights, starting from the stored ones. */
   | { readonly kind: 'full' }
-  /** Trains all weights from a random start; the model directory needs only config, tokenizer and chat template. */
+  /** Trains all weights from random values; the model directory needs only config, tokenizer and chat template. */
   | { readonly kind: 'scratch' };
 
 export function methodOf(settings: MethodSettings): Method {
@@ -57,7 +57,7 @@ export function methodText(settings: MethodSettings): string {
   }
 }
 
-/** Command-line settings that serve the result with the model and quantization it was trained with. */
+/** Command-line settings that use the result with the model and quantization of the training. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);
   const quantization = method.quantization === 'none' ? [] : [`model.quantization=${method.quantization}`];
@@ -133,7 +133,7 @@ export function refuseOtherModel({ method, model, output }: MethodJob, checkpoin
   throw new UserError({
     field: 'output',
     value: output,
-    message: 'already contains a model where the result would be written',
+    message: 'already contains a model, which the result would overwrite',
     remedy: `choose another output, or move ${directory}`,
   });
 }

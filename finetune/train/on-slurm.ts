@@ -12,7 +12,7 @@ const isOfSlurm = (text: string) => /^slurm[.=]/.test(text);
 /** Last line of `--json` output for a run submitted to Slurm. */
 export interface HandedTraining {
   readonly status: 'elsewhere';
-  /** Completed and planned steps or updates; both 0 before the start. */
+  /** Completed and planned steps or updates; both are 0 before the start. */
   readonly steps: { readonly done: number; readonly of: number };
   readonly output: string;
 }
@@ -34,7 +34,7 @@ export async function onSlurm<T extends TrainingArguments & { readonly slurm?: b
   return isLeft ? 0 : train({ ...args, overrides });
 }
 
-/** False if training is complete, so nothing was submitted. */
+/** Returns false, without submitting anything, if training is complete. */
 async function submitted(
   output: string,
   { json, overrides }: { readonly json: boolean; readonly overrides: readonly string[] },

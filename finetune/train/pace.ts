@@ -1,9 +1,9 @@
-/** Current loss (smoothed), speed and remaining time of supervised training. */
+/** Computes the current smoothed loss, speed and remaining time of supervised training. */
 import { mean } from '../../src/statistics/descriptive.js';
 import { recentSteps, secondsLeftOf } from './record.js';
 import type { Metric } from './trainer.js';
 
-/** Approximate share of the forward pass in a step's time; predicts validations until one has been timed. */
+/** Approximate share of a step's time that its forward pass takes; predicts validations until one has been timed. */
 const forwardShare = 0.4;
 
 /** Steps between validations and between checkpoints. */
@@ -12,7 +12,7 @@ export interface Intervals {
   readonly checkpointEvery: number;
 }
 
-/** Loss after `count` steps: the mean over the latest of them. Terminal, page and charts use this. */
+/** Smoothed loss after `count` steps: the mean over the latest of them. Used in terminal, page and charts. */
 export function trainingLoss(losses: readonly number[], count = losses.length): number {
   const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
   return mean(losses.slice(Math.max(0, count - reach), count));
@@ -52,7 +52,7 @@ export function paceOf(metrics: readonly Metric[], { evaluateEvery, checkpointEv
   return { loss, tokensPerSecond, secondsLeft };
 }
 
-/** Remaining occurrences, after step `after`, of something that happens every `every` steps and after the last. */
+/** Counts how often something happens after step `after` if it happens every `every` steps and after the last. */
 function occasions(after: number, totalSteps: number, every: number): number {
   if (after >= totalSteps) return 0;
   const regular = Math.floor(totalSteps / every) - Math.floor(after / every);

@@ -1,4 +1,4 @@
-/** Groups the examples of a step into families, and the families into parts that are read one at a time. */
+/** Groups the examples of a step into families, and the families into parts that the model reads one at a time. */
 import { append } from '../../src/base/append.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
@@ -32,12 +32,12 @@ interface PackingSettings {
 /** Families that are read together. */
 export type Part<E extends TokenSequence = TokenExample> = readonly Family<E>[];
 
-/** Splits a step's examples into parts; each example is in exactly one. Deterministic. */
+/** Splits a step's examples into parts, each example into exactly one. Deterministic. */
 export function layOut<E extends TokenSequence>(
   examples: readonly E[],
   { packing, batchTokens }: PackingSettings,
 ): readonly Part<E>[] {
-  // Attention pads, and families of similar size need little padding.
+  // Attention needs padding, but little of it if the families have similar sizes.
   const alike = familiesOf(examples, packing, batchTokens).toSorted(
     (a, b) => a.length - b.length || familyLength(a) - familyLength(b),
   );
@@ -90,8 +90,8 @@ function sharedPrompts<E extends TokenSequence>(examples: readonly E[]): readonl
 }
 
 /**
- * Joins examples whose prompt continues the prompt and answer of another, and trains on the answers' tokens:
- * each conversation is read once instead of once per answer. Only examples of equal weight are joined.
+ * Joins an example with another whose prompt continues its prompt and answer, and trains on the answers' tokens: the
+ * model reads a conversation once instead of once per answer. Joins only examples of equal weight.
  * @param observationWeight relative weight of the tokens between the answers; 0 leaves them untrained
  */
 export function joinedExamples(
@@ -132,20 +132,20 @@ export interface OrderSettings extends PackingSettings {
   readonly batchExamples: number;
 }
 
-/** Indices of examples that stay together, and the token count of the longest. */
+/** Indices of examples that stay together, and the length of the longest in tokens. */
 interface Unit {
   readonly examples: readonly number[];
   readonly length: number;
 }
 
-/** Steps per bucket. Units are sorted by length within a bucket, which reduces padding while the order stays random. */
+/** Steps per bucket. Sorting units by length only within buckets reduces padding and keeps the order random. */
 const bucketSteps = 16;
 
 export function stepsPerEpoch(examples: number, { batchExamples }: OrderSettings): number {
   return Math.ceil(examples / batchExamples);
 }
 
-/** Units to shuffle: single examples, pairs, or (packing `prompts`) all examples with the same prompt. */
+/** The units to shuffle: single examples, pairs, or, with packing `prompts`, all examples with the same prompt. */
 export function unitsOf(
   examples: readonly TokenExample[],
   { packing }: Pick<OrderSettings, 'packing'>,

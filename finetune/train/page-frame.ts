@@ -1,4 +1,4 @@
-/** Page frame shared by all training runs: title, state, facts, alarms, how to resume or use the result. */
+/** The frame of every training page: title, status, facts, alarms, and how to resume or use the result. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { UserError } from '../../src/base/errors.js';
@@ -14,7 +14,7 @@ export type TrainingStatus =
   /** `secondsLeft` is undefined before the first step. */
   | { readonly kind: 'running'; readonly secondsLeft: number | undefined }
   | { readonly kind: 'interrupted' }
-  /** The process is gone but didn't record an end. */
+  /** The process ended without recording it. */
   | { readonly kind: 'crashed' }
   /** `result`: path of the adapter, model or policy, as shown on the command line. */
   | { readonly kind: 'complete' | 'early'; readonly result: string }
@@ -36,7 +36,7 @@ export function failedOutcome(error: unknown, metrics: readonly { readonly step:
 
 const isDone = ({ kind }: TrainingStatus): boolean => kind === 'complete' || kind === 'early';
 
-/** The fields that the frame reads from the metrics of any kind of training. */
+/** The fields of metrics that the frame reads; every kind of training has them. */
 interface TimedMetric {
   readonly kind: string;
   readonly time: string;
@@ -53,7 +53,7 @@ export interface TrainingReport<C, M> {
   /** Command line that started the run and resumes it. */
   readonly command: string;
   readonly config: C;
-  /** All metrics of the run, in order; includes a `start`. */
+  /** All metrics of the run, in order, with at least one `start`. */
   readonly metrics: readonly M[];
   readonly status: TrainingStatus;
 }
@@ -110,7 +110,7 @@ export function trainingPage(
   };
 }
 
-/** A run counts as stalled after a silence of a minute plus three times its longest event. */
+/** A run counts as stalled after a minute, plus three times its longest event, without news. */
 const followed = (metrics: readonly TimedMetric[]) => ({
   written: metrics.at(-1)?.time ?? '',
   silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)),
@@ -188,7 +188,7 @@ function resumption({ command, status }: TrainingFrame): Html {
 ${preformatted(command)}`;
 }
 
-/** The error of a failed run, and each distinct alarm once, even if several sessions raised it. */
+/** The error of a failed run, and each distinct alarm, shown once even if several sessions raised it. */
 function alarmsOf({ metrics, notices = [], status, unit }: TrainingFrame): Html | undefined {
   const raised = new Map<string, Notice>();
   if (status.kind === 'failed') raised.set(status.message, status);

@@ -1,4 +1,4 @@
-/** The record of a training run, next to its result: metrics, TensorBoard event files and a page. */
+/** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
 import { type Page, page } from '../../src/report/page/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
@@ -10,7 +10,7 @@ import type { TrainingStatus } from './page-frame.js';
 export type Timed<Event> = Event & {
   /** ISO 8601. */
   readonly time: string;
-  /** Seconds since the previous event: the duration of the step, validation or checkpoint. */
+  /** Seconds since the previous event, i.e. the duration of this step, validation or checkpoint. */
   readonly seconds: number;
   /** Resident memory of the process. */
   readonly rssBytes: number;
@@ -26,7 +26,7 @@ export interface LoggedEvent {
   readonly totalSteps?: number;
 }
 
-/** A request from another process that took effect, with the step it followed. */
+/** A request from another process, with the step after which it took effect. */
 export interface ControlledTraining {
   readonly kind: 'controlled';
   readonly step: number;
@@ -56,10 +56,10 @@ export function createMeter(meters: {
   };
 }
 
-/** Window for speed and remaining time, in steps. */
+/** Number of steps that speed and remaining time are computed from. */
 export const recentSteps = 20;
 
-/** Estimate from the latest steps, without evaluations; undefined before the first. */
+/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
 export function secondsLeftOf(metrics: readonly Timed<LoggedEvent>[]): number | undefined {
   const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
   const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
@@ -80,8 +80,8 @@ export interface Recording<M> {
 const pageEvery = 5;
 
 /**
- * Writes metrics and the page. No file is modified until training starts; then the metrics after the starting
- * step are removed, because those steps are repeated. `metrics.jsonl` thus has each step once, in order.
+ * Writes metrics and the page. Nothing is modified until training starts. Metrics of later steps than the starting
+ * one are then removed, because those steps are repeated, so `metrics.jsonl` has each step once, in order.
  */
 export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #output: string;

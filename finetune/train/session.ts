@@ -1,4 +1,4 @@
-/** Runs any kind of training in its output directory: lock, record, progress, requests, lineage and result. */
+/** Runs any kind of training in its output directory, with lock, record, progress, requests, lineage and result. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -59,23 +59,23 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   readonly output: string;
   readonly unit: 'step' | 'update';
   readonly about: Omit<Training, 'outcome'>;
-  /** @param command resumes the run */
+  /** @param command command line that resumes the run */
   page(command: string, metrics: readonly Timed<E>[], status: TrainingStatus): Page;
   show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
   /** @param metrics returns the metrics of the whole run */
   train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
-  /** The dataset, if it is only known at the end. */
+  /** Returns the dataset if it is known only at the end. */
   dataset?(trained: T): DatasetLineage;
-  /** Fields of the last line of `--json` output that other kinds of training don't have. */
+  /** Fields of the last `--json` line that only this kind of training has. */
   summary(trained: T): object;
   /** Figures for the terminal, after the number of steps and the time. */
   figures(trained: T): readonly string[];
   more?(trained: T): readonly string[];
-  /** Settings that use the result, as shown on the command line. */
+  /** Command-line settings to use the result. */
   use?(result: string): string;
 }
 
-/** Fields of every summary, the last line of `--json` output. */
+/** Fields of the summary (the last line of `--json` output) of every kind of training. */
 export interface SessionSummary {
   readonly ended: Trained['ended'];
   /** Completed steps or updates. */
@@ -228,7 +228,7 @@ export function showAlarm(
   progress.alert(`${styleText('yellow', 'alarm')} ${alarm.message}\n  remedy: ${alarm.remedy}`);
 }
 
-/** The remaining time on a progress line; none in the last half second. */
+/** Remaining time for the progress line; omitted in the last half second. */
 export const timeLeft = (seconds: number | undefined): readonly Figure[] =>
   seconds === undefined || seconds < 0.5
     ? []

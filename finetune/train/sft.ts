@@ -26,7 +26,7 @@ export interface FineTuning {
   readonly settings: TrainingSettings;
   /** Chat template variables; use the same ones when serving. */
   readonly template: Readonly<Record<string, unknown>>;
-  /** Directory for the result and `checkpoint.safetensors`, from which training resumes. */
+  /** Directory of the result and of `checkpoint.safetensors`, from which training resumes. */
   readonly output: string;
   readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: LocalConfig['device'];

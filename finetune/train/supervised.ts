@@ -1,4 +1,4 @@
-/** Inputs and identity of a training run. A checkpoint can only be resumed by the run with the same identity. */
+/** Inputs and identity of a training run. Only a run with the same identity can resume from a checkpoint. */
 import { createHash } from 'node:crypto';
 import { decoderTensors, requireTensor } from '../../src/models/local/graph/parameters.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
@@ -23,10 +23,10 @@ type Configured =
   | 'evaluateEvery'
   | 'checkpointEvery';
 
-/** The config schema documents the fields taken from it. */
+/** The schema of the config documents the inherited fields. */
 export interface TrainingSettings extends OrderSettings, Readonly<Pick<TrainConfig, Configured>> {
   readonly adamw: AdamWSettings;
-  /** If set, Muon trains the layers' matrices; only when all weights are trained. */
+  /** If set, Muon trains the layers' matrices; requires training all weights. */
   readonly muon?: MuonSettings | undefined;
   /** DPO settings; requires packing `pairs`. Undefined means supervised training. */
   readonly dpo?: { readonly beta: number } | undefined;
@@ -44,17 +44,17 @@ export interface TrainingRun {
   /** Initial values; training updates them in place. */
   readonly parameters: readonly Parameter[];
   readonly training: readonly TokenExample[];
-  /** May be empty: then there is no validation, and the last values are the result. */
+  /** If empty, there is no validation, and the last values are the result. */
   readonly validation: readonly TokenExample[];
   readonly settings: TrainingSettings;
   readonly device: string;
-  /** CPU threads. The number affects the order of summation and so the last bits of the results. */
+  /** CPU threads. Their number affects the order of summation, and so the last bits of the results. */
   readonly threads: number;
   /** Path of the checkpoint; training resumes from it if it exists. */
   readonly checkpoint: string;
 }
 
-/** Excludes `batchTokens` and `checkpointEvery`, which don't change results, so resuming can lower them. */
+/** Excludes `batchTokens` and `checkpointEvery`: they don't change results, so a resumed run may change them. */
 export function trainingIdentity(run: TrainingRun): string {
   const { config, trainable, parameters, training, validation, settings } = run;
   const hash = createHash('sha256');
@@ -62,7 +62,7 @@ export function trainingIdentity(run: TrainingRun): string {
   const method = trainable.kind === 'all' ? 'all' : [trainable.lora, trainable.quantized?.rounded ?? null];
   if (trainable.kind === 'adapter' && trainable.int8 !== undefined) add('products in int8');
   add([config, method, { ...settings, batchTokens: undefined, checkpointEvery: undefined }]);
-  // Earlier versions also decayed norms and biases; this line keeps their checkpoints from being resumed.
+  // Earlier versions also decayed norms and biases; this line prevents resuming from their checkpoints.
   if (trainable.kind === 'all') add('decays matrices');
   if (trainable.kind === 'adapter')
     for (const { name } of decoderTensors(config)) {
@@ -89,7 +89,7 @@ export interface Learned {
   inputs(parts: readonly Part[]): InputsOf<TokenExample>;
 }
 
-/** For DPO, the reference model first reads all pairs, the chosen answer first. @throws UserError if memory runs out */
+/** Objective and inputs. For DPO, the reference model first reads all pairs. @throws UserError if memory runs out */
 export async function learned(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
@@ -100,7 +100,7 @@ export async function learned(
   return { objective: dpo(settings.beta), inputs: (parts) => dpoInputs(parts.flat(), compared) };
 }
 
-/** Log-probabilities of all answers under the initial model. */
+/** Computes the log-probabilities of all answers under the initial model. */
 async function compare(
   run: TrainingRun,
   examples: readonly (readonly TokenExample[])[],
@@ -130,7 +130,7 @@ export const sft: Objective = {
   }),
 };
 
-/** @param examples all examples that the loss averages over, so the parts' losses and gradients add up */
+/** @param examples all examples that the loss averages over, so that the losses and gradients of parts add up */
 export function sftInputs(examples: readonly TokenExample[]): InputsOf<TokenExample> {
   const normalizer = totalWeight(examples);
   return ({ factors, weight }) => ({

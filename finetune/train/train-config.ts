@@ -41,7 +41,7 @@ export const shared = {
     .tuple([decayRate, decayRate])
     .default([0.9, 0.999])
     .describe("Decay rates of AdamW's two averages"),
-  maxGradientNorm: positive.default(1).describe('Longer gradients are scaled down to this norm'),
+  maxGradientNorm: positive.default(1).describe('Maximum gradient norm; longer gradients are scaled down'),
   batchTokens: count(1)
     .default(2048)
     .describe('Tokens read at once, including padding; lower this to save memory'),
@@ -77,7 +77,7 @@ const loraSettings = (defaults: Parameters<typeof loraShape>[0]) =>
 
 const wholeModel = [
   z.strictObject({ kind: z.literal('full').describe('Train all weights') }),
-  z.strictObject({ kind: z.literal('scratch').describe('Train all weights from a random start') }),
+  z.strictObject({ kind: z.literal('scratch').describe('Train all weights from random values') }),
 ] as const;
 
 const trainingMethod = z.discriminatedUnion('kind', [
@@ -92,7 +92,7 @@ const trainingMethod = z.discriminatedUnion('kind', [
   ...wholeModel,
 ]);
 
-/** Methods for reinforcement learning. No dropout, because the trained policy must equal the one that sampled. */
+/** Methods for reinforcement learning. Without dropout, because the trained policy must be the one that sampled. */
 export const rlMethod = z.discriminatedUnion('kind', [loraSettings(sampledLora), ...wholeModel]);
 
 export type MethodSettings = z.output<typeof trainingMethod> | z.output<typeof rlMethod>;
@@ -132,16 +132,18 @@ const settings = z.strictObject({
   output: shared.output,
   objective: objectiveSchema
     .prefault({ kind: 'sft' })
-    .describe('Learn the answers (sft), or prefer the better of two (dpo; recipe preference)'),
+    .describe(
+      'Learn the answers (sft), or prefer the better answer of a pair (dpo; needs the recipe preference)',
+    ),
   method: trainingMethod.prefault({ kind: 'lora' }).describe('What to train'),
-  seed: count(0).default(0).describe('Seed of the order, the initial adapter and dropout'),
+  seed: count(0).default(0).describe('Seed for the order of examples, the initial adapter and dropout'),
   epochs: count(1).default(3).describe('Passes over the examples'),
   learningRate: shared.learningRate(2e-4),
   schedule: shared.schedule('cosine'),
   warmupSteps: shared.warmupSteps(10),
   learningRateFloor: fraction
     .default(0)
-    .describe('Final learning rate of linear and cosine, as a fraction of the peak'),
+    .describe('Final learning rate of the linear and cosine schedules, as a fraction of the peak'),
   optimizer: optimizerSchema.prefault({ kind: 'adamw' }).describe('Optimizer'),
   weightDecay: z
     .number()
@@ -172,7 +174,7 @@ const settings = z.strictObject({
   threads: shared.threads,
 });
 
-/** Muon equalizes the singular values of an update, which isn't useful for low-rank factors. */
+/** Muon equalizes the singular values of an update, which makes no sense for low-rank factors. */
 export const trainConfigSchema = settings
   .refine(({ method, optimizer }) => method.kind !== 'lora' || optimizer.kind !== 'muon', {
     path: ['optimizer'],
@@ -182,13 +184,12 @@ export const trainConfigSchema = settings
     ({ observationWeight, packing }) => observationWeight === undefined || packing === 'conversations',
     {
       path: ['observationWeight'],
-      message:
-        'requires packing=conversations, because only there is the text between answers part of an example',
+      message: 'requires packing=conversations: only then is the text between answers part of an example',
     },
   )
   .refine(({ method, objective }) => method.kind !== 'scratch' || objective.kind !== 'dpo', {
     path: ['objective'],
-    message: 'dpo compares with the initial model, so it requires method lora or full',
+    message: 'dpo needs the initial model as a reference, so it requires method lora or full',
   });
 
 export type TrainConfig = z.output<typeof trainConfigSchema> & { readonly output: string };
@@ -201,7 +202,7 @@ export const trainingKind: SettingsKind<z.output<typeof trainConfigSchema>> = {
   example: 'epochs=1 or method.rank=16',
 };
 
-/** Config file, overrides such as `epochs=1`, working directory, and a function to report removed fields. */
+/** Config file, overrides such as `epochs=1`, working directory, and a function that reports removed fields. */
 export type ConfigSource = readonly [
   file: string,
   overrides?: readonly string[],

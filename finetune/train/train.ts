@@ -1,4 +1,4 @@
-/** `finetune train`: configured supervised training. */
+/** `finetune train`: supervised training. */
 import type { CommandContext } from '../../src/base/context.js';
 import { formatBytes, formatCompact, plural } from '../../src/format/numbers.js';
 import type { Progress } from '../../src/format/progress.js';
@@ -86,7 +86,7 @@ export function trainingScalars(metric: Metric): Scalars {
   }
 }
 
-/** Only warns if too little memory is free: other programs may exit, and the system may reclaim memory. */
+/** Only warns if too little memory is free, because other programs may exit and the system may reclaim some. */
 function showMemory(
   estimate: MemoryEstimate,
   { json, quiet }: TrainingArguments,
@@ -112,7 +112,7 @@ function show(progress: Progress, metric: Metric, metrics: readonly Metric[], co
       const speed = tokensPerSecond === undefined ? [] : [`${formatCompact(tokensPerSecond)} tok/s`];
       progress.update(step, [
         ...(loss === undefined ? [] : [{ text: `loss ${formatLoss(loss)}` }]),
-        // In place of the speed, so the line fits into 80 columns.
+        // Shown instead of the speed, so that the line fits into 80 columns.
         ...(isValidated && start !== undefined && start.validation.examples > 0 ? ['validating'] : speed),
         formatBytes(rssBytes),
         ...timeLeft(secondsLeft),

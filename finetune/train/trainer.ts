@@ -37,7 +37,7 @@ import {
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { lossAndGradients, openObjective, readParts, update } from './training-step.js';
 
-/** The usable part of a split: examples with a weight and an answer. */
+/** The usable examples of a split: those with a weight and an answer. */
 interface ReadSplit {
   readonly examples: number;
   /** Total tokens of the examples. */
@@ -81,7 +81,7 @@ export interface TrainingHooks {
   stop?(): boolean;
   /** Awaited after every step, before `stop` is checked. */
   rest?(): Promise<void>;
-  /** If true, takes no further steps; the result comes from the checkpoint. */
+  /** If true, no further steps are taken, and the result comes from the checkpoint. */
   readonly finish?: boolean;
 }
 
@@ -93,7 +93,7 @@ export interface TrainingOutcome {
   readonly best: StepLoss | undefined;
 }
 
-/** @throws UserError if nothing can be learned, the loss is no longer finite, or the checkpoint is another run's */
+/** @throws UserError if there is nothing to learn, training diverges, or the checkpoint belongs to another run */
 export async function train(run: TrainingRun, hooks: TrainingHooks = {}): Promise<TrainingOutcome> {
   const training = usableExamples(run.training, run.config, 'training');
   const validation =
@@ -230,7 +230,7 @@ export function refuseNonFinite(step: number, found: Readonly<Record<string, num
     field: 'learningRate',
     message: `training has diverged: in step ${step} ${values.join(' and ')}`,
     remedy:
-      'lower the learning rate, warm up longer or clip gradients, and choose another output, because a checkpoint keeps its settings',
+      'lower the learning rate, warm up longer or clip gradients; and choose another output, because the checkpoint is tied to its settings',
   });
 }
 

@@ -1,4 +1,4 @@
-/** Detects problems that make a training run useless or misleading although it doesn't fail. */
+/** Detects problems that don't stop a training run but make it useless or misleading. */
 import { basename, resolve } from 'node:path';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { mean } from '../../src/statistics/descriptive.js';
@@ -10,7 +10,7 @@ export interface TrainingAlarm {
   readonly remedy: string;
 }
 
-/** Number of conversations to check. Rendering takes time, and a template treats all alike. */
+/** Number of conversations to check. Rendering takes time, and a template treats all conversations alike. */
 const checked = 100;
 
 /** Checks that training sees the same tokens as serving: prompts of the recorded length, unchanged answers. */
@@ -35,19 +35,19 @@ export function templateAlarms(
   if (other[0] !== undefined)
     alarms.push({
       alarm: 'other-prompts',
-      message: `${other.length} of ${served.length} prompts served to ${name} now have a different number of tokens, e.g. ${other[0].now} instead of ${other[0].before}: training would see different prompts from serving`,
+      message: `${other.length} of ${served.length} prompts served to ${name} now have a different number of tokens, e.g. ${other[0].now} instead of ${other[0].before}: training would see other prompts than serving`,
       remedy: 'set `template` to the runs’ model.template, and use the same tokenizer',
     });
   if (changed.length > 0)
     alarms.push({
       alarm: 'answers-changed',
-      message: `the chat template changes ${changed.length} of ${some.length} answers, so a format correction would show text that the model wasn't trained to write`,
+      message: `the chat template changes ${changed.length} of ${some.length} answers, so the prompt of a format correction would show answers that differ from those trained`,
       remedy: 'use a chat template that keeps earlier answers unchanged, or set its variables in `template`',
     });
   return alarms;
 }
 
-/** Consecutive increases of the validation loss that raise the alarm. */
+/** The alarm is raised after this many consecutive increases of the validation loss. */
 const risesToAlarm = 3;
 /** A rise counts as noise unless the loss exceeds the lowest one by more than this fraction. */
 const noise = 0.01;
@@ -86,7 +86,7 @@ export class DivergenceWatch {
     this.#raised = true;
     return {
       alarm: 'validation-diverging',
-      message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model overfits`,
+      message: `the validation loss has risen ${rises} times in a row, from ${first.validation.toFixed(4)} to ${loss.toFixed(4)}, while the training loss fell from ${first.training.toFixed(4)} to ${training.toFixed(4)}: the model is overfitting`,
       remedy:
         'stop it (the result keeps the weights with the lowest validation loss), then add runs, lower epochs or learningRate, or set `patience`',
     };

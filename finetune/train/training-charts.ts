@@ -18,16 +18,16 @@ import { largest, mean, smallest } from '../../src/statistics/descriptive.js';
 import { trainingLoss } from './pace.js';
 import type { MetricOf } from './trainer.js';
 
-/** Four decimals, as on the command line; differences in the third decimal matter. */
+/** Four decimals, because differences in the third decimal matter. */
 export const formatLoss = (loss: number) => loss.toFixed(4);
 
 export interface Curves {
-  /** In order; at least one. */
+  /** In order; not empty. */
   readonly steps: readonly MetricOf<'step'>[];
   readonly validations: readonly MetricOf<'validation'>[];
 }
 
-/** With more columns, each would be too narrow to point at. */
+/** Maximum number of columns; more would be too narrow to point at. */
 const mostColumns = 240;
 
 const lossHeight = 320;
@@ -102,7 +102,7 @@ export function stepChart<S extends { readonly step: number }>(
   value: (step: S) => number,
   options: {
     readonly format?: (value: number) => string;
-    /** Upper end of the axis. Default: fits the values. */
+    /** Upper end of the axis. Default: chosen to fit the values. */
     readonly most?: number;
     /** Title of the x axis. Default: `Step`. */
     readonly xTitle?: string;
@@ -116,7 +116,7 @@ export function stepChart<S extends { readonly step: number }>(
   const format = options.format ?? ((number: number) => formatNumber(number, 3));
   const top = options.most ?? (values.length === 0 ? 1 : robustMaximum(values));
   const low = values.length === 0 ? 0 : Math.min(0, smallest(values));
-  // If all values are 0, they lie on the bottom edge of the chart.
+  // If all values are 0, draw them at the bottom edge of the chart.
   const y = linearScale([low, top > low ? top : low + 1], [smallHeight, 0], { ticks: 3, nice: true });
   const slots = lastStep(steps, []);
   const limit =
@@ -149,7 +149,7 @@ function path(points: readonly StepPoint[], y: Scale): string {
   return line(points.map(([step, value]) => [step - 0.5, y.at(value)]));
 }
 
-/** Minimum and maximum of each group of steps, which cover the same area as a line through all of them. */
+/** The minimum and maximum of each group of steps: a line through them covers the same area as one through all. */
 function extremes(steps: readonly Numbered[], values: readonly number[]): readonly StepPoint[] {
   return groups(steps.length).flatMap(([from, to]) => {
     let [low, high] = [from, from];
@@ -178,7 +178,7 @@ function columns(
   });
 }
 
-/** First and last index of consecutive groups of equal size; at most `mostColumns` groups. */
+/** First and last indices of at most `mostColumns` consecutive groups of equal size. */
 function groups(count: number): readonly (readonly [from: number, to: number])[] {
   const size = Math.max(1, Math.ceil(count / mostColumns));
   return Array.from({ length: Math.ceil(count / size) }, (_, i) => [

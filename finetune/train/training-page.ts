@@ -59,8 +59,8 @@ export function supervisedPage(report: SupervisedReport): Page {
 }
 
 const changedData = {
-  message: "the dataset's rows differ from its manifest",
-  remedy: 'rebuild the dataset, unless you changed it on purpose',
+  message: "the dataset's rows have changed since its manifest was written",
+  remedy: 'rebuild the dataset, unless the change was intended',
 };
 
 const nothing = html`<p class="empty">No steps yet.</p>`;

@@ -1,4 +1,4 @@
-/** One weight update: gradients of all parts of a batch, then the optimizer step. */
+/** One update: computes the gradients of all parts of a batch, then takes the optimizer step. */
 import { append } from '../../src/base/append.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { deriveSeeds } from '../../src/random/generator.js';
@@ -40,7 +40,7 @@ export function openObjective(
   return openTrainingSession(graph, { device, threads, optimize: true });
 }
 
-/** Sums over all parts of a batch. */
+/** Results of all parts of a batch; loss and gradients are summed. */
 interface ReadParts<E extends TokenSequence> {
   readonly loss: number;
   /** Empty for an evaluation session. */

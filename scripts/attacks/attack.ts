@@ -1,34 +1,34 @@
-/** Attacks, and how they fail. */
+/** Defines attacks, and judges messages and errors. */
 import { readdirSync } from 'node:fs';
 import { problemsOf, UserError } from '../../src/base/errors.js';
 import { TimeLimitError, withinTime } from '../../src/base/time-limit.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 
-/** Attacks of one kind; each draws its input. */
+/** Attacks of one kind; each draws its own input. */
 export interface AttackKind {
   readonly name: string;
-  /** Attacks of this kind for a hundred asked for: some take a process or a second each. */
+  /** Attacks of this kind per hundred requested: fewer if each takes a process or a second. */
   readonly percent: number;
-  /** Prepares everything the attacks need; undefined if this machine lacks it. */
+  /** Prepares what the attacks need; undefined if this machine lacks it. */
   open(): Promise<OpenedKind | undefined>;
 }
 
 export interface OpenedKind {
-  /** How many attacks there are where none is drawn: each is made once, or every nth for a small count. */
+  /** Number of attacks if they aren't drawn: each runs once, or every nth if the requested count is smaller. */
   readonly cases?: number;
-  /** Attacks once, for the nth time from 0. Returns what went wrong, or undefined. */
+  /** Runs attack n, counted from 0. Returns what went wrong, or undefined. */
   attack(random: RandomGenerator, n: number): Promise<string | undefined> | string | undefined;
   close?(): Promise<void> | void;
 }
 
-/** Any control character but those that text is laid out with. */
+/** Any control character except tab and line feed. */
 export const control = /[^\P{Cc}\t\n]/u;
 
-/** A screen, and what shows that an error is none for users. */
+/** Lines on a screen, and the marks of an internal error. */
 const mostLines = 45;
 const inner = /\bat .*:\d+:\d+\)?$|TypeError|ReferenceError|node:internal/m;
 
-/** The fault of a message for users, if any. */
+/** Describes what is wrong with a message for users; undefined if nothing is. */
 export function faultOf(message: string): string | undefined {
   if (inner.test(message)) return `a stack trace or an inner error: ${shorten(message)}`;
   if (control.test(message)) return `a control character in: ${shorten(message)}`;
@@ -36,7 +36,7 @@ export function faultOf(message: string): string | undefined {
   return lines > mostLines ? `${lines} lines of message` : undefined;
 }
 
-/** Work that may only succeed or end with a UserError, within the time. */
+/** Runs work that must succeed or throw a UserError within the time. Returns what went wrong, or undefined. */
 export function outcome(work: () => unknown, seconds = 30): string | undefined {
   try {
     withinTime(seconds, work);
@@ -47,7 +47,7 @@ export function outcome(work: () => unknown, seconds = 30): string | undefined {
   }
 }
 
-/** As `outcome`, for work that waits. */
+/** Like `outcome`, for asynchronous work, without a time limit. */
 export async function awaited(work: () => Promise<unknown>): Promise<string | undefined> {
   try {
     await work();
@@ -66,5 +66,5 @@ function faultOfError(error: unknown): string | undefined {
 
 export const shorten = (text: string) => JSON.stringify(text.slice(0, 400));
 
-/** Every path below a folder. */
+/** All paths below a folder. */
 export const below = (folder: string) => readdirSync(folder, { recursive: true }).map(String);

@@ -1,6 +1,6 @@
 /**
- * Damaged runs, systematically: every file of a run, a play, a group of repeats, a study, a collection and a training is replaced
- * by every kind of damage, and everything that looks at it has to answer in time and within its memory.
+ * Damages runs systematically: replaces every file of a run, a play, a group of repeats, a study, a collection and a
+ * training run with every kind of damage. Everything that reads it must answer within limits of time and memory.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -32,7 +32,7 @@ export type Damage = (file: string) => void;
 const mostSeconds = 5;
 const mostBytes = 500 * 2 ** 20;
 
-/** @param bytes of the long line */
+/** @param bytes length of the long line */
 export function damagesIn(folder: string, bytes: number): Readonly<Record<string, Damage>> {
   const outside = join(folder, 'outside');
   mkdirSync(outside, { recursive: true });
@@ -65,14 +65,14 @@ function writeLongLine(file: string, bytes: number): void {
   closeSync(descriptor);
 }
 
-/** Names of what is looked at in each fixture, and folders of it that are damaged in each file. */
+/** A fixture: the names to look at, and the folders whose files are damaged. */
 interface Fixture {
   readonly name: string;
   readonly looked: readonly string[];
   readonly damaged: readonly string[];
 }
 
-/** Names that a run may have besides. */
+/** Other files that a run, training run or study may contain. */
 const extra: Readonly<Record<string, readonly string[]>> = {
   run: [
     ...['labels.json', 'question.json', 'control.jsonl', 'underway.jsonl', 'run.lock', 'imported.json'],
@@ -144,7 +144,7 @@ export function targetsIn(root: string, fixtures: readonly Fixture[]): readonly 
   );
 }
 
-/** Damages one file, looks in every way, and says what went wrong. */
+/** Damages one file and looks at it in every given way. Returns what went wrong. */
 export async function attacked(
   { file, fixture }: Target,
   damage: Damage,
@@ -171,7 +171,7 @@ export async function attacked(
       wrong.push(`${name}: ${Math.round(peak / 2 ** 20)} MiB`);
     highest = Math.max(highest, 1024 * process.resourceUsage().maxRSS);
     if (fault !== undefined) wrong.push(`${name}: ${fault}`);
-    // These write into the directory.
+    // These looks write into the directory, so restore it.
     if (/^(?:report|tag|note)/.test(name)) prepare();
   }
   return wrong.length === 0 ? undefined : `${fixture.name} ${file}: ${wrong.join('; ')}`;
@@ -191,7 +191,7 @@ function faultOfLook(name: string, text: string, error: unknown): string | undef
   return name.startsWith('MCP') && text.includes('"isError":true') ? faultOf(text.slice(0, 2000)) : undefined;
 }
 
-/** The usual looks at every damage, the others in turn, and queries where a log is damaged: all at once would take an hour. */
+/** The usual looks run for every damage, the others in turn, and queries only for logs; all would take an hour. */
 function isMade({ name }: Look, i: number, { file }: Target, n: number): boolean {
   if (/^(?:MCP )?query/.test(name)) return file.endsWith('.jsonl') && i % 3 === n % 3;
   return (

@@ -1,4 +1,4 @@
-/** Untrusted files: configs, prompt sets, demonstrations, model directories, directories of runs. */
+/** Attacks with untrusted files: configs, prompt sets, demonstrations, model directories, run directories. */
 import {
   cpSync,
   mkdirSync,

@@ -1,4 +1,4 @@
-/** Attacks by a model hub that answers with wrong files, sizes and names. */
+/** Attacks by a model hub that sends wrong files, sizes and names. */
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** Values, texts and changes that break programs, drawn at random. */
+/** Draws values, texts and changes that might break programs. */
 import type { RandomGenerator } from '../../src/random/generator.js';
 
 const numbers = [0, -1, 1e9, 4e9, 2 ** 53, 1e308, -1e308, 0.1, 5e-324, 2 ** 31, Number.MAX_VALUE];
@@ -33,7 +33,7 @@ export function junkText(random: RandomGenerator): string {
   return random.random() < 0.1 ? text.repeat(drawn(random, 5000)) : text;
 }
 
-/** Any value of JSON, sometimes deep or long. */
+/** Any JSON value, sometimes a deep or long one. */
 export function junkValue(random: RandomGenerator): unknown {
   switch (drawn(random, 9)) {
     case 0:
@@ -60,7 +60,7 @@ export function junkValue(random: RandomGenerator): unknown {
   }
 }
 
-/** A copy of data with a few values replaced, removed or added. */
+/** A copy of `value` with a few values replaced, removed or added. */
 export function mutated(value: unknown, random: RandomGenerator): unknown {
   const copy: unknown = structuredClone(value);
   for (let times = 1 + drawn(random, 3); times > 0; times--) mutateOnce(copy, random);
@@ -83,7 +83,7 @@ function mutateOnce(value: unknown, random: RandomGenerator): void {
   else record[key] = junkValue(random);
 }
 
-/** Bytes with some changed, cut, repeated, or something put in between. */
+/** A copy of `bytes` with some changed, cut, repeated or inserted. */
 export function mutatedBytes(bytes: Buffer, random: RandomGenerator): Buffer {
   const at = drawn(random, bytes.length + 1);
   switch (drawn(random, 5)) {

@@ -1,4 +1,4 @@
-/** Requests to the view, calls of MCP tools, and queries: each must be answered or refused in time. */
+/** Attacks with requests to the view, calls of MCP tools, and queries: each must be answered or refused in time. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
@@ -25,7 +25,7 @@ function directoryOfRuns(): string {
   return cwd;
 }
 
-/** Content from outside the directory, wherever it is shown. */
+/** Content from outside the directory, which must not be shown. */
 const outside = /root:x:0|daemon:x:1/;
 
 const joined = (random: RandomGenerator, from: readonly string[], most: number) =>

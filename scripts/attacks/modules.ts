@@ -1,4 +1,4 @@
-/** Users' modules that return anything, throw, hang, end their process or break the language. */
+/** Attacks by user modules that return anything, throw, hang, end their process or contain syntax errors. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
@@ -152,7 +152,7 @@ const drawnValue = (random: RandomGenerator) => `(${random.choice(values)})`;
 const statementOf = (random: RandomGenerator) =>
   `${random.choice(statements).replaceAll('VALUE', () => drawnValue(random))};`;
 
-/** Source of a module, most of which is usual. */
+/** Source of a module that is mostly ordinary. */
 function moduleSource(random: RandomGenerator): string {
   const rarely = (share: number, text: () => string) => (random.random() < share ? text() : '');
   const fields = ['observation', 'reward', 'terminated', 'truncated'].map((name, i) => {

@@ -1,4 +1,4 @@
-/** Bad input from other programs: replies of models, and misbehaving Python environments. */
+/** Attacks by other programs: replies of models, and misbehaving Python environments. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -107,7 +107,7 @@ const pythonEnvironments: AttackKind = {
           return undefined;
         } catch (error) {
           if (!(error instanceof EnvironmentError)) return `${fault}: ${shorten(String(error))}`;
-          // Its own stack trace is what a user of Python wants to see.
+          // Check only the first line: the Python stack trace below it is useful to the user.
           return faultOf(error.message.split('\n')[0]!);
         } finally {
           await environment.close();

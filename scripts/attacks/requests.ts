@@ -1,4 +1,4 @@
-/** Requests to `policyloop serve`: targets, headers and bodies. The server must reply and keep running. */
+/** Attacks with requests to `policyloop serve`: targets, headers and bodies. The server must reply and keep running. */
 import type { Completion, LanguageModel } from '../../src/models/language-model.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { startServer } from '../../src/serve/server.js';
@@ -157,7 +157,7 @@ export const requestKinds: readonly AttackKind[] = [
     return requestText(port, line, headers, random.random() < 0.5 ? '' : JSON.stringify(body));
   }),
   requestKind('bodies', (port, random) => {
-    // A model that answers nothing but "ok" follows no schema.
+    // Drop an intact schema, because the model always answers "ok".
     const { response_format: format, ...plain } = body;
     const changed = mutated(random.random() < 0.5 ? plain : { ...plain, response_format: format }, random);
     const { response_format: kept, ...rest } = changed as typeof body;

@@ -1,4 +1,4 @@
-/** Attacks on the hiding of secrets: servers that repeat a key in other forms. */
+/** Attacks on the hiding of secrets, by servers that repeat a key in other forms. */
 import { hideSecrets, redact } from '../../src/base/errors.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { type AttackKind, shorten } from './attack.js';
@@ -35,7 +35,7 @@ const disguises: readonly ((key: string, random: RandomGenerator) => string)[] =
   (key) => JSON.stringify(pieces(key, 5)),
 ];
 
-/** The longest run of letters and digits of the key that a text holds, in any order of reading. */
+/** Length of the longest run of the key's letters and digits in a text, forwards or backwards. */
 function longestRun(text: string, key: string): number {
   const plain = (one: string) => one.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   const [within, own] = [plain(text), plain(key)];
@@ -46,7 +46,7 @@ function longestRun(text: string, key: string): number {
   return longest;
 }
 
-/** A text with all of its words decoded. */
+/** A text, and the text with its words decoded in several ways. */
 const readings = (text: string): readonly string[] => {
   const words = text.split(/[^A-Za-z0-9+/=_-]+/).filter((word) => word.length >= 8);
   const unescaped = text.replaceAll(/(?:%|\\x|\\u00)([0-9a-f]{2})/gi, (_, byte) =>

@@ -1,4 +1,4 @@
-/** Attacks on Slurm scripts and Modelfiles: texts that could break out of a line. */
+/** Attacks on Slurm scripts and Modelfiles, with texts that could break out of a line. */
 import { adapterModelfile } from '../../finetune/export/ollama/modelfile.js';
 import { fillTemplate } from '../../finetune/handoff/texts.js';
 import { slurmSchema } from '../../src/config/many-runs.js';
@@ -19,7 +19,7 @@ const lines = [
   '{{7*7}}',
 ];
 
-/** A name that would add a line, or would end a quotation; sometimes a plain one. */
+/** Draws a name that could add a line or end a quotation; sometimes a harmless one. */
 function scriptText(random: RandomGenerator): { readonly text: string; readonly breaks: boolean } {
   const separator = random.choice([...injected, ' ', '"', "'", '\\', '%j', ';', '&&', '']);
   const text = `run${separator}${random.choice(lines)}`;
@@ -70,7 +70,7 @@ export const slurm: AttackKind = {
           try {
             script = write();
           } catch (error) {
-            // The schema of the section refuses words.
+            // The config schema may refuse an account.
             if (what !== 'account') throw error;
           }
         });

@@ -1,6 +1,7 @@
 /**
- * Thousands of attacks, drawn from a seed, and a table of what went wrong by kind. `npm run test:attacks` makes 500 of
- * each quick kind; `-- --count 5000 --seed 7 --kind bodies` more, others, or one kind. Ends with 1 where any failed.
+ * Runs thousands of attacks, drawn from a seed, and prints a table of failures by kind. `npm run test:attacks` runs
+ * 500 of each quick kind; `-- --count 5000 --seed 7 --kind bodies` changes count, seed and kind. Exits with 1 if any
+ * attack failed.
  */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -26,7 +27,7 @@ const { values } = parseArgs({
   },
 });
 
-/** What nobody caught: in a program it would be the end. */
+/** Uncaught errors, which would end an ordinary program. */
 const escaped: string[] = [];
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, (error: unknown) => escaped.push(`nobody caught ${shorten(String(error))}`));

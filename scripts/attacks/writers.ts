@@ -1,4 +1,4 @@
-/** Attacks on commands that write: killed at any time, or sharing a file. */
+/** Attacks on commands that write: kills them at any time, or makes several share a file. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ async function command(cwd: string, words: readonly string[], killAfter?: number
   return { code, errors };
 }
 
-/** Commands that write, and the files that they write. */
+/** Commands that write, with the files that each writes. */
 const writing: readonly { readonly words: readonly string[]; readonly whole: readonly string[] }[] = [
   {
     words: ['export', 'done', '--out', 'tables'],
@@ -69,7 +69,7 @@ export const writers: AttackKind = {
     ];
     const made = await command(source, run);
     if (made.code !== 0) throw new Error(made.errors);
-    /** What each command leaves when nothing happens to it, by its file, and how long it takes. */
+    /** For each command, the files that it leaves when undisturbed, and how long it takes. */
     const wholes = new Map<string, { readonly files: ReadonlyMap<string, Buffer>; readonly took: number }>();
     const contents = (cwd: string, files: readonly string[]) =>
       new Map(

@@ -1,7 +1,7 @@
 /**
- * What critics, portfolios and novelty are worth at equal numbers of evaluations: runs of 7 tasks and 20 seeds, paired by
- * seed. Runs lie below WORK and go on where they stopped; rows are written to `bench/rows/comparisons.jsonl.gz`, and what has
- * its rows is not played again.
+ * Measures what critics, portfolios and novelty gain at equal numbers of evaluations: runs on 7 tasks with 20 seeds,
+ * paired by seed. Runs are stored in WORK and can be resumed. Rows are appended to `bench/rows/comparisons.jsonl.gz`;
+ * runs with rows are skipped.
  *
  * Run, after npm run build: npx tsx scripts/comparisons/compare.ts WORK [--with embedded,scripted,local] [--local PATH]
  *      [--tasks CartPole] [--arms plain,critic] [--seeds 20] [--report] [--page]
@@ -79,7 +79,7 @@ function playRuns(
   for (const { name } of repeats.toSorted((a, b) => a.name.localeCompare(b.name))) {
     const path = join(directory, name);
     if (known.has(readManifest(path).seed)) continue;
-    // Where prompts tell the iterations there are none to spare, and refused proposals may have cost some.
+    // If prompts state the iterations, there are no spare ones, and rejected proposals may have used some up.
     if (evaluationsIn(path) < evaluations) play(['resume', path, `iterations=${3 * evaluations}`]);
     const { confirmations, seed } = readManifest(path);
     appendRow(file, {

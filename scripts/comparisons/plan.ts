@@ -1,13 +1,13 @@
-/** The comparisons: a critic, a portfolio and novelty against a plain run of the same model and baselines. */
+/** The comparisons: a critic, a portfolio and novelty, each against plain runs of the same model and baselines. */
 import { fileURLToPath } from 'node:url';
 
-/** Number of random policies in the warm-up; the same policies for the same seed. */
+/** Number of random policies in the warm-up; equal seeds give equal policies. */
 const warmup = 4;
 
 interface ComparedTask {
   readonly config: string;
   readonly parameters: number;
-  /** Tokens per parameter for SmolLM2, if written out with its name. */
+  /** Tokens per parameter in SmolLM2's vocabulary, with the parameter's name. */
   readonly tokens: number;
 }
 
@@ -27,9 +27,9 @@ export interface Proposer {
   readonly model: (task: ComparedTask) => string;
   /** Budget of a run, including the warm-up; limited by the speed of a slow model. */
   readonly evaluations: number;
-  /** Exceeds the evaluations if prompts don't show it, because rejected proposals use up iterations. */
+  /** More than the evaluations, unless prompts show the number, because rejected proposals use up iterations. */
   readonly iterations: number;
-  /** Tasks with more are skipped, because a slow model would take 10 seconds per reply. */
+  /** Tasks with more parameters are skipped, because a slow model would take 10 seconds per reply. */
   readonly mostParameters?: number;
   /** Section `critic`. */
   readonly critic: string;
@@ -59,13 +59,13 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
   },
   ...(path !== undefined && {
     local: {
-      // Room for an answer, and none for thinking aloud, which the smallest models do until the room is used up.
+      // Leave room for the answer only, because the smallest models otherwise ramble until the limit.
       model: ({ parameters, tokens }) =>
         `{provider: local, path: ${JSON.stringify(path)}, temperature: 1, format: constrained, threads: 1, device: cpu, maxTokens: ${20 + tokens * parameters}, stop: ["\\n"]}`,
       evaluations: 12,
       iterations: 12 - warmup,
       mostParameters: 16,
-      // An episode takes 900 more tokens, which such a small model can't use.
+      // Showing an episode takes 900 more tokens, which such a small model can't use.
       critic: '{show: statistics}',
       overrides: ['prompts={set: numeric}', 'memory={best: 6, recent: 4}'],
     },
@@ -75,8 +75,8 @@ export const proposersOf = (path: string | undefined): Readonly<Record<string, P
 export interface Arm {
   readonly label: string;
   /**
-   * @param model section of the model that proposes
-   * @param critic section of its critic
+   * @param model section `model`, in YAML's flow style
+   * @param critic section `critic`, in YAML's flow style
    */
   overrides(model: string, critic: string): readonly string[];
 }
@@ -110,7 +110,7 @@ export const arms: Readonly<Record<string, Arm>> = {
   },
 };
 
-/** Arms to run once for each number of evaluations. */
+/** Baselines, run once for each number of evaluations. */
 export const controls = ['random', 'hill-climb', 'mix', 'cma-es', 'gp'] as const;
 
 /** Settings of all runs. */

@@ -1,4 +1,4 @@
-/** Effects of critics, portfolios and novelty: differences from plain runs and from baselines, as Markdown and as a picture. */
+/** Reports the effects of critics, portfolios and novelty against plain runs and baselines, as Markdown and a picture. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package.js';
@@ -22,7 +22,7 @@ const constants = JSON.parse(
   readFileSync(join(packageRoot(), 'bench', 'embedded-constants.json'), 'utf8'),
 ) as Readonly<Record<string, Constants>>;
 
-/** Clipped at −1: an Acrobot that never swings up is at −33, and one such run would decide the mean over tasks. */
+/** Normalised return, clipped at −1: an Acrobot that never swings up has −33; one such run would decide the mean. */
 const shown = (value: number, own: Constants) => Math.max(-1, normalised(value, own));
 
 /** Selects rows: a model and an arm, or the number of evaluations of a baseline and its name. */

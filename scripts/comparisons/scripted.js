@@ -1,19 +1,19 @@
 /**
- * A model that is a program: it moves the best policy that a prompt shows by Gaussian steps, and revises by smaller ones. It
- * stands for a model that searches locally and never answers wrongly.
+ * A model that is a program: it changes the best policy in the prompt by Gaussian steps, and revises by smaller
+ * steps. It represents a model that searches locally and always answers in the right format.
  */
 const [step, finer] = [1.5, 0.5];
-/** Share of a table's entries that are drawn anew. */
+/** Fraction of a table's entries that are drawn again. */
 const redrawn = 0.15;
 
-/** Lehmer's generator with Park and Miller's constants, and sums of twelve draws as normal ones. */
+/** Lehmer's generator with Park and Miller's constants; approximates normal draws by sums of twelve uniform ones. */
 function generator(seed) {
   let state = (seed % 2147483646) + 1;
   const uniform = () => {
     state = (48271 * state) % 2147483647;
     return state / 2147483647;
   };
-  // Neighbouring seeds begin alike.
+  // Skip the first draws, because they are similar for neighbouring seeds.
   for (let i = 0; i < 8; i++) uniform();
   const normal = () => Array.from({ length: 12 }, uniform).reduce((sum, one) => sum + one, -6);
   return { uniform, normal };
@@ -33,7 +33,7 @@ export default {
         .content.split('\n')
         .filter((line) => line.includes('params[0]:'));
       const revises = messages[0].content.includes('You look at how the policy');
-      // A revision is asked for with the proposal first; the compact set shows the best policy last.
+      // A critic's prompt shows the proposal first; the compact prompt set shows the best policy last.
       const from = valuesIn((revises ? lines[0] : lines.at(-1)) ?? '');
       const anywhere = () =>
         decimals === 0

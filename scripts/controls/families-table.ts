@@ -1,8 +1,8 @@
-/** The table of what controls reach on each family of synthetic tasks. */
+/** Table of the baselines' results on each family of synthetic tasks. */
 import { mean, median, quantile } from '../../src/statistics/descriptive.js';
 
 export type FamilyRow =
-  /** A draw that was judged; `left` is the share that search finds beyond random policies, 0 where the warm-up solves it. */
+  /** A judged draw; `left` is the share that search gains beyond random policies, 0 if the warm-up solves the task. */
   | {
       readonly kind: 'draw';
       readonly family: string;
@@ -13,7 +13,7 @@ export type FamilyRow =
       /** Return of the median random policy. */
       readonly median: number;
     }
-  /** A search on an accepted draw: returns on fresh episodes at 20, 50 and 100 evaluations, of `mix` at 400, too. */
+  /** A search on an accepted draw: returns on fresh episodes at 20, 50 and 100 evaluations; for `mix`, also at 400. */
   | {
       readonly kind: 'run';
       readonly family: string;
@@ -29,13 +29,13 @@ interface FamilyFigures {
   readonly family: string;
   readonly draws: readonly DrawRow[];
   readonly tasks: number;
-  /** Tasks that all shown controls have played count: mean normalised returns, by control, at 20, 50 and 100 evaluations. */
+  /** Mean normalised returns by baseline at 20, 50 and 100 evaluations, over tasks that all shown baselines played. */
   readonly reached: ReadonlyMap<string, readonly number[]>;
-  /** Share of pairs with the other controls that a control wins at 100 evaluations, ties half. */
+  /** Share of pairs with other baselines that a baseline wins at 100 evaluations; ties count half. */
   readonly wins: ReadonlyMap<string, number>;
 }
 
-/** 0 is the median random policy, 1 the best that any control reached; cut at −1, since some returns have no lower end. */
+/** 0 is the median random policy, 1 the best result of any baseline; clipped at −1: some returns are unbounded. */
 const normalised = (value: number, low: number, high: number) =>
   high > low ? Math.max(-1, (value - low) / (high - low)) : 0;
 
@@ -73,7 +73,7 @@ export function figuresOf(
   };
 }
 
-/** Markdown: a line a family. */
+/** Markdown table with one row per family. */
 export function familiesTable(rows: readonly FamilyRow[], order: readonly string[]): string {
   const families = [...new Set(rows.map(({ family }) => family))];
   const share = (part: number, whole: number) => `${Math.round((100 * part) / whole)} %`;

@@ -20,9 +20,9 @@ import { budgets, type PlayedTask, reachedBy, scoreOf, taskOf } from './play.js'
 import { appendRow, readRows, rounded } from './rows.js';
 
 const file = 'bench/rows/controls-families.jsonl.gz';
-/** First seed of the draws of each family: no training has them. */
+/** First seed of each family's draws; no training uses them. */
 const seed = 3_000_017;
-/** Draws that may be rejected for each task of the table. */
+/** Maximum number of rejected draws per task of the table. */
 const mostDraws = 40;
 
 const { values } = parseArgs({
@@ -42,7 +42,7 @@ const controls: Readonly<Record<string, () => Baseline>> = {
   gp: createGp,
 };
 
-/** Episodes per evaluation: more if starts or chance matter more. */
+/** Episodes per evaluation: more if starting states or chance matter more. */
 function episodesOf(family: string): number {
   if (/landscape|sparse|gaussian|network|product/.test(family)) return 1;
   if (/heaps|game|grid|mdp/.test(family)) return 20;
@@ -60,7 +60,7 @@ function drawn(family: string, number: number): PlayedTask {
   });
 }
 
-/** Random policies with the return that most of them have, as a share of 50. */
+/** Share of 50 random policies that have the most common return. */
 function tiesOf(task: PlayedTask): number {
   const random = warmupGenerator(task.seed + 1);
   const seeds = evaluationSeeds(task.seed, task.episodes);
@@ -72,7 +72,7 @@ function tiesOf(task: PlayedTask): number {
   return Math.max(...counts.values()) / 50;
 }
 
-/** Judges draws until one is accepted; each is a row. */
+/** Judges one draw and writes its row. */
 function draw(family: string, from: number): FamilyRow & { readonly kind: 'draw' } {
   const task = drawn(family, from);
   const accept = acceptanceSchema.parse({ episodes: Math.min(task.episodes, 10) });
@@ -96,7 +96,7 @@ function draw(family: string, from: number): FamilyRow & { readonly kind: 'draw'
   return row;
 }
 
-/** The median return of 50 random policies on the episodes that searches are confirmed on. */
+/** Median return of 50 random policies on the episodes that confirm the searches. */
 function medianOf(task: PlayedTask): number {
   const random = warmupGenerator(task.seed + 2);
   const seeds = evaluationSeeds(task.seed + 3, 20);

@@ -1,4 +1,4 @@
-/** Plays a control on a synthetic task and keeps what it reaches: for measurements of many short runs. */
+/** Runs a baseline on a synthetic task in memory, for measurements of many short runs. */
 import type { Config } from '../../src/config/config.js';
 import { makeSynthetic } from '../../src/environments/catalogue/synthetic.js';
 import type { Environment } from '../../src/environments/environment.js';
@@ -11,10 +11,10 @@ import type { Evaluated } from '../../src/rollout/replay-buffer.js';
 import type { Baseline } from '../../src/search/baseline.js';
 import { mean } from '../../src/statistics/descriptive.js';
 
-/** Evaluations, warm-up included, after which the best so far is evaluated anew. */
+/** Numbers of evaluations, including the warm-up, after which the best policy so far is evaluated again. */
 export const budgets = [20, 50, 100] as const;
 export const warmup = 4;
-/** Episodes that no search has met. */
+/** Number of fresh episodes, which no search has used. */
 const fresh = 20;
 
 export interface PlayedTask {
@@ -22,11 +22,11 @@ export interface PlayedTask {
   readonly family: PolicyFamily;
   readonly maxSteps: number;
   readonly episodes: number;
-  /** Warm-up, episodes and proposals follow from it: all controls of a task have the same. */
+  /** Determines warm-up, episodes and random stream; the same for all baselines of a task. */
   readonly seed: number;
 }
 
-/** What a run's config says of its task. */
+/** The parts of a run's config that define its task. */
 interface TaskConfig extends Pick<Config, 'policy' | 'seed'> {
   readonly environment: Pick<Config['environment'], 'id' | 'options'>;
   readonly evaluation: Pick<Config['evaluation'], 'episodes' | 'maxSteps'>;
@@ -36,12 +36,12 @@ interface TaskConfig extends Pick<Config, 'policy' | 'seed'> {
 export function taskOf({ environment, evaluation, policy, seed }: TaskConfig): PlayedTask {
   const made = makeSynthetic(environment.id, environment.options);
   const searched = policy ?? defaultPolicy(made);
-  if (searched.kind === 'module') throw new Error('policies of modules are not played here');
+  if (searched.kind === 'module') throw new Error("this script can't play policies from modules");
   const family = createPolicyFamily(searched, made);
   return { environment: made, family, maxSteps: evaluation.maxSteps, episodes: evaluation.episodes, seed };
 }
 
-/** Mean return over the episodes of these seeds. */
+/** Mean return over one episode per seed. */
 export function scoreOf(
   { environment, family, maxSteps }: Pick<PlayedTask, 'environment' | 'family' | 'maxSteps'>,
   parameters: ParameterVector,
@@ -53,7 +53,7 @@ export function scoreOf(
   );
 }
 
-/** The return on fresh episodes of the best policy so far (the newest of equals) at each of ascending budgets. */
+/** The best policy's return on fresh episodes at each of ascending budgets; of equal policies, the newest counts. */
 export async function reachedBy(
   task: PlayedTask,
   control: Baseline,

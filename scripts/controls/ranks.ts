@@ -1,12 +1,12 @@
 import { mean } from '../../src/statistics/descriptive.js';
 
 /**
- * The mean rank of each column over rows of values, 1 for the highest; equals share the mean of their ranks.
+ * Mean rank of each column over rows of values; rank 1 is the highest, and ties get their mean rank.
  * @throws RangeError if rows differ in length
  */
 export function meanRanks(rows: readonly (readonly number[])[]): readonly number[] {
   const columns = rows[0]?.length ?? 0;
-  if (rows.some(({ length }) => length !== columns)) throw new RangeError('rows of different lengths');
+  if (rows.some(({ length }) => length !== columns)) throw new RangeError('rows have different lengths');
   const ranked = rows.map((row) =>
     row.map((value) => {
       const higher = row.filter((other) => other > value).length;

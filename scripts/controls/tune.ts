@@ -19,7 +19,7 @@ const file = 'bench/rows/controls-tuning.jsonl.gz';
 interface Row {
   readonly task: number;
   readonly setting: string;
-  /** By budget. */
+  /** Return at each budget. */
   readonly reached: readonly number[];
 }
 

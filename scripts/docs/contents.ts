@@ -65,7 +65,7 @@ export const contents: readonly Chapter[] = [
   },
 ];
 
-/** For developers: in the checkout and the package, but neither in the navigation nor in the search. */
+/** Pages for developers, which appear neither in the navigation nor in the search. */
 export const unlisted = /^(docs\/(log|decisions)\/.*|docs\/design\.md|CHANGELOG\.md|CONTRIBUTING\.md)$/;
 
 export const pages: readonly string[] = contents.flatMap((chapter) => chapter.pages);

@@ -1,4 +1,4 @@
-/** Markdown → HTML, with the anchors and the links that GitHub makes of it. */
+/** Converts Markdown to HTML, with the same anchors and links as on GitHub. */
 import { dirname, posix } from 'node:path';
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
@@ -41,7 +41,7 @@ export interface RenderedPage {
   readonly title: string;
   readonly html: string;
   readonly parts: readonly Part[];
-  /** Anchors that links may lead to. */
+  /** Anchors that links may point to. */
   readonly anchors: ReadonlySet<string>;
   /** Links to pages of the checkout, as paths from its root with `#anchor`. */
   readonly links: readonly string[];
@@ -49,7 +49,7 @@ export interface RenderedPage {
   readonly pictures: readonly string[];
 }
 
-/** As GitHub names the anchor of a heading. */
+/** The anchor that GitHub gives a heading. */
 const slug = (heading: string) =>
   heading
     .toLowerCase()
@@ -70,7 +70,7 @@ export function renderPage(page: string, markdown: string): RenderedPage {
   });
   parser.use(anchor, { slugify: slug, uniqueSlugStartIndex: 1, permalink: anchor.permalink.headerLink() });
   const { rules } = parser.renderer;
-  // What may be wider than the page scrolls, by keyboard too.
+  // Wide content can be scrolled, also with the keyboard.
   rules.table_open = () => '<div class="scroll" tabindex="0"><table>\n';
   rules.table_close = () => '</table></div>\n';
   const fence = rules.fence!;
@@ -85,7 +85,7 @@ export function renderPage(page: string, markdown: string): RenderedPage {
       const [path = '', id] = target.split('#');
       const to = path === '' ? page : within(path);
       if (path.endsWith('.md') || path === '') links.push(id === undefined ? to : `${to}#${id}`);
-      // Targets that aren't pages, such as a folder of examples, are named but not linked.
+      // Remove links to targets that aren't pages, such as a folder of examples.
       if (pages.includes(to)) token.attrSet('href', relative(page, to) + (id === undefined ? '' : `#${id}`));
       else token.attrs = token.attrs!.filter(([name]) => name !== 'href');
     }
@@ -105,11 +105,11 @@ export function renderPage(page: string, markdown: string): RenderedPage {
   };
 }
 
-/** Relative link from one page to another, so the site works at any address. */
+/** Relative link from one page to another, so that the site works at any address. */
 export const relative = (from: string, to: string): string =>
   posix.relative(posix.dirname(addressOf(from)), addressOf(to)) || posix.basename(addressOf(to));
 
-/** Text of HTML that this program made. */
+/** Text of HTML that `renderPage` generated. */
 const textOf = (html: string) =>
   html
     .replaceAll(/<[^>]+>/g, ' ')

@@ -1,6 +1,6 @@
 /**
- * Plays the run that the documents show, and writes what they show of it: `npm run docs:pictures`. Screenshots need a
- * Chromium on the PATH; without one those that are there stay.
+ * `npm run docs:pictures`: plays the run shown in the documents, and draws its pictures. Screenshots need Chromium on
+ * the PATH; without it, existing ones are kept.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { drawn, oneIteration, playShownRun } from './one-iteration.js';
 const docs = join(packageRoot(), 'docs');
 const place = mkdtempSync(join(tmpdir(), 'policyloop-pictures-'));
 
-/** The README's three: the first policy, one on the way, the best. */
+/** Draws the README's three policies: the first, one in between, and the best. */
 async function writeEpisodes(run: OpenedRun): Promise<void> {
   const { entries } = run.recorded;
   const shown = {
@@ -36,7 +36,7 @@ async function writeScreenshot(run: OpenedRun): Promise<void> {
   const browser = await openBrowser(chromium);
   try {
     await browser.open(report, { width: 1280 });
-    // So that the whole curve is in the picture.
+    // Zoom out, so that the picture contains the whole curve.
     await browser.evaluate(`document.documentElement.style.zoom = 0.8`);
     await browser.evaluate(
       `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`,

@@ -1,4 +1,4 @@
-/* Search over all pages, in the page. Texts are loaded with the first key, as scripts: a page from the disk may read nothing else. */
+/* Searches all pages. The texts load at the first key press, as scripts, because pages on disk can read nothing else. */
 const site = document.currentScript.dataset.site;
 const field = document.getElementById('query');
 const box = document.getElementById('found');
@@ -30,7 +30,7 @@ async function makeIndex() {
   return made;
 }
 
-/** The words around the first one that was found. */
+/** The words around the first match. */
 function excerpt(words, terms) {
   const at = Math.max(0, ...terms.map((term) => words.toLowerCase().indexOf(term)));
   const from = at < 60 ? 0 : words.indexOf(' ', at - 60) + 1;

@@ -1,4 +1,4 @@
-/** `npm run docs`: the README and the documents as a static site in `dist/site`, which works from the disk as it is. */
+/** `npm run docs`: writes README and documents as a static site to `dist/site`, which also works from disk. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { type RenderedPage, relative, renderPage } from './markdown.js';
 const root = packageRoot();
 const here = import.meta.dirname;
 
-/** @throws Error that names every link without an aim, and every document that the contents lack */
+/** @throws Error listing every broken link, and every document missing from the contents */
 export function writeSite(folder: string): void {
   const rendered = new Map(
     pages.map((page) => [page, renderPage(page, readFileSync(join(root, page), 'utf8'))]),
@@ -32,7 +32,7 @@ export function writeSite(folder: string): void {
   write('parts.js', `globalThis.parts = ${JSON.stringify(searched(rendered))};\n`);
 }
 
-/** Documents that no chapter has. */
+/** Documents missing from all chapters. */
 const missingPages = () =>
   readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter(
@@ -53,13 +53,13 @@ export function brokenLinks(rendered: ReadonlyMap<string, RenderedPage>): readon
   );
 }
 
-/** Those of reports, so that the site looks like them. */
+/** The colours of reports, so that the site looks like them. */
 function colours(): string {
   const style = readFileSync(join(root, 'src/report/page/page.css'), 'utf8');
   return style.slice(style.indexOf(':root'), style.indexOf('\n* {'));
 }
 
-/** The library as one script, without the line that names a map of its source. */
+/** The search library as one script, without the reference to its source map. */
 function minisearch(): string {
   const file = join(dirname(createRequire(import.meta.url).resolve('minisearch')), '../umd/index.js');
   return readFileSync(file, 'utf8').replace(/^\/\/# sourceMappingURL.*$/m, '');

@@ -1,11 +1,11 @@
 /**
- * The protocol of the embedded model: it and the controls on 13 declared tasks, 40 seeds each, at 20, 50 and 100
- * evaluations. Rows are appended to `bench/rows/embedded.jsonl.gz`; those that are there are left out.
+ * The protocol of the embedded model: runs it and the baselines on 13 declared tasks, with 40 seeds each, at 20, 50
+ * and 100 evaluations. Rows are appended to `bench/rows/embedded.jsonl.gz`; existing rows are skipped.
  *
  * Run: npm run benchmark:embedded -- [--arms random,mix] [--tasks CartPole,CartPole:rotated] [--seeds 40]
  *      [--model DIRECTORY] [--rows FILE] [--report] [--markdown FILE] [--card] [--seconds 3600]
- * `--card` writes the report into the model's card. `--constants` plays random search on seeds of its own and writes what
- * returns are normalised by.
+ * `--card` writes the report into the model's card. `--constants` runs random search on separate seeds and writes the
+ * constants that normalise returns.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -86,7 +86,7 @@ async function rowOf(task: string, arm: string, seed: number): Promise<Row> {
   return { task, arm, seed, at: rounded(at), ...(model && { asked, valid: asked - refused }), seconds };
 }
 
-/** First seeds of the runs that are compared, and of those that give the constants. */
+/** First seeds of the compared runs, and of the runs that give the constants. */
 const firstSeeds = { compared: 1, constants: 900_001 } as const;
 
 async function playAll(
@@ -109,7 +109,7 @@ async function playAll(
   }
 }
 
-/** What a long search reached, or what is proven: docs/tasks.md says which. */
+/** The result of a long search, or a proven bound; docs/tasks.md says which. */
 const highest: Readonly<Record<keyof typeof declared, number>> = {
   CartPole: 500,
   MountainCarContinuous: 90,
@@ -126,7 +126,7 @@ const highest: Readonly<Record<keyof typeof declared, number>> = {
   NavigationTrack: 4044,
 };
 
-/** Measured for the card of the first model, with one episode an evaluation: a run of it takes minutes. */
+/** Measured for the first model's card, with one episode per evaluation, because a run takes minutes. */
 const measuredBefore: Readonly<Record<string, { low: number; runs: number }>> = {
   Swimmer: { low: 137.7, runs: 20 },
 };
@@ -134,7 +134,7 @@ const measuredBefore: Readonly<Record<string, { low: number; runs: number }>> = 
 const readConstants = () =>
   JSON.parse(readFileSync(constantsFile, 'utf8')) as Readonly<Record<string, Constants & { runs: number }>>;
 
-/** Random search at 100 evaluations on seeds that no comparison has. */
+/** Runs random search for 100 evaluations, on seeds that no comparison uses. */
 async function writeConstants(): Promise<void> {
   const file = 'bench/rows/embedded-constants.jsonl.gz';
   const names = chosen(Object.keys(declared), values.tasks);

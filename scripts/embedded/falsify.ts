@@ -1,12 +1,12 @@
-/** Histories with false scores, to test whether a model uses the scores in its prompt. */
+/** Falsifies the scores of histories, to test whether a model uses the scores in its prompt. */
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { Falsehood } from './plan.js';
 
 /**
- * The evaluations with other scores, from which the memory then chooses what a prompt shows. An evaluation keeps its false
- * score in the prompts that follow, but for `permuted`, which shuffles all scores anew.
- * @param seed of the run
+ * Replaces the scores of evaluations before the memory chooses which ones a prompt shows. An evaluation keeps its
+ * false score in later prompts, except with `permuted`, which shuffles all scores for every prompt.
+ * @param seed seed of the run
  */
 export function falsify(
   entries: readonly BufferEntry[],

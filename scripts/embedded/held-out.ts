@@ -1,11 +1,12 @@
 /**
- * Runs proposing models and baselines on held-out synthetic tasks. Models are chosen by these results, before any run on
- * the declared tasks. One evaluation per iteration; the best so far at 20, 50 and 100 evaluations is evaluated again.
- * Rows are appended to `bench/rows/held-out.jsonl.gz`; existing rows are skipped.
+ * Runs proposing models and baselines on held-out synthetic tasks. Models are chosen by these results, before any run
+ * on the declared tasks. One evaluation per iteration; the best policies after 20, 50 and 100 evaluations are
+ * evaluated again. Rows are appended to `bench/rows/held-out.jsonl.gz`; existing rows are skipped.
  *
- * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]: of what is there
- * An arm is a baseline of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in this order,
- * `@1.2` for a temperature, `*16` for 16 answers of which screening evaluates one, `+key=value` for settings of the experiment.
+ * Run: npx tsx scripts/embedded/held-out.ts TASKS ARM… [--against ARM,ARM] [--report]
+ * An arm is a baseline of the protocol (random, gp, screened-mix, …), or `name=DIRECTORY` of a model and then, in
+ * this order, `@1.2` for a temperature, `*16` for 16 answers of which screening evaluates one, `+key=value` for
+ * settings of the experiment.
  */
 import { resolve } from 'node:path';
 import process from 'node:process';
@@ -22,7 +23,7 @@ import { LoadedModels, play } from '../tiny-improver/play.js';
 import { budgets, arms as declaredArms } from './plan.js';
 
 const file = 'bench/rows/held-out.jsonl.gz';
-/** Seed of the collection that the tasks are drawn from: no training has it. */
+/** Seed of the collection from which tasks are drawn; no training uses it. */
 const seed = 4_000_037;
 const [warmup, fresh] = [4, 50];
 
@@ -30,7 +31,7 @@ interface Row {
   readonly arm: string;
   readonly task: number;
   readonly name: string;
-  /** By budget. */
+  /** Return at each budget. */
   readonly reached: readonly number[];
 }
 
@@ -87,7 +88,7 @@ async function playTasks({ model, name, overrides }: Arm, tasks: number): Promis
   await models.close();
 }
 
-/** Shares of tasks on which the first arm ends higher than each of the others, ties half. */
+/** Prints the share of tasks on which each arm ends higher than the arms it is compared with; ties count half. */
 function report(names: readonly string[], against: readonly string[], tasks: number): void {
   const rows = readRows<Row>(file).filter(({ task }) => task < tasks);
   const percent = (value: number) => `${Math.round(100 * value)} %`;

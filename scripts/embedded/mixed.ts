@@ -2,7 +2,7 @@ import type { Environment, Observation } from '../../src/environments/environmen
 import { rotation } from '../../src/environments/synthetic/distributions.js';
 import { createGenerator } from '../../src/random/generator.js';
 
-/** The environment with its observations rotated by a fixed random rotation. */
+/** Wraps an environment so that a fixed random rotation is applied to its observations. */
 export function mixedObservations(environment: Environment): Environment {
   const { observationSpace } = environment;
   if (observationSpace.kind !== 'box') throw new Error(`${environment.id} observes no vector`);

@@ -1,7 +1,7 @@
 /** The protocol of the embedded model: arms and tasks, declared before any run. */
 import { compactRun } from '../tiny-improver/play.js';
 
-/** Evaluations (including the warm-up) after which the best so far is evaluated again. */
+/** Numbers of evaluations (including the warm-up) after which the best policy so far is evaluated again. */
 export const budgets = [20, 50, 100] as const;
 const warmup = 4;
 
@@ -9,14 +9,14 @@ export interface BenchmarkTask {
   readonly config: string;
   /** Episodes per evaluation (default: 20). */
   readonly episodes?: number;
-  /** Fresh episodes for the best so far (default: 100). */
+  /** Fresh episodes for the best policy so far (default: 100). */
   readonly fresh?: number;
   readonly overrides?: readonly string[];
-  /** The observations are turned by a random rotation. */
+  /** Set if the observations are rotated randomly. */
   readonly mixed?: true;
 }
 
-/** Figures are means over these. None of them is used for any choice. */
+/** Overall figures are means over these tasks. None of them influenced any choice. */
 export const declared = {
   CartPole: { config: 'cartpole-numeric' },
   MountainCarContinuous: { config: 'mountaincar-continuous-numeric' },
@@ -33,7 +33,7 @@ export const declared = {
   NavigationTrack: { config: 'navigation-numeric' },
 } as const satisfies Readonly<Record<string, BenchmarkTask>>;
 
-/** All methods tie at 100 evaluations: shown, not averaged. */
+/** On these tasks, all methods tie at 100 evaluations, so they are listed but not averaged. */
 const listed = {
   MountainCar: { config: 'mountaincar-numeric' },
   CliffWalking: { config: 'cliffwalking-numeric', episodes: 1, fresh: 1 },
@@ -52,13 +52,13 @@ const dresses: Readonly<Record<string, (parameters: number) => Pick<BenchmarkTas
 
 const dressed = { CartPole: 10, MountainCarContinuous: 3, InvertedPendulum: 5 } as const;
 
-/** A task whose constants, and return without the change, it is compared with. */
+/** A transformed task; `of` names the original, whose constants and returns it is compared with. */
 interface Variant extends BenchmarkTask {
   readonly of: string;
   readonly dress: string;
 }
 
-/** Robustness is measured on these, apart from the figures. */
+/** Tasks for measuring robustness; they don't count in the overall figures. */
 export const variants: Readonly<Record<string, Variant>> = Object.fromEntries(
   Object.entries(dressed).flatMap(([name, parameters]) =>
     Object.entries(dresses).map(([dress, of]) => [
@@ -84,7 +84,7 @@ export type Falsehood = (typeof falsehoods)[number];
 const screening = ['candidates=16', 'screening={}'];
 const constrained = ['model.temperature=1', 'model.format=constrained'];
 
-/** One setting for all tasks and budgets; the baselines use their defaults, tuned on synthetic tasks. */
+/** Each arm has one setting for all tasks and budgets; the baselines use their defaults, tuned on synthetic tasks. */
 export const arms: Readonly<Record<string, BenchmarkArm>> = {
   model: { label: 'embedded model', model: true, overrides: constrained },
   plain: {
@@ -118,13 +118,13 @@ export const arms: Readonly<Record<string, BenchmarkArm>> = {
   },
 };
 
-/** The screened model without its screening, and screening without the model. */
+/** Ablations of the screened model: without screening, and screening without the model. */
 export const ablations = ['model', 'screened-mix', 'screened-random'] as const;
 
 /** The five baselines that the model has to beat. */
 export const controls = ['random', 'hill', 'mix', 'cma', 'gp'] as const;
 
-/** Overrides of a config's own settings. */
+/** Overrides of the settings in a task's config. */
 export const runOverrides = ({ episodes = 20, overrides = [] }: BenchmarkTask, seed: number) => [
   ...compactRun,
   `warmup=${warmup}`,
@@ -140,7 +140,7 @@ export interface Row {
   readonly task: string;
   readonly arm: string;
   readonly seed: number;
-  /** Mean returns on fresh episodes at the budgets. */
+  /** Mean returns on fresh episodes, one per budget. */
   readonly at: readonly number[];
   /** Number of a model's first answers, and of the valid ones. */
   readonly asked?: number;

@@ -1,4 +1,4 @@
-/** The protocol's rows as Markdown. */
+/** Reports the protocol's rows as Markdown. */
 import { mean, quantile } from '../../src/statistics/descriptive.js';
 import { forestPlot } from '../figures/forest.js';
 import {
@@ -29,7 +29,7 @@ const tableOf = (header: readonly string[], rows: readonly (readonly string[])[]
 /** Ways to use the model; each is compared with the baselines. */
 const ways = ['model', 'screened'] as const;
 
-/** @param constants by declared task */
+/** @param constants the constants of each declared task */
 export function embeddedReport(rows: readonly Row[], constants: AllConstants): string {
   const present = Object.keys(arms).filter((arm) => rows.some((row) => row.arm === arm));
   const truthful = present.filter(
@@ -131,7 +131,7 @@ function differenceLine(name: string, pairs: Pairs): readonly (readonly string[]
   ];
 }
 
-/** The cost of each transformation for each arm, relative to runs with the same seeds on the original task. */
+/** The cost of each transformation for each arm, compared with runs on the original task with the same seeds. */
 function dresses(rows: readonly Row[], constants: AllConstants, all: readonly string[]) {
   const last = budgets.length - 1;
   const shown = all.filter((arm) => rows.some((row) => row.arm === arm && row.task in variants));
@@ -163,7 +163,7 @@ function dresses(rows: readonly Row[], constants: AllConstants, all: readonly st
   ];
 }
 
-/** The model with falsified histories, compared with random search: a model that reads them falls to its level. */
+/** Compares the model with falsified histories to random search: a model that uses scores falls to its level. */
 function falsified(rows: readonly Row[], constants: AllConstants, present: readonly string[]) {
   const last = budgets.length - 1;
   const lines = ['model', ...falsehoods.map((falsehood) => `false-${falsehood}`)]

@@ -1,27 +1,27 @@
-/** What rows of the protocol say: normalised returns, paired differences over tasks, and how sure they are. */
+/** Statistics of the protocol's rows: normalised returns, and paired differences over tasks with their uncertainty. */
 import { createGenerator } from '../../src/random/generator.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { mean, quantile, sum } from '../../src/statistics/descriptive.js';
 import { budgets, type Row } from './plan.js';
 
-/** Fixed before any comparison: `low` is the mean of random search at 100 evaluations, `high` the best of a long search. */
+/** Fixed before any comparison: `low` is random search's mean at 100 evaluations, `high` the best of a long search. */
 export interface Constants {
   readonly low: number;
   readonly high: number;
 }
 
-/** 0 at `low`, 1 at `high`; cut above, not below. */
+/** Maps `low` to 0 and `high` to 1; clipped above but not below. */
 export const normalised = (value: number, { high, low }: Constants): number =>
   Math.min(1, (value - low) / (high - low));
 
-/** Differences of a task's pairs, a pair a seed. */
+/** Differences by task, one per seed. */
 export type Pairs = ReadonlyMap<string, readonly number[]>;
 
 const keyOf = (task: string, arm: string, seed: number) => `${task} ${arm} ${seed}`;
 
 /**
  * Normalised differences `arm` − `control` by task.
- * @param budget position among the budgets
+ * @param budget index of the budget
  * @param tasks tasks without a pair are skipped
  */
 export function pairsOf(
@@ -49,17 +49,17 @@ export interface Difference {
   readonly pairs: number;
   /** Mean over tasks of the means of their pairs. */
   readonly difference: number;
-  /** 95% interval from resampling seeds within each task: the spread over other seeds of these tasks. */
+  /** 95% interval from resampling seeds within each task: the uncertainty due to the choice of seeds. */
   readonly interval: Interval;
-  /** Share of pairs above 0, ties half, mean over tasks. */
+  /** Share of pairs above 0, averaged over tasks; ties count half. */
   readonly wins: number;
-  /** Two-sided, from the signs of the tasks' means: whether it holds for other tasks. */
+  /** Two-sided p-value from flipping the signs of the tasks' means: whether the difference holds for other tasks. */
   readonly p: number;
 }
 
 const resamples = 10_000;
 
-/** A task with fewer runs says nothing of how its runs differ: it is not counted yet. */
+/** Tasks with fewer runs are skipped, because they don't show how much their runs vary. */
 const fewestRuns = 5;
 
 /** Undefined if no task has enough pairs. */
@@ -77,7 +77,7 @@ export function differenceOf(pairs: Pairs): Difference | undefined {
   };
 }
 
-/** Percentiles of the mean over lists of the means of resampled lists; the same lists give the same interval. */
+/** Bootstrap percentiles of the mean of the lists' means, resampling within lists. Deterministic. */
 export function bootstrapWithin(lists: readonly (readonly number[])[]): Interval {
   const random = createGenerator(0);
   const drawn = Array.from({ length: resamples }, () => {
@@ -92,17 +92,17 @@ export function bootstrapWithin(lists: readonly (readonly number[])[]): Interval
   return [quantile(drawn, 0.025), quantile(drawn, 0.975)];
 }
 
-/** The most values whose signs are flipped in all ways. */
+/** Maximum number of values whose signs are flipped in all ways. */
 const mostFlipped = 20;
 
 /**
- * The share of all ways to flip the signs of the values that bring their mean at least as far from 0 as it is.
+ * Of all ways to flip the values' signs, the share that gives a mean at least as far from 0 as the actual one.
  * @throws RangeError for more than 20 values
  */
 export function signFlip(values: readonly number[]): number {
   const n = values.length;
   if (n > mostFlipped) throw new RangeError(`${n} values`);
-  // The same numbers in another order have a differently rounded sum.
+  // Allow for rounding: a sum depends slightly on the order of its terms.
   const reached = Math.abs(sum(values)) * (1 - 1e-12);
   let asFar = 0;
   for (let flips = 0; flips < 2 ** n; flips++) {
@@ -115,7 +115,7 @@ export function signFlip(values: readonly number[]): number {
 
 export interface Reached {
   readonly runs: number;
-  /** By budget: mean return, mean normalised return, and the normalised mean of the lowest tenth of the runs. */
+  /** At each budget: mean return, mean normalised return, and the normalised mean of the lowest tenth of the runs. */
   readonly returns: readonly number[];
   readonly means: readonly number[];
   readonly lowest: readonly number[];

@@ -1,4 +1,4 @@
-/** Differences as a picture: groups of rows, and in each row an interval for every way that is compared. */
+/** Draws differences as a forest plot: groups of rows, with one interval per variant in each row. */
 import type { Difference } from '../embedded/statistics.js';
 
 export interface Forest {
@@ -16,7 +16,7 @@ export interface Forest {
 }
 
 const [width, left, right, step, gap] = [760, 250, 30, 20, 12];
-/** Okabe and Ito's: told apart by everybody. */
+/** Okabe and Ito's colours, which colour-blind readers can distinguish. */
 const colours = ['#0072b2', '#d55e00', '#009e73'];
 
 /** An SVG that follows the reader's colour scheme. */

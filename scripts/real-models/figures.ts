@@ -1,4 +1,4 @@
-/** Figures on a run's proposals, from its calls and evaluations. */
+/** Computes figures of a run's proposals from its calls and evaluations. */
 
 import type { WholeRun } from '../../src/runs/logs.js';
 import { mean } from '../../src/statistics/descriptive.js';
@@ -16,7 +16,7 @@ export interface ProposalFigures {
   readonly failures: Readonly<Record<string, number>>;
   /** Proposals that beat the best evaluation before them. */
   readonly improving: number;
-  /** Share of the random policies that a proposal beats, mean over proposals; absent without any. */
+  /** Share of the random policies that a proposal beats, averaged over proposals; absent without proposals. */
   readonly beaten?: number;
   /** Wall time of all calls. */
   readonly seconds: number;
@@ -59,11 +59,11 @@ export function proposalFigures({ calls, entries }: Pick<WholeRun, 'calls' | 'en
 export interface Row extends ProposalFigures {
   /** The model, or the baseline. */
   readonly with: string;
-  /** The prompt set; `-` of a baseline. */
+  /** The prompt set; `-` for a baseline. */
   readonly set: string;
   readonly task: string;
   readonly arm: string;
   readonly seed: number;
-  /** Mean of the best policy on 100 fresh episodes; absent if no proposal was ever accepted. */
+  /** Mean return of the best policy on 100 fresh episodes; absent if no proposal was accepted. */
   readonly return?: number;
 }

@@ -13,10 +13,10 @@ export const tasks: Readonly<Record<string, string>> = {
 
 export const sets = ['numeric', 'semantic', 'compact'] as const;
 
-/** GGUF files of the directory that the script is given, smallest first. */
+/** Names of GGUF files in the directory given with `--models`, smallest first. */
 export const models = ['smollm2', 'qwen0.5', 'qwen1.5'] as const;
 
-/** Settings that differ from the defaults, to choose the defaults by. */
+/** Settings to compare with the defaults. */
 export const arms: Readonly<Record<string, readonly string[]>> = {
   default: [],
   labels: ['prompts.answer=labels'],
@@ -38,14 +38,14 @@ const warmup = 10;
 
 const whole: readonly string[] = [
   `limits.evaluations=${evaluations}`,
-  // As many iterations as evaluations: an unusable reply costs one.
+  // No spare iterations: an unusable reply costs one.
   `iterations=${evaluations - warmup}`,
   'candidates=1',
   'corrections=1',
   'confirmation={candidates: 1, episodes: 100}',
 ];
 
-/** Many proposals for one prompt: settings of a slow model are compared by these. */
+/** Many proposals for one prompt, to compare settings of a slow model. */
 const groups: readonly string[] = [
   'iterations=2',
   'candidates=8',

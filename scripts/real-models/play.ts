@@ -1,12 +1,13 @@
 /**
- * Evaluates real models as proposers: runs of a few tasks with each model, prompt set and arm, and baselines with the same
- * number of evaluations. Runs are stored in WORK and can be resumed. A finished run becomes a row of
+ * Evaluates real models as proposers: runs of a few tasks with each model, prompt set and arm, and baselines with the
+ * same number of evaluations. Runs are stored in WORK and can be resumed. A finished run becomes a row of
  * `bench/rows/real-models.jsonl.gz`; runs that already have a row are skipped.
  *
- * Run, after npm run build: npx tsx scripts/real-models/play.ts WORK --models DIR [--with smollm2,qwen0.5] [--sets numeric]
- *      [--tasks CartPole] [--arms default] [--seeds 1..5] [--minutes 60] [--rows FILE] [--group]
- * `DIR` holds the models as GGUF files. `--group` asks for 8 proposals of one prompt, twice, to compare settings; its rows are in
- * `bench/rows/real-models-groups.jsonl.gz`. `npx tsx scripts/real-models/report.ts` writes the tables.
+ * Run, after npm run build: npx tsx scripts/real-models/play.ts WORK --models DIR [--with smollm2,qwen0.5]
+ * [--sets numeric] [--tasks CartPole] [--arms default] [--seeds 1..5] [--minutes 60] [--rows FILE] [--group]
+ * `DIR` contains the models as GGUF files. `--group` requests 8 proposals for each of two prompts, to compare
+ * settings; its rows are in `bench/rows/real-models-groups.jsonl.gz`. `npx tsx scripts/real-models/report.ts` writes
+ * the tables.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Tables of `bench/rows/real-models.jsonl.gz`.
+ * Prints tables of `bench/rows/real-models.jsonl.gz`.
  * Run: npx tsx scripts/real-models/report.ts [--rows FILE] [--groups FILE] [--page]   (`--page` writes them into docs/real-models.md)
  */
 import { readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const tableOf = (header: readonly string[], lines: readonly (readonly string[])[
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 
-/** Cut at −1, so that one policy that never moves does not decide the mean. */
+/** Normalised return, clipped at −1, so that one policy that never moves doesn't decide the mean. */
 const scoreOf = ({ return: value, task }: Row) =>
   value === undefined ? undefined : Math.max(-1, normalised(value, constants[task]!));
 

@@ -1,11 +1,11 @@
 import type { SourceModule } from './module-graph.js';
 
-/** Fewer lines in a row than this are no repetition: closing brackets, imports and common calls recur anyway. */
+/** Fewer equal lines in a row don't count as repetition: closing brackets and common calls recur anyway. */
 const window = 6;
 
 /**
- * How many lines stand in a run of at least six that stands elsewhere too. Blank lines, comments, imports and lone
- * punctuation are passed over; white space at the ends of a line does not count.
+ * Number of lines in blocks of at least six lines that also occur elsewhere. Ignores blank lines, comments, imports,
+ * lines of punctuation, and white space at the ends of lines.
  */
 export function repeatedLines(modules: readonly SourceModule[]): number {
   const places = new Map<string, { file: number; at: number }[]>();

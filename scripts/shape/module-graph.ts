@@ -1,14 +1,14 @@
-/** The modules of a checkout and their imports, including types, read from the syntax trees. */
+/** Reads the modules of a checkout and their imports, including types, from the syntax trees. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { type Node, parseSync } from 'oxc-parser';
 
 export interface SourceModule {
-  /** Relative to the checkout, with slashes. */
+  /** Path relative to the checkout, with slashes. */
   readonly path: string;
   readonly text: string;
   readonly program: Node;
-  /** Modules of the checkout that it names, types and dynamic imports included. */
+  /** Modules of the checkout that it imports, including types and dynamic imports. */
   readonly imports: readonly string[];
 }
 
@@ -45,7 +45,7 @@ function readModule(root: string, path: string): SourceModule {
   return { path, text, program, imports: [...new Set(own)] };
 }
 
-/** Who imports whom, folder by folder. */
+/** The folders whose modules each folder imports. */
 export function folderGraph(modules: readonly SourceModule[]): ReadonlyMap<string, ReadonlySet<string>> {
   const graph = new Map<string, Set<string>>();
   for (const { path, imports } of modules) {
@@ -60,7 +60,7 @@ export function folderGraph(modules: readonly SourceModule[]): ReadonlyMap<strin
 export const fileGraph = (modules: readonly SourceModule[]): ReadonlyMap<string, ReadonlySet<string>> =>
   new Map(modules.map(({ path, imports }) => [path, new Set(imports)]));
 
-/** The strongly connected components of more than one node (Tarjan 1972): every circle lies in one of them. */
+/** The strongly connected components with more than one node (Tarjan 1972); they contain all cycles. */
 export function circles(graph: ReadonlyMap<string, ReadonlySet<string>>): readonly (readonly string[])[] {
   const index = new Map<string, number>();
   const lowest = new Map<string, number>();
@@ -82,7 +82,7 @@ export function circles(graph: ReadonlyMap<string, ReadonlySet<string>>): readon
   return found;
 }
 
-/** The length of the longest chain of imports, counted in nodes; circles count as one node each. */
+/** Number of nodes in the longest chain of imports; a cycle counts as one node. */
 export function floors(graph: ReadonlyMap<string, ReadonlySet<string>>): number {
   const component = new Map([...graph.keys()].map((node) => [node, node]));
   for (const circle of circles(graph)) for (const node of circle) component.set(node, circle[0]!);

@@ -53,7 +53,7 @@ function assertions(program: Node): number {
   return count;
 }
 
-/** Lines of schemas and of rows of experiments. */
+/** Number of lines in generated schemas and in rows of experiments. */
 function generatedLines(checkout: string): number {
   const files = execFileSync('git', ['ls-files', 'docs/json', 'configs/*.json', 'bench/rows'], {
     cwd: checkout,
@@ -69,7 +69,7 @@ function generatedLines(checkout: string): number {
 
 const lineCount = (text: string) => text.split('\n').length - 1;
 
-/** Every function with a body, by the lines from its first to its last; methods and arrow functions too. */
+/** The functions with a body, including methods and arrow functions, with their numbers of lines. */
 function functionsOf({ path, text, program }: SourceModule): readonly { name: string; lines: number }[] {
   const found: { name: string; lines: number }[] = [];
   const add = (node: Node & { readonly start: number; readonly end: number }) => {

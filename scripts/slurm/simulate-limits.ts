@@ -1,6 +1,7 @@
 /**
- * Load of hundreds of nodes on shared limits and the run list: simulates tasks that take turns holding one lease, with
- * times measured here, and lists the same number of runs. `npx tsx scripts/slurm/simulate-limits.ts [--seed 0]`
+ * Measures the load of hundreds of nodes on shared limits and the run list: simulates tasks that take turns holding
+ * one lease, with times measured on this machine, and lists as many runs.
+ * `npx tsx scripts/slurm/simulate-limits.ts [--seed 0]`
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,7 @@ import { PartBudget, writeUse } from '../../src/studies/part.js';
 const { values } = parseArgs({ options: { seed: { type: 'string', default: '0' } } });
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Median milliseconds of one look at the use of so many parts, lease and writing included, on this file system. */
+/** Median milliseconds to read the usage of `parts` parts on this file system, including the lease and the write. */
 async function lookMs(parts: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'policyloop-parts-'));
   mkdirSync(join(folder, 'limits'));
@@ -36,13 +37,13 @@ async function lookMs(parts: number): Promise<number> {
 }
 
 /**
- * Share of the time that tasks wait for the lease: each calls a model for about `callMs`, and takes the lease before a
- * call for `holdMs`, looking again every 10 ms where others hold it.
+ * Share of the time that tasks wait for the lease: each calls a model for about `callMs`, holds the lease for
+ * `holdMs` before a call, and retries every 10 ms while others hold it.
  */
 function waitingShare(tasks: number, holdMs: number, callMs: number, seed: number): number {
   const random = createGenerator(seed);
   const horizon = 10 * callMs;
-  /** When each task next wants the lease, and since when it waits. */
+  /** When each task next requests the lease, and since when it has been waiting. */
   const wants = Array.from({ length: tasks }, () => random.uniform(0, callMs));
   const since: (number | undefined)[] = wants.map(() => undefined);
   let freeAt = 0;

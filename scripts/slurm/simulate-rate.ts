@@ -1,6 +1,6 @@
 /**
- * What hundreds of tasks make of one rate of requests, on a clock that passes only while all of them wait: how much of it is
- * used, how even, and how often they look at the grants. `npx tsx scripts/slurm/simulate-rate.ts`
+ * Simulates hundreds of tasks that share one request rate, on a clock that advances only while all of them wait: how
+ * much of the rate they use, how evenly, and how often they read the grants. `npx tsx scripts/slurm/simulate-rate.ts`
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import type { tryLease } from '../../src/storage/lease.js';
 import { FakeTime } from '../../test/models/hosted/fake-time.js';
 
 const minute = 60_000;
-/** After a minute in which the tasks find their turns. */
+/** Measured minutes, after a first minute in which the tasks settle. */
 const minutes = 4;
 const callMs = 5000;
 

@@ -5,15 +5,15 @@ import process from 'node:process';
 import { exitCodes } from '../../src/base/context.js';
 import { packageRoot } from '../../src/base/package.js';
 
-/** Megabytes that a command's heap may have: datasets are held in memory as a whole. */
+/** Maximum heap of a command in megabytes; datasets are held in memory as a whole. */
 export const heapMegabytes = 8000;
 
-/** The process was stopped by a signal; the interrupted command can be run again. */
+/** A signal stopped the process; the command can be run again. */
 export class Interrupted extends Error {}
 
 /**
- * Runs `policyloop <args>` from the sources, with its output on this terminal.
- * @throws Interrupted when it was stopped by a signal, and Error when it failed
+ * Runs `policyloop <args>` from the sources, with output to this terminal.
+ * @throws Interrupted if a signal stopped it; Error if it failed
  */
 export function policyloop(args: readonly string[]): Promise<void> {
   process.stderr.write(`$ policyloop ${args.map(shown).join(' ')}\n`);

@@ -12,20 +12,20 @@ import { configOfRun, drawRun } from '../../src/studies/collection/collection-pl
 import { LoadedModels, play } from './play.js';
 import { type HeldOutPlan, recipeFile } from './recipe.js';
 
-/** Seed of the collection the tasks are drawn from; differs from the seeds of the recipe's runs. */
+/** Seed of the collection from which tasks are drawn; differs from the seeds of the recipe's runs. */
 const seed = 1_000_003;
 const [warmup, freshEpisodes] = [4, 50];
 
 export interface HeldOut {
   readonly tasks: number;
-  /** Share of tasks on which the first model's confirmed return is higher, ties half, and its 95 % interval. */
+  /** Share of tasks on which the first model's confirmed return is higher (ties count half), and its 95 % interval. */
   readonly winRate: number;
   readonly winInterval: PairedDifference['winInterval'];
 }
 
 /**
- * Plays runs with one answer an iteration, at temperature 1, constrained; the best policy is evaluated again on 50 fresh
- * episodes. Returns of different tasks have no common scale, so that wins are counted.
+ * Plays runs with one constrained answer per iteration, at temperature 1, and evaluates the best policy again on 50
+ * fresh episodes. Counts wins, because returns of different tasks have no common scale.
  * @throws Error if a run doesn't finish
  */
 export async function heldOut(first: string, second: string, plan: HeldOutPlan): Promise<HeldOut> {

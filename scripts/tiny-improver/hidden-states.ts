@@ -1,4 +1,4 @@
-/** Inputs of a model's language head at all positions of an answer whose next token is learnt. */
+/** Computes the inputs of a model's language head at all positions of an answer whose next token is trained. */
 import type { TokenExample } from '../../finetune/engine/batch.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
@@ -11,11 +11,11 @@ export interface HiddenStates {
   /** [count, width], after the last normalisation. */
   readonly states: Float32Array;
   readonly width: number;
-  /** The tokens that follow. */
+  /** The token that follows each position. */
   readonly targets: Int32Array;
 }
 
-/** One example at a time, on one thread. */
+/** Reads one example at a time, on one thread. */
 export async function hiddenStates(
   directory: string,
   examples: readonly TokenExample[],

@@ -1,4 +1,4 @@
-/** The parts of the model card that follow from files: the recipe, and the figures of the benchmark. */
+/** Fills the parts of the model card that are generated: the recipe, and the figures of the benchmark. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadTrainConfig } from '../../finetune/train/train-config.js';
@@ -10,8 +10,8 @@ import { type Recipe, readRecipe, recipeFile, shippedModel } from './recipe.js';
 export const modelCard = join(shippedModel, 'README.md');
 
 /**
- * The text with what stands between `<!-- name -->` and `<!-- /name -->` replaced.
- * @throws UserError when there is no such place
+ * Returns the text with the part between `<!-- name -->` and `<!-- /name -->` replaced.
+ * @throws UserError if the text has no such markers
  */
 export function withBlock(text: string, name: string, content: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
@@ -36,7 +36,7 @@ export function fillRecipe(file: string = modelCard): void {
   fillBlock(file, 'recipe', recipeTable());
 }
 
-/** Every setting and seed of the recipe, as its files have them, with the defaults of what they leave out. */
+/** All settings and seeds in the recipe's files, including defaults. */
 export function recipeTable(): string {
   const { head, heldOut, initial, rounds } = readRecipe();
   const several = rounds.length > 1;

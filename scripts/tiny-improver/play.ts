@@ -1,4 +1,4 @@
-/** Runs an experiment in memory, for measurements of many runs that keep only summary figures. */
+/** Runs an experiment in memory, for measurements that keep only summary figures of many runs. */
 import process from 'node:process';
 import type { Config } from '../../src/config/config.js';
 import { languageModelOf } from '../../src/config/model.js';
@@ -15,7 +15,7 @@ import type { StopReason } from '../../src/runs/events.js';
 import { nothingRecorded } from '../../src/runs/reader.js';
 import type { RunDirectory } from '../../src/runs/writer.js';
 
-/** The prompts that the tiny improver was trained on, and nothing recorded. */
+/** Overrides for the prompts that the tiny improver was trained on, without recording. */
 export const compactRun: readonly string[] = [
   'prompts={set: compact}',
   'memory={best: 8, recent: 4}',
@@ -38,16 +38,16 @@ export interface Played {
   /** In the order of their evaluation. */
   readonly entries: readonly BufferEntry[];
   readonly calls: readonly CallRecord[];
-  /** To evaluate more, until it is closed. */
+  /** For further evaluations, until `close` is called. */
   readonly setting: EvaluationSetting;
   close(): Promise<void>;
 }
 
-/** Models that stay loaded for the runs that follow. */
+/** Models that stay loaded between runs. */
 export class LoadedModels {
   readonly #models = new Map<string, LanguageModel>();
 
-  /** The model of that name that is loaded already, or else this one. */
+  /** Returns the loaded model of this name; if there is none, loads `model`. */
   async share(name: string, model: LanguageModel): Promise<LanguageModel> {
     const known = this.#models.get(name);
     if (known !== undefined) return known;
@@ -63,8 +63,8 @@ export class LoadedModels {
 }
 
 /**
- * @param modelName of the model among those that stay loaded
- * @param changes `environment` in the place of the config's; `told`: what prompts show in the place of the evaluations
+ * @param modelName name of the model in `models`
+ * @param changes `environment` replaces the config's; `told` returns the evaluations that prompts show
  */
 export async function play(
   config: Config,
@@ -78,7 +78,7 @@ export async function play(
   const started = performance.now();
   const { environment, told } = changes;
   const assembly = await assemble(config, process.env, undefined, { environment });
-  // A control costs nothing to make, and may remember the run that it was made for.
+  // Don't share a baseline: it is cheap to create, and may have state of its run.
   const shared =
     languageModelOf(config.model) !== undefined && assembly.model.generate !== undefined
       ? await models.share(modelName, assembly.model)
@@ -103,7 +103,7 @@ export async function play(
   };
 }
 
-/** Makes prompts from what `told` makes of the evaluations. */
+/** Returns a prompter that shows `told(entries)` instead of the evaluations. */
 function toldBy(
   { buffer }: Pick<Experiment, 'buffer'>,
   assembly: Assembly,
@@ -133,10 +133,10 @@ function nowhere(assembly: Assembly): RunDirectory {
   };
 }
 
-/** What became of first answers; those that are asked for again after one that was refused don't count. */
+/** Results of first answers, without corrections. */
 export interface FirstAnswers {
   readonly asked: number;
-  /** How many were refused, by kind of failure. */
+  /** Number of refused answers, by kind of failure. */
   readonly failures: Readonly<Record<string, number>>;
 }
 

@@ -1,4 +1,4 @@
-/** What the tiny improver is made of, and the smaller version that shows in minutes that the recipe works. */
+/** The recipe of the tiny improver, and a smaller version that shows in minutes that the recipe works. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
@@ -27,7 +27,7 @@ const settings = z.strictObject({
   rounds: z
     .array(
       z.strictObject({
-        collect: file.describe('Config of the runs, beside the recipe'),
+        collect: file.describe('Config of the runs, in the directory of the recipe'),
         dataset: z.strictObject({
           recipe: z.literal('best-of-group'),
           winners: count(1),
@@ -35,32 +35,32 @@ const settings = z.strictObject({
           augment: count(0),
           validation: z.string(),
           seed: count(0),
-          earlier: count(0).default(0).describe('How many of the first runs of the round before go in, too'),
+          earlier: count(0).default(0).describe('Number of runs of the previous round to include'),
         }),
-        train: file.describe('Config of the training, beside the recipe'),
+        train: file.describe('Config of the training, in the directory of the recipe'),
         cost: z.strictObject({ collect: cost, dataset: cost, train: cost }),
       }),
     )
     .min(1),
   head: z.strictObject({
-    examples: count(1).describe('That the language head is fitted on'),
+    examples: count(1).describe('Number of examples for fitting the language head'),
     steps: count(1),
   }),
   heldOut: z.strictObject({
-    tasks: count(1).describe('A later round is kept if it wins more than half of them'),
-    evaluations: count(10).describe('Of each run on them, warm-up included'),
+    tasks: count(1).describe('Number of tasks; a later round is kept if it wins on more than half of them'),
+    evaluations: count(10).describe('Evaluations per run, including the warm-up'),
     minutes: z.number().positive(),
   }),
 });
 
 export type Recipe = z.output<typeof settings>;
 
-/** Where the embedded model and its recipe are. */
+/** Directory of the embedded model and its recipe. */
 export const shippedModel = join(packageRoot(), 'models', 'tiny-improver');
 const recipeFolder = join(shippedModel, 'recipe');
 export const recipeFile = (name: string): string => join(recipeFolder, name);
 
-/** @throws UserError for a file that is not as it should be */
+/** @throws UserError for an invalid file */
 export function readRecipe(path = recipeFile('reproduce.yaml')): Recipe {
   const source = parseSource(readFileSync(path, 'utf8'), path);
   const parsed = settings.safeParse(source.content);
@@ -74,51 +74,51 @@ export function readRecipe(path = recipeFile('reproduce.yaml')): Recipe {
   );
 }
 
-/** Runs, what is learnt from them, and where that stands. */
+/** One round: runs, the dataset and training made from them, and where these are stored. */
 export interface Round {
   readonly collection: {
     readonly file: string;
     readonly overrides: readonly string[];
     readonly runs: number;
-    /** Runs at once; undefined: one a core. */
+    /** Runs in parallel; undefined for one per core. */
     readonly jobs: number | undefined;
   };
   readonly dataset: Omit<Recipe['rounds'][number]['dataset'], 'earlier'>;
-  /** The round before, and how many of its first runs the dataset has, too. */
+  /** The previous round, and how many of its first runs the dataset includes. */
   readonly earlier: { readonly round: Round; readonly runs: number } | undefined;
   /** Config of the training. */
   readonly train: string;
   readonly places: {
     readonly runs: string;
     readonly dataset: string;
-    /** Output of the training. */
+    /** Output directory of the training. */
     readonly trained: string;
   };
   readonly cost: Recipe['rounds'][number]['cost'] | undefined;
 }
 
-/** What is played to choose between rounds. */
+/** Runs on held-out tasks that choose between rounds. */
 export interface HeldOutPlan {
   readonly tasks: number;
-  /** Evaluations of each run, warm-up included. */
+  /** Evaluations per run, including the warm-up. */
   readonly evaluations: number;
-  /** The longest answer. */
+  /** Maximum tokens per answer. */
   readonly maxTokens: number;
 }
 
-/** What is done, and where it stands. */
+/** The whole reproduction: settings, and where results are stored. */
 export interface Plan {
   readonly initial: Recipe['initial'];
-  /** The first one begins with the initial model, each other one with what the one before has trained. */
+  /** The first round starts from the initial model, each later one from the model of the previous round. */
   readonly rounds: readonly Round[];
   readonly heldOut: HeldOutPlan & { readonly minutes: number | undefined };
   readonly head: HeadSettings;
-  /** Prompts that validity is measured with, of each task. */
+  /** Number of prompts per task for measuring validity. */
   readonly prompts: number;
   readonly places: { readonly initial: string; readonly model: string };
 }
 
-/** The whole of it: results stand where the recipe's own files say. */
+/** The full recipe; results are stored where its files say. */
 export function fullPlan(model: string): Plan {
   const { head, heldOut, initial, rounds } = readRecipe();
   const planned: Round[] = [];
@@ -148,12 +148,12 @@ export function fullPlan(model: string): Plan {
 const earlierRuns = (rounds: readonly Round[], runs: number) =>
   runs === 0 ? undefined : { round: rounds.at(-1)!, runs };
 
-/** The model in the output of a training. */
+/** Directory of the model in a training's output. */
 export const trainedModel = (output: string): string => join(output, 'model');
 
 /**
- * The same recipe with fewer and shorter runs, a smaller model and fewer steps, on one core; its results stand in
- * `folder`, its configs of the trainings are written there.
+ * The same recipe on one core, with fewer and shorter runs, a smaller model and fewer steps. Its results and training
+ * configs are written to `folder`.
  */
 export function smokePlan(folder: string): Plan {
   mkdirSync(folder, { recursive: true });
@@ -205,7 +205,7 @@ export function smokePlan(folder: string): Plan {
 }
 
 const smoke = {
-  /** One that has learnt little talks until it is stopped. */
+  /** A model that has learnt little doesn't end its answers. */
   maxTokens: 256,
   initial: { layers: 2, hidden: 64, heads: 2, intermediate: 176, context: 2048, seed: 0 },
   training: { batchExamples: 8, warmupSteps: 5, evaluateEvery: 4, checkpointEvery: 20, threads: 1 },
@@ -233,7 +233,7 @@ const smoke = {
   },
 };
 
-/** A training of the recipe with other values. What is there already and says the same is left alone. */
+/** Writes a training config of the recipe with some values changed. Doesn't rewrite a file with the same text. */
 function writeTrainConfig(path: string, name: string, changes: Readonly<Record<string, unknown>>): void {
   const own = recipeFile(name);
   const content = parseSource(readFileSync(own, 'utf8'), own).content as Record<string, unknown>;

@@ -19,11 +19,11 @@ const choice = z.object({
 });
 
 const record = z.object({
-  /** Seconds that each step has taken, over all starts. */
+  /** Seconds that each step has taken, including earlier starts. */
   seconds: z.record(z.string(), z.number()),
-  /** Results on held-out tasks: of the model and its predecessor, by the hashes of their directories. */
+  /** Results on held-out tasks of a model and its predecessor, identified by hashes of their directories. */
   chosen: z.array(choice).readonly().optional(),
-  /** How the model with this SHA-256 of its weights answers. */
+  /** Validity of the answers of the model whose weights have this SHA-256. */
   checked: z.object({ sha256: z.string(), raw: validity, constrained: validity }).optional(),
 });
 

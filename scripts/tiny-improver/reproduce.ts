@@ -120,7 +120,7 @@ interface Choices {
   keep(choice: Choice): void;
 }
 
-/** Position of the model that is shipped: of the last round that won more than half of the tasks against the best before. */
+/** Index of the model to ship: the last round that won on more than half of the tasks against the best before it. */
 async function bestOf(models: readonly string[], tasks: HeldOutPlan, choices: Choices): Promise<number> {
   const hashes = models.map(contentHash);
   const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
@@ -142,7 +142,7 @@ async function bestOf(models: readonly string[], tasks: HeldOutPlan, choices: Ch
   return best;
 }
 
-/** Before anything is done. */
+/** Prints the expected cost before anything runs. */
 function tellCost(plan: Plan): void {
   const steps = stepsOf(plan).filter(({ cost }) => cost !== undefined);
   if (steps.length === 0) {
@@ -202,10 +202,10 @@ function summarize(plan: Plan, { seconds, checked }: ReproductionRecord, stored:
   );
 }
 
-/** Share of its first value that the validation loss must have fallen to. */
+/** The validation loss must fall below this fraction of its first value. */
 const clearly = 0.8;
 
-/** @throws Error when the small version shows that the recipe doesn't work */
+/** @throws Error if the small version shows that the recipe doesn't work */
 function requireLearnt(plan: Plan, { checked }: ReproductionRecord): void {
   const losses = validationLosses(plan.rounds[0]!);
   if (!(losses.length > 1 && Math.min(...losses) < clearly * losses[0]!))
@@ -221,8 +221,8 @@ function requireLearnt(plan: Plan, { checked }: ReproductionRecord): void {
 function planned(): Plan {
   if (values.smoke) {
     if (values.install || values.out !== undefined)
-      throw new UserError({ field: '--smoke', message: 'goes without --install and --out' });
-    // Results of an earlier version of this code would prove nothing.
+      throw new UserError({ field: '--smoke', message: "can't be combined with --install or --out" });
+    // Remove results of earlier versions of this code, because they would prove nothing.
     rmSync(smokeFolder, { recursive: true, force: true });
     return smokePlan(smokeFolder);
   }
@@ -231,8 +231,8 @@ function planned(): Plan {
     throw new UserError({
       field: '--out',
       value: out,
-      message: 'this is the model of the package',
-      remedy: '--install replaces it once the new one is made and checked',
+      message: "is the directory of the package's own model",
+      remedy: 'pass --install to replace it once the new model is trained and checked',
     });
   return fullPlan(out);
 }

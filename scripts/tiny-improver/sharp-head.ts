@@ -1,5 +1,5 @@
 /**
- * A separate language head for the tiny improver, which predicts the kind of the next token better. The training
+ * Fits a separate language head for the tiny improver, which predicts the kind of the next token better. The training
  * likelihood depends almost only on the values. The probability left for tokens of other kinds, a thousandth in all,
  * costs little likelihood but ruins one answer in thirty. A lower sampling temperature would fix that, but would also
  * narrow the values, which hurts the search (docs/log).
@@ -21,17 +21,17 @@ const [batch, rate, decay] = [2048, 0.02, 1e-6];
 const [beta1, beta2, epsilon] = [0.9, 0.99, 1e-8];
 
 export interface HeadSettings {
-  /** Examples that the head is fitted on, evenly spread over the dataset. */
+  /** Number of examples to fit the head on, evenly spread over the dataset. */
   readonly examples: number;
   readonly steps: number;
 }
 
 /**
- * Multinomial logistic regression of the kinds of tokens on what the head reads: each kind k gets a vector uₖ that is
+ * Multinomial logistic regression of the tokens' kinds on the head's inputs: each kind k gets a vector uₖ that is
  * added to the head's rows of all its tokens. log p(kind) changes by hᵀuₖ − const, while the probabilities of tokens
  * within a kind stay as they are. Fitted by Adam (Kingma & Ba 2015).
- * @param directory of a model whose head is its embedding
- * @param dataset directory of a dataset in the format jsonl
+ * @param directory directory of a model whose head is its embedding
+ * @param dataset directory of a dataset in jsonl format
  * @returns the head: [vocabulary, width], row by row
  */
 export async function sharpHead(
@@ -59,7 +59,7 @@ function examplesOf(directory: string, dataset: string, wanted: number): readonl
     .map((conversation) => renderExample(tokenizer, end, conversation));
 }
 
-/** Logarithm of the summed exponentials of the logits of each kind: [count, kinds]. */
+/** Log-sum-exp of the logits of each kind: [count, kinds]. */
 function kindScores(
   { states, targets, width }: HiddenStates,
   head: Float32Array,

@@ -30,11 +30,11 @@ export interface Step {
   readonly cost: Cost | undefined;
   /** @throws UserError if the existing result was made with other settings */
   isComplete(): boolean;
-  /** @throws Interrupted when a signal stopped it */
+  /** @throws Interrupted if a signal stopped it */
   run(): Promise<void>;
 }
 
-/** In their order. */
+/** All steps, in order. */
 export function stepsOf(plan: Plan): readonly Step[] {
   const several = plan.rounds.length > 1;
   return [
@@ -87,7 +87,7 @@ function collectStep(round: Round, title: string): Step {
     cost: cost?.collect,
     isComplete() {
       if (!existsSync(places.runs)) return false;
-      // Fails for runs that were started with other settings.
+      // Throws if the runs were started with other settings.
       openPlan('collection', collectionPlace(loadCollection(file, overrides)))();
       return runPaths(round).every(isComplete);
     },
@@ -161,7 +161,7 @@ function trainStep({ cost, places, train }: Round, title: string): Step {
   };
 }
 
-/** Paths of all runs of a round, made or not, in the order of their numbers. */
+/** Paths of all runs of a round, existing or not, ordered by number. */
 function runPaths({ collection: { file, overrides } }: Round): readonly string[] {
   const collection = loadCollection(file, overrides);
   return Array.from({ length: collection.runs }, (_, index) =>

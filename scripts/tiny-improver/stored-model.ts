@@ -1,4 +1,4 @@
-/** The tiny improver as it is shipped: the files that make up a model, with weights that keep the package small. */
+/** Stores the tiny improver for shipping: only the necessary files, with weights that keep the package small. */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import {
@@ -13,7 +13,7 @@ import { toFloat32 } from '../../src/models/local/weights/quantization.js';
 import { readTensorBytes } from '../../src/models/local/weights/safetensors.js';
 import { readJson, replaceFile } from '../../src/storage/files.js';
 
-/** Bytes that a model may have in the package. */
+/** Maximum size of a model in the package, in bytes. */
 export const mostBytes = 12_000_000;
 
 const weights = 'model.safetensors';
@@ -25,21 +25,21 @@ const spelled = { float32: 'F32', float16: 'F16' } as const;
 export interface StoredModel {
   readonly dtype: StoredDtype;
   readonly parameters: number;
-  /** Bytes of all files. */
+  /** Size of all files in bytes. */
   readonly bytes: number;
 }
 
 export interface Storage {
-  /** Bytes that all files together may have. */
+  /** Maximum size of all files together, in bytes. */
   readonly most?: number;
   /** A separate language head in the shape of the embedding, for a model with tied weights. */
   readonly head?: Float32Array;
 }
 
 /**
- * Writes the model in `source` to `directory`, over one that is there: float32, or float16 where that would pass
- * `most` bytes. What else is in the directory stays.
- * @throws UserError when the directory holds something else than a model, or float16 is too large as well
+ * Writes the model in `source` to `directory`, replacing any model there: as float32, or as float16 if float32
+ * exceeds `most` bytes. Other files in the directory are kept.
+ * @throws UserError if the directory contains something other than a model, or float16 is also too large
  */
 export function storeModel(
   source: string,
@@ -108,7 +108,7 @@ function encoded(tensors: readonly FloatTensor[], dtype: StoredDtype): readonly 
   });
 }
 
-/** The place of the embedded model holds its recipe and its card, before it holds the model. */
+/** The embedded model's directory contains its recipe and card even before the model. */
 function requireModelOrNothing(directory: string): void {
   if (!existsSync(directory) || existsSync(path.join(directory, 'config.json'))) return;
   const other = readdirSync(directory).filter((name) => name !== 'recipe' && name !== 'README.md');
@@ -116,7 +116,7 @@ function requireModelOrNothing(directory: string): void {
   throw new UserError({
     field: '--out',
     value: directory,
-    message: `holds something else than a model: ${other[0]}`,
-    remedy: 'name a new or an empty directory',
+    message: `contains something other than a model: ${other[0]}`,
+    remedy: 'choose a new or an empty directory',
   });
 }

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 export interface TokenKinds {
   /** Number of tokens. */
   readonly count: number;
-  /** By token id. */
+  /** Kind of each token, by id. */
   readonly of: Int32Array;
 }
 
 /**
- * Values of the grid are a kind, and so are whole numbers; the key of each parameter and the end of the answer are
- * kinds of their own; all that no answer holds is one.
- * @param directory of a model with the tiny improver's tokenizer
+ * All values of the grid form one kind, and all whole numbers another; each parameter's key and the end of the answer
+ * are kinds of their own; tokens that no answer contains form one kind.
+ * @param directory directory of a model with the tiny improver's tokenizer
  */
 export function tokenKinds(directory: string): TokenKinds {
   const { model } = JSON.parse(readFileSync(join(directory, 'tokenizer.json'), 'utf8')) as {

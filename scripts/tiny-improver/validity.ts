@@ -1,20 +1,20 @@
-/** How many of a model's answers are valid, in runs of the kind that it was made for. */
+/** Measures how many of a model's answers are valid, in runs like those it was trained for. */
 import { loadConfig } from '../../src/config/load.js';
 import { compactRun, firstAnswers, LoadedModels, localModel, play } from './play.js';
 
-/** Linear policies of 10 and of 4 parameters, and a table of 16. */
+/** Linear policies with 10 and 4 parameters, and a table with 16 entries. */
 const configs = ['cartpole-numeric', 'pendulum-numeric', 'frozenlake-numeric'];
 
 export interface Validity {
   readonly asked: number;
   readonly valid: number;
-  /** Refused ones, by kind of failure. */
+  /** Number of refused answers, by kind of failure. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
 /**
  * First answers at temperature 1.
- * @param prompts of each of three tasks; 16 answers to each
+ * @param prompts number of prompts per task; there are three tasks and 16 answers per prompt
  * @throws Error if a run doesn't finish
  */
 export async function validityOf(
@@ -48,7 +48,7 @@ export async function validityOf(
         format,
       );
       await close();
-      // A model of which no answer is valid has been measured, too.
+      // A model without a single valid answer counts as measured, too.
       if (reason.kind !== 'iterations' && reason.kind !== 'no-proposals')
         throw new Error(`${config}: ${JSON.stringify(reason)}`);
       const first = firstAnswers(calls);

@@ -63,7 +63,7 @@ describe('the stored model', () => {
     expect(readFileSync(join(to, 'README.md'), 'utf8')).toBe('card');
     const other = temporaryDirectory();
     writeFileSync(join(other, 'thesis.txt'), '');
-    expect(() => storeModel(from, other)).toThrow(/something else than a model: thesis\.txt/);
+    expect(() => storeModel(from, other)).toThrow(/something other than a model: thesis\.txt/);
   });
 });
 

@@ -52,7 +52,7 @@ function factors(
   return [
     tensor(`${file}.lora_a`, a, (values) => values),
     tensor(`${file}.lora_b`, b, (values) =>
-      // Rounded to float32 like alpha, so it is exactly 1 if all scales are equal.
+      // Round the factor to float32 like alpha, so that it is exactly 1 if all scales are equal.
       fileForm(config, name).change(
         Math.fround(factor) === 1 ? values : values.map((value) => factor * value),
         rank,

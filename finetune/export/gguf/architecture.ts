@@ -1,4 +1,4 @@
-/** A decoder's architecture as llama.cpp metadata; refuses models that llama.cpp would compute differently. */
+/** Describes a decoder's architecture as llama.cpp metadata; refuses those that llama.cpp would compute differently. */
 import { UserError } from '../../../src/base/errors.js';
 import type { DecoderConfig, LayerConfig } from '../../../src/models/local/weights/decoder-config.js';
 import type { Rope } from '../../../src/models/local/weights/rope.js';
@@ -45,7 +45,7 @@ function refused(config: DecoderConfig, what: string): UserError {
   return new UserError({
     field: 'config.json',
     message: `llama.cpp’s ${ggufArchitecture(config)} doesn’t support ${what}`,
-    remedy: 'use another server',
+    remedy: 'use a server that supports it',
   });
 }
 
@@ -65,7 +65,7 @@ function ropeKeys(config: DecoderConfig, architecture: string): Own {
   };
 }
 
-/** Architectures for which llama.cpp knows the rotation of each layer. */
+/** Architectures for which llama.cpp itself knows each layer's rotary embedding. */
 const perLayer = new Set(['gemma3', 'olmo2', 'smollm3']);
 
 const globalRope = ({ layers }: DecoderConfig): Rope =>
@@ -113,7 +113,7 @@ function plain(config: DecoderConfig): Own {
   return {};
 }
 
-/** Checks that layers follow the pattern llama.cpp hard-codes for the architecture. */
+/** Checks that layers follow the pattern that llama.cpp hard-codes for the architecture. */
 function requireLayers(
   config: DecoderConfig,
   expected: (layer: number) => { readonly [K in keyof LayerConfig]?: LayerConfig[K] | undefined },
@@ -133,7 +133,7 @@ function requireGemmaScale(config: DecoderConfig, layersOfLargest: number): void
     throw refused(config, `query_pre_attn_scalar other than ${width}`);
 }
 
-/** Every n-th layer has no window. */
+/** Pattern in which every n-th layer has no window. */
 const windowsBut = (n: number, window: number | undefined) => (layer: number) => ({
   window: (layer + 1) % n === 0 ? undefined : window,
 });
@@ -243,7 +243,7 @@ const own: Readonly<Record<string, (config: DecoderConfig) => Own>> = {
     if (linear?.kind !== 'gated delta') throw refused(config, 'models with attention in every layer');
     const { kernel, keyHeads, keyDim, valueHeads, valueDim } = linear;
     if (keyDim !== valueDim) throw refused(config, 'value heads of another width than key heads');
-    // The rotated pairs cycle through the three axes of a position, which are all the same for text.
+    // The rotated pairs cycle through a position's three axes, which are equal for text.
     const pairs = config.rotaryWidth / 2;
     const sections = [...[0, 1, 2].map((axis) => Math.ceil((pairs - axis) / 3)), 0];
     return {

@@ -9,7 +9,7 @@ export type GgufTensorType = 'F32' | 'F16' | 'BF16' | 'Q8_0';
 
 export interface GgufTensor {
   readonly name: string;
-  /** Rows first, as in Hugging Face; the file stores the reverse. */
+  /** Rows first, as in Hugging Face; the file stores the reverse order. */
   readonly shape: readonly number[];
   /** One of `blockTypes`; copied tensors keep their type. */
   readonly type: string;

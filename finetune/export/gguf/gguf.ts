@@ -26,14 +26,14 @@ import { vocabularyMetadata } from './vocabulary.js';
 export interface WrittenGguf {
   readonly bytes: number;
   readonly tensors: number;
-  /** Context length stated in the file, in tokens. */
+  /** Context length written to the file, in tokens. */
   readonly contextTokens: number;
   /** The model's own context, if it is longer because llama.cpp lacks its sliding windows. */
   readonly cappedFrom?: number;
 }
 
 /**
- * @param adapter merged during writing, with a single rounding; other tensors of a GGUF file are copied unchanged
+ * @param adapter merged while writing, with a single rounding; a GGUF file's other tensors are copied unchanged
  * @param output must not exist; appears only when it is complete
  * @throws UserError if llama.cpp doesn't support the model, or the disk is full; or the reason of `hooks.signal`
  */
@@ -50,7 +50,7 @@ export async function writeGguf(
       field: '--out',
       value: output,
       message: 'this file already exists',
-      remedy: 'choose another one',
+      remedy: 'choose another file name',
     });
   const config = readDecoderConfig(model, ignoredKeys);
   const { metadata, tensors } = isGguf(model)
@@ -91,10 +91,10 @@ function exported(
   };
 }
 
-/** GGUF's `general.file_type` for files with matrices of a type. */
+/** GGUF's `general.file_type`, by the type of the matrices. */
 const fileTypes: Readonly<Record<GgufTensorType, number>> = { F32: 0, F16: 1, Q8_0: 7, BF16: 32 };
 
-/** Keys that no longer apply: file type, alignment and split information. */
+/** Keys that no longer apply to the new file: file type, alignment and split information. */
 const outdated = /^general\.(file_type|alignment)$|^split\./;
 
 interface Parts {

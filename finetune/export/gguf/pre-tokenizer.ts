@@ -1,6 +1,6 @@
 /**
- * How llama.cpp splits and merges text: scores of SentencePiece tokens (Kudo and Richardson 2018; the higher score is
- * merged first), and names of the rules that split text before pairs are merged.
+ * Describes for llama.cpp how to split and merge text: scores of SentencePiece tokens (Kudo and Richardson 2018; the
+ * highest score is merged first), and names of the rules that split text before pairs are merged.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,10 +8,10 @@ import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import { preTokenizers } from '../../../src/models/local/tokens/tokenizer-settings.js';
 
-/** Pattern of the embedded model's tokenizer. */
+/** Splitting pattern of the embedded model's tokenizer. */
 const improverPattern = String.raw`,? ?params\[[0-9]+\]:| ?-?[0-9]+\.[0-9]| ?[0-9]+| ?[A-Za-z]+|\s|[^\s]`;
 
-/** True for tokens that become user-defined, so llama.cpp extracts them literally. */
+/** True for tokens to mark as user-defined, so that llama.cpp extracts them literally. */
 export const isCutOut = (text: string): boolean => /^,? ?params\[\d+\]:$|\.\d$/.test(text);
 
 const digits = [...'0123456789'];
@@ -56,7 +56,7 @@ const numbersAfter = (sign: string): Merge[] =>
     numbers(count).flatMap((number) => digits.map((digit) => [sign + number, digit] as const)),
   );
 
-/** Numbers of two to four digits. The longest come first, or four digits would become two pairs. */
+/** Numbers of two to four digits. The longest come first, because four digits would otherwise become two pairs. */
 const bareNumbers = (): Merge[] =>
   [3, 2, 1].flatMap((count) =>
     numbers(count).flatMap((number) =>
@@ -70,7 +70,7 @@ const bareNumbers = (): Merge[] =>
 const spelling = (word: string): Merge[] =>
   Array.from({ length: word.length - 1 }, (_, i) => [word.slice(0, i + 1), word[i + 1]!] as const);
 
-/** Joins a word with adjacent letters, so `bests` isn't split into `best` and `s`. */
+/** Merges that join a word with adjacent letters, so that `bests` isn't split into `best` and `s`. */
 function closures(words: readonly string[]): Merge[] {
   const parts = words.flatMap((word) => spelling(word).map(([left, right]) => left + right));
   return words.flatMap((word) =>
@@ -82,7 +82,7 @@ function closures(words: readonly string[]): Merge[] {
 }
 
 /**
- * Scores by token, from `tokenizer.model` if it exists, else derived from the order of the merges.
+ * Returns scores by token: from `tokenizer.model` if it exists, else derived from the order of the merges.
  * @param vocabulary without added tokens, which are never merged
  * @throws UserError if no scores can express that order
  */
@@ -151,7 +151,7 @@ function readPieces(file: string): Map<string, number> {
   return scores;
 }
 
-/** Fields of a protobuf message by number, with the bytes of fixed-size and length-delimited ones. */
+/** The fields of a protobuf message, by number; with their bytes if they are fixed-size or length-delimited. */
 function* protobufFields(buffer: Buffer, file: string): Generator<{ number: number; bytes?: Buffer }> {
   let at = 0;
   const varint = (): number => {

@@ -51,7 +51,7 @@ export function ggufArchitecture({ architecture }: DecoderConfig): string {
   });
 }
 
-/** Vectors stay float32. With Q8_0, matrices with rows not divisible by 32 become F16. @throws UserError if a weight is missing or misshapen */
+/** Vectors stay float32. Q8_0 needs rows divisible by 32; others become F16. @throws UserError for misshapen weights */
 export function fileTensors(
   config: DecoderConfig,
   weights: StoredTensors,
@@ -77,7 +77,7 @@ export function fileTensors(
       const written = isMatrix && !keptExact(config, name) ? matrixType(type, columns) : 'F32';
       return {
         name: ggufName(architecture, name),
-        // Drops the dimension of size 1 in the middle of a convolution.
+        // Drop a convolution's middle dimension, which has size 1.
         shape: shape.filter((size, i) => shape.length < 3 || size > 1 || i !== 1),
         type: written,
         byteLength: elementCount(shape) * bytesPerElement[written],
@@ -110,9 +110,9 @@ export function encode(values: Float32Array, type: GgufTensorType, name: string)
 }
 
 interface FileForm {
-  /** Convert this many rows at a time, or a multiple. */
+  /** Rows can be converted in multiples of this number. */
   readonly rows: number;
-  /** Converts rows with `columns` columns to llama.cpp's order and values. */
+  /** Converts rows of `columns` numbers to llama.cpp's order and values. */
   change(values: Float32Array, columns: number): Float32Array;
 }
 
@@ -138,7 +138,7 @@ export function fileForm(config: DecoderConfig, name: string): FileForm {
   return unchanged;
 }
 
-/** Converts decays to rates, and value heads from grouped to interleaved order, unless they already are. */
+/** Converts decays to rates, and value heads from grouped to interleaved order, unless they already have that form. */
 function gatedDeltaForm(
   { keyHeads, keyDim, valueHeads, decay, order }: Extract<Recurrence, { kind: 'gated delta' }>,
   name: string,
@@ -198,7 +198,7 @@ function interleaveHalves(values: Float32Array, headDim: number, columns: number
   return result;
 }
 
-/** Divisors of the rotary frequencies, which llama.cpp reads from tensors: Llama 3.1's, and both lists of longrope. */
+/** Tensors with divisors of the rotary frequencies: those of Llama 3.1, or both lists of longrope. */
 function ropeTensors({ layers, rotaryWidth }: DecoderConfig): GgufTensor[] {
   const rope = layers.find((layer) => layer.rope !== undefined)?.rope;
   if (rope?.scaling === 'longrope')

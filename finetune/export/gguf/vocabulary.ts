@@ -59,7 +59,7 @@ export function addedBos(directory: string, config: DecoderConfig): string | und
   return addBos ? [...tokenIds(tokenizer)].find(([, id]) => id === bos)?.[0] : undefined;
 }
 
-/** If the file doesn't say, llama.cpp adds the token for SentencePiece models. */
+/** If the file doesn't specify it, llama.cpp adds the token for SentencePiece models. */
 function storedBos({ metadata }: GgufFile): string | undefined {
   const value = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   const adds = value('add_bos_token') ?? value('model') === 'llama';
@@ -115,11 +115,11 @@ function byteLevelModel({ model, normalizer, pre_tokenizer }: Tokenizer, tokens:
   ] satisfies GgufMetadata;
 }
 
-/** Byte-level tokens write a space as `Ġ`. The embedded model's tokens contain no other re-encoded byte. */
+/** Byte-level tokens represent a space as `Ġ`. The embedded model's tokens contain no other re-encoded bytes. */
 const plain = (text: string) => text.replaceAll('Ġ', ' ');
 const byteLevel = (text: string) => text.replaceAll(' ', 'Ġ');
 
-/** User-defined tokens are matched literally, so they are written as plain text. */
+/** llama.cpp matches user-defined tokens literally, so write them as plain text. */
 const withImproverKinds = (tokens: readonly Token[]): Token[] =>
   tokens.map((token) => {
     const text = plain(token.text);
@@ -142,7 +142,7 @@ function sentencePieceModel(directory: string, tokenizer: Tokenizer, tokens: Tok
     ['tokenizer.ggml.model', ggufValue.string('llama')],
     ['tokenizer.ggml.pre', ggufValue.string('default')],
     ...tokenLists(tokens),
-    // Tokens that no merge produces are never compared; llama.cpp's converter uses the same score.
+    // The score of a token that no merge produces is never used; llama.cpp's converter writes the same one.
     ['tokenizer.ggml.scores', ggufValue.float32s(tokens.map((token) => scores.get(token.text) ?? -1000))],
     ['tokenizer.ggml.add_space_prefix', ggufValue.bool(addsSpace(tokenizer))],
   ] satisfies GgufMetadata;
@@ -160,7 +160,7 @@ function pairs(merges: Tokenizer['model']['merges']): [string, string][] {
   );
 }
 
-/** True if every text gets a leading space; with `prepend_scheme: first`, only a control token would get it. */
+/** True if every text gets a leading space. With `prepend_scheme: first`, only a leading control token does. */
 function addsSpace({ normalizer, pre_tokenizer }: Tokenizer): boolean {
   const normalizers = z
     .looseObject({ normalizers: z.array(stepSchema).default([]) })
@@ -184,7 +184,7 @@ function specialTokens(directory: string, tokenizer: Tokenizer, config: DecoderC
     ...Object.entries(named).flatMap(([name, id]) =>
       id === undefined ? [] : [[`tokenizer.ggml.${name}_token_id`, ggufValue.uint32(id)] as const],
     ),
-    // Always written, because llama.cpp adds a token by default for some tokenizers.
+    // Always write these keys, because llama.cpp adds a token by default for some tokenizers.
     ['tokenizer.ggml.add_bos_token', ggufValue.bool(addBos)],
     ['tokenizer.ggml.add_eos_token', ggufValue.bool(addEos)],
   ];
@@ -219,7 +219,7 @@ function tokenIds({ model, added_tokens: added }: Tokenizer): ReadonlyMap<string
   return new Map([...Object.entries(model.vocab), ...added.map(({ content, id }) => [content, id] as const)]);
 }
 
-/** The control tokens around every text; undefined if an older tokenizer leaves this to the config. */
+/** The control tokens around every text; undefined for an older tokenizer, whose config determines them. */
 function frameOf(processor: Tokenizer['post_processor']): { first: string; last: string } | undefined {
   const { processors } = z
     .looseObject({ processors: z.array(stepSchema).default([]) })

@@ -11,7 +11,7 @@ import type { AdaptedModel } from '../base-model.js';
 import { addedBos } from '../gguf/vocabulary.js';
 import { ollamaTemplate } from './template.js';
 
-/** Maximum context that a Modelfile requests, in tokens. Memory grows with it; Ollama's own default is short. */
+/** Largest context that a Modelfile requests, in tokens. Ollama's default is short, but memory grows with it. */
 const contextLimit = 8192;
 
 export interface Modelfile {
@@ -56,7 +56,7 @@ export function ggufModelfile(
 }
 
 /**
- * Makes a Modelfile for a model that Ollama already has.
+ * Returns a Modelfile that adds the adapter to a model that Ollama already has.
  * @param place path to the adapter's GGUF file; Ollama rejects PEFT's files and ignores use_rslora
  * @throws UserError if Ollama doesn't support adapters for this architecture, or of this kind
  */
@@ -81,7 +81,7 @@ export function adapterModelfile(
       message: "Ollama doesn't support DoRA adapters",
       remedy: `merge base and adapter: policyloop finetune gguf ${adapter.directory} --out tuned.gguf`,
     });
-  // After three quotes, Ollama would read on to the next three.
+  // Three quotes would start a text that ends only at the next three.
   if (from.trim() === '' || from.includes('"'))
     throw new UserError({ field: '--from', value: from, message: "isn't a model name" });
   requireOneLine({ '--model': path.basename(model), '--from': from, '--out': place });

@@ -2,7 +2,7 @@
 import type { ChatMessage } from '../../../src/models/language-model.js';
 import type { ChatTemplate } from '../../../src/models/local/tokens/chat-template.js';
 
-/** The text that a template puts around messages. A conversation is [system] user (assistant user)*. */
+/** The texts that a template puts around messages. A conversation is [system] user (assistant user)*. */
 interface ChatFormat {
   readonly system: SystemFormat;
   /** Text at the start if there is no system message. */
@@ -48,7 +48,7 @@ export function ollamaTemplate(
   try {
     rendered = conversations.map(render);
   } catch {
-    // The template rejects a conversation, e.g. one with a system message.
+    // The template rejects one of the conversations, e.g. because of a system message.
     return undefined;
   }
   const format = [systemMessage, systemInLastUser, systemLeftOut]
@@ -69,7 +69,7 @@ export function ollamaTemplate(
   return literals.some((literal) => literal.includes('{{')) || /^"|"""|"$/.test(text) ? undefined : text;
 }
 
-/** The text around the contents; undefined if they don't occur in this order. */
+/** The parts of the text around the contents; undefined if the contents don't occur in this order. */
 function between(text: string, contents: readonly string[]): string[] | undefined {
   const parts: string[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Implements learning during a search: opens the learner that trains a run's model. */
+/** Opens the learner that trains a run's model during the run (`adapt`). */
 import { UserError } from '../../../src/base/errors.js';
 import { freshLora } from '../../../src/config/learning/adapt.js';
 import type { AdaptingConfig, Learning } from '../../../src/experiment/learner.js';
@@ -60,7 +60,7 @@ export const learning: Learning = {
   },
 };
 
-/** What can be determined before loading any weights. */
+/** The parts that can be determined before any weights are loaded. */
 interface PlannedAdapter {
   readonly model: string;
   readonly decoder: DecoderConfig;
@@ -97,7 +97,8 @@ function temperatureOf(model: AdaptingConfig['model'], path: string): number {
   if (temperature > 0) return temperature;
   throw new UserError({
     field: 'model.temperature',
-    message: "the model's publisher recommends 0, which gives adapt no different candidates to compare",
+    message:
+      "the model's publisher recommends temperature 0, at which all candidates are the same, so adapt has nothing to compare",
     remedy: 'set model.temperature, e.g. to 1',
   });
 }
@@ -130,7 +131,7 @@ interface BegunAdapter {
   readonly parameters: readonly Parameter[];
 }
 
-/** Reads the base model, quantized as in serving, and the adapter's initial values. */
+/** Loads the base model, quantized as it is for sampling, and the adapter's initial values. */
 function begunAdapter(
   { decoder, from, lora, model: path }: PlannedAdapter,
   { model, seed }: AdaptingConfig,

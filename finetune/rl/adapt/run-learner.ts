@@ -44,14 +44,14 @@ interface LearnerParts {
   readonly parameters: readonly Parameter[];
   readonly objective: PolicyObjective;
   readonly sessions: Sessions;
-  /** True if the KL divergence from the initial policy is penalized. */
+  /** True if the objective penalizes the KL divergence from the initial policy. */
   readonly refers: boolean;
   readonly threads: number;
   readonly rewarding: Omit<Rewarding, 'shuffle'>;
   readonly milliseconds: () => number;
 }
 
-/** The objective to train. Imitation is implemented as REINFORCE on the answers to imitate, each with advantage 1. */
+/** The objective to optimize. Imitation is REINFORCE on the answers to imitate, each with advantage 1. */
 export function objectiveOf({ objective }: AdaptConfig): ObjectiveSettings {
   if (objective.kind !== 'imitation') return objective;
   return objectiveSchema.parse({ kind: 'reinforce', importance: { kind: 'none' } });
@@ -73,10 +73,10 @@ export class RunLearner implements Learner {
     this.#owner = { identity: identityOf([config.adapt, config.seed], parameters), threads };
     const found = this.#states.restore(completed, parameters, this.#owner.identity);
     this.#iteration = found?.iteration ?? 0;
-    // Copies, because the originals also serve as the reference.
+    // Copy the values, because the originals also serve as the reference.
     this.#state =
       found?.state ?? freshState(parameters.map((one) => ({ ...one, values: one.values.slice() })));
-    // A killed process may have left a newer or incomplete adapter.
+    // A killed process may have left an adapter that is newer or incomplete.
     rmSync(this.#directory, { recursive: true, force: true });
     if (this.#state.step > 0) this.#writeAdapter();
   }
@@ -109,7 +109,7 @@ export class RunLearner implements Learner {
     const { config, milliseconds } = this.#parts;
     const started = milliseconds();
     const before = this.#state.step;
-    // Groups with equal rewards teach nothing; dropping them keeps them from diluting the others (DAPO).
+    // A group with equal rewards teaches nothing and would only dilute the others (DAPO), so drop it.
     const informative = groups.filter(({ rewards }) => !isFlat(rewards));
     const sequences = await this.#credited(informative);
     const done = sequences.length > 0 ? await this.#improve(sequences) : undefined;
@@ -151,7 +151,7 @@ export class RunLearner implements Learner {
           read,
           { objective: objectiveOf(config.adapt), scale, invalid: 0 },
         );
-    // Sequences in which constraints left no choice have nothing to train.
+    // Sequences in which the constraint left no choice have no tokens to train.
     return sampled.filter(({ trained }) => trained?.includes(true) !== false);
   }
 
@@ -211,7 +211,7 @@ interface Rewarding {
   readonly encode: (messages: readonly ChatMessage[]) => readonly number[];
 }
 
-/** Skips prompts with a single answer, which can't be compared. */
+/** Groups the answers by prompt, with rewards. Skips prompts with a single answer, which can't be compared. */
 export function rewardedGroups(
   { history, prompts }: ObservedIteration,
   { encode, environment, shuffle, terms }: Rewarding,
@@ -240,7 +240,7 @@ function episodeOfAnswer(
   return episodeOf({ turns: [{ reply, reward, valid: kind === 'evaluated' }], truncated: false });
 }
 
-/** An iteration is recorded after the next has begun, so a run may resume from before its last two updates. */
+/** States to keep: an iteration is recorded after the next has begun, so a resumed run may lack two updates. */
 const kept = 3;
 
 const stateFile = /^after-(\d+)\.safetensors$/;
@@ -252,7 +252,7 @@ export class LearnerStates {
     this.#folder = join(run, 'learning');
   }
 
-  /** Number of threads used so far; undefined before the first update. */
+  /** Number of threads used by earlier updates; undefined before the first. */
   get threads(): number | undefined {
     const [last] = this.#iterations();
     return last === undefined ? undefined : orNothing(() => checkpointThreads(this.#file(last)));
@@ -292,7 +292,7 @@ export class LearnerStates {
   #file = (iteration: number) => join(this.#folder, `after-${iteration}.safetensors`);
 }
 
-/** A state torn by a system crash counts as missing; it is recomputed from the log. */
+/** A state damaged by a system crash counts as missing; it is recomputed from the log. */
 function orNothing<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -4,7 +4,7 @@ import { UserError } from '../../../src/base/errors.js';
 import { isLearningConfig } from '../../../src/config/file.js';
 import { type Finding, found } from '../../../src/preflight/findings.js';
 
-/** Undefined for other kinds of config. Loads the trainer's code only if needed; `offline` skips the trial update. */
+/** Returns undefined for other configs. Loads the trainer's code only if needed; `offline` skips the trial update. */
 export async function checkLearning(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
   offline: boolean,
@@ -13,7 +13,7 @@ export async function checkLearning(
   try {
     if (!isLearningConfig(file, context.cwd)) return undefined;
   } catch (error) {
-    // The check for experiments reports configs that can't be read.
+    // The check of experiments reports unreadable configs.
     if (error instanceof UserError) return undefined;
     throw error;
   }

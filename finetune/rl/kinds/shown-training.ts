@@ -27,7 +27,7 @@ interface About {
   readonly dataset?: unknown;
 }
 
-/** Undefined without metrics, or if the settings don't match this version. @throws UserError for damaged files */
+/** Undefined if there are no metrics, or this version can't read the settings. @throws UserError for damaged files */
 export function shownTraining(path: string): Page | undefined {
   const facts = readTraining(path);
   const { config = {}, dataset } = readOwnJson(join(path, trainingFiles.about)) as About;

@@ -1,4 +1,4 @@
-/** Replies in the form the trainer needs: as sampled tokens. */
+/** Represents replies as the trainer needs them: as sampled tokens. */
 import type { Game, Turn } from '../../../src/agents/player.js';
 import type { Reply, Speaker } from '../../../src/agents/speaker.js';
 import { append } from '../../../src/base/append.js';
@@ -12,12 +12,12 @@ export interface SampledReply extends Reply {
   readonly ids: readonly number[];
   /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
   readonly logp: readonly number[];
-  /** For each token, the ids it was chosen from if a constraint applied (possibly only one), else null. */
+  /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
   readonly allowed: readonly (readonly number[] | null)[];
   readonly ended: boolean;
 }
 
-/** True if there was more than one possible token, so there is something to learn. */
+/** True if more than one token was possible, so there is something to learn. */
 export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
 
 interface Prompt {
@@ -27,7 +27,7 @@ interface Prompt {
 }
 
 export interface Sampler extends Speaker<SampledReply> {
-  /** Call after changing parameters; drops cached values of the old ones. Ignores parameters that aren't the model's. */
+  /** Call this after changing parameters: it drops values cached for the old ones. Ignores those not in the model. */
   refresh(parameters: readonly Parameter[]): void;
   answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
   close(): Promise<void>;
@@ -36,9 +36,9 @@ export interface Sampler extends Speaker<SampledReply> {
 export interface RlTask {
   /** Plays `size` episodes from each start; `seed` is for sampling. */
   play(sampler: Sampler, starts: readonly number[], size: number, seed: number): Promise<readonly Group[]>;
-  /** Evaluates the model on starts that are never trained on; `seed` is for sampling. */
+  /** Evaluates the model on starts that training never uses; `seed` is for sampling. */
   measure(sampler: Sampler, starts: readonly number[], seed: number): Promise<Measured>;
-  /** State, besides the starts, that the next groups depend on; stored in checkpoints. */
+  /** State that the next groups depend on, in addition to the starts; stored in checkpoints. */
   readonly progress?: { save(): string; restore(saved: string): Promise<void> };
   /** Results of baseline searches on the held-out tasks. */
   baselines?(): Promise<readonly Baseline[]>;
@@ -46,7 +46,7 @@ export interface RlTask {
 }
 
 interface Measured {
-  /** One per start; the weights with the highest mean are the best. */
+  /** One value per start; the weights with the highest mean count as the best. */
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
   readonly bestReturn?: number | undefined;
@@ -59,7 +59,7 @@ export interface Baseline {
   readonly episodes: number;
 }
 
-/** Tokens of consecutive turns, each continuing the previous one. Tokens from the environment aren't trained. */
+/** Tokens of consecutive turns, each continuing the previous one. The environment's tokens aren't trained. */
 export interface SampledSequence extends TokenSequence {
   readonly trained: readonly boolean[];
   /** One per completion token, at the sampling temperature; 0 for the environment's tokens. */

@@ -21,10 +21,10 @@ export const learningSettings = z.strictObject({
   objective: objectiveSchema.describe('What an update maximizes'),
   output: shared.output,
   method: rlMethod.prefault({ kind: 'lora' }).describe('What to train'),
-  seed: count(0).default(0).describe('Seed of starts, samples and initial weights'),
+  seed: count(0).default(0).describe('Seed for starting states, sampling and initial weights'),
   updates: count(1).default(100).describe('Number of updates; each plays episodes and learns from them'),
   epochs: count(1).default(1).describe('Passes over the same episodes'),
-  minibatches: count(1).default(1).describe('Parts per epoch, with one optimizer step each'),
+  minibatches: count(1).default(1).describe('Minibatches per epoch, with one optimizer step each'),
   advantages: z
     .enum(advantageScales)
     .default('group')
@@ -51,7 +51,7 @@ type Learnt = Pick<z.output<typeof learningSettings>, 'epochs' | 'minibatches' |
   readonly reward: { readonly shuffle: boolean };
 };
 
-/** Refuses settings that the objective would ignore, or from which it can't learn. */
+/** Refuses settings that the objective ignores or can't learn with. */
 export function checkObjective(
   { epochs, groupSize, minibatches, objective: { kind }, reward }: Learnt,
   refuse: (path: readonly string[], message: string) => void,

@@ -1,4 +1,4 @@
-/** Baseline searches over simple policies with the same number of episodes as the training run. */
+/** Runs baseline searches over simple policies, with as many episodes as the training run. */
 import type { Environment } from '../../../src/environments/environment.js';
 import { createPolicyFamily } from '../../../src/policies/families.js';
 import { linearSchema, qTableSchema } from '../../../src/policies/settings.js';
@@ -20,7 +20,7 @@ export interface NumericBaseline {
 /** Episodes per candidate. */
 const episodesEach = 5;
 
-/** First spawn keys of the random streams for candidates and for the episodes that evaluate them. */
+/** First spawn keys of the random streams: for candidates, and for the episodes that evaluate them. */
 const streams = { candidates: 30, episodes: 31 } as const;
 
 /** Searches linear policies for vector observations, Q-tables for discrete ones; `episodes` is the budget. */

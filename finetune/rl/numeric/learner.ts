@@ -1,4 +1,4 @@
-/** The learner: policy, value function and normalization, and their update. */
+/** The learner holds the policy, the value function and the normalization, and updates them. */
 import type { EnvironmentSpec } from '../../../src/environments/environment.js';
 import { createGenerator, deriveSeeds } from '../../../src/random/generator.js';
 import { zeroMoments } from '../../engine/optimisers.js';
@@ -29,9 +29,9 @@ import type { NumericConfig } from './numeric-config.js';
 const streams = { policy: 20, value: 21, order: 22, numbers: 23 } as const;
 
 export interface LearnerState extends PpoState {
-  /** Moments of the observations trained on. */
+  /** Moments of the training observations. */
   readonly observed: RunningMoments;
-  /** Completed updates, and the episodes and steps played for them. */
+  /** Number of completed updates, and of the episodes and steps played for them. */
   updates: number;
   episodes: number;
   steps: number;
@@ -44,11 +44,11 @@ export interface UpdateFigures {
   readonly kl: number;
   readonly entropy: number;
   readonly valueLoss: number;
-  /** Gradient norm of the policy's loss or surrogate. */
+  /** Norm of the gradient of the policy's loss or surrogate. */
   readonly gradientNorm: number;
-  /** Fraction of steps with a ratio clipped by PPO. */
+  /** Fraction of steps whose ratio PPO clipped. */
   readonly clipShare?: number;
-  /** Halvings of TRPO's step; null if no step was accepted. */
+  /** Number of times TRPO halved its step; null if no step was accepted. */
   readonly backtracks?: number | null;
 }
 
@@ -139,7 +139,7 @@ async function improve(
 interface PolicyNetwork {
   readonly network: NumericNetwork;
   first(): Float64Array;
-  /** Computes the network's inputs from observations if a frozen decoder reads them first. */
+  /** Computes the network's inputs from observations; set if a frozen decoder reads them first. */
   readonly encode?: (rows: readonly Row[]) => Promise<readonly Row[]>;
   close(): Promise<void>;
 }

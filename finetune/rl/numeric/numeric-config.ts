@@ -21,13 +21,18 @@ const activation = z.enum(['tanh', 'relu']).default('tanh').describe('Activation
 const policySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('mlp').describe('A multilayer perceptron'), hidden, activation }),
   z.strictObject({
-    kind: z.literal('transformer').describe('A decoder such as GPT-2, with a perceptron on its last state'),
+    kind: z
+      .literal('transformer')
+      .describe('A decoder such as GPT-2, with a perceptron on its last hidden state'),
     path: z.string().min(1).describe('Hugging Face directory of the decoder').meta({ format: 'path' }),
     observations: z
       .enum(['text', 'embeddings'])
       .default('text')
       .describe('How the decoder reads numbers: as text, or as one learned vector each'),
-    decimals: count(0).max(6).default(2).describe('Digits after the decimal point, for text'),
+    decimals: count(0)
+      .max(6)
+      .default(2)
+      .describe('Digits after the decimal point, if numbers are read as text'),
     trained: z
       .enum(['all', 'head'])
       .default('all')
@@ -58,7 +63,9 @@ const trpoSchema = z.strictObject({
   kind: z.literal('trpo').describe('Trust region policy optimization'),
   maxKl: positive.default(0.01).describe('Target KL divergence of a step, in nats'),
   damping: z.number().min(0).default(0.1).describe('Added to the diagonal of the Fisher matrix'),
-  conjugateGradientSteps: count(1).default(10).describe('Iterations that solve for the step direction'),
+  conjugateGradientSteps: count(1)
+    .default(10)
+    .describe('Conjugate gradient iterations for the step direction'),
   backtracks: count(0).default(10).describe('Maximum step halvings in the line search'),
   valueIterations: count(1).default(25).describe('L-BFGS iterations for fitting the value function'),
   l2: z.number().min(0).default(1e-3).describe('Weight of the L2 penalty on the value function'),
@@ -72,8 +79,8 @@ const settings = z.strictObject({
   policy: policySchema.prefault({ kind: 'mlp' }).describe('Maps observations to actions'),
   algorithm: z.discriminatedUnion('kind', [ppoSchema, trpoSchema]).describe('Learning algorithm'),
   output: shared.output,
-  seed: count(0).default(0).describe('Seed of initial weights, starts and actions'),
-  updates: count(1).default(100).describe('Batches to play and learn from'),
+  seed: count(0).default(0).describe('Seed for initial weights, starting states and actions'),
+  updates: count(1).default(100).describe('Number of updates; each plays a batch and learns from it'),
   maxEpisodes: count(1).optional().describe('Maximum number of training episodes'),
   batchSteps: count(1).default(15_000).describe('Steps per batch; episodes in progress are finished'),
   batchEpisodes: count(1).optional().describe('Maximum number of episodes per batch'),
@@ -91,14 +98,14 @@ const settings = z.strictObject({
   value: z
     .strictObject({ hidden, activation })
     .prefault({})
-    .describe('The value function, a separate perceptron'),
+    .describe('Value function (a separate perceptron)'),
   evaluation: z
     .strictObject({
       every: count(1).default(10).describe('Updates between evaluations'),
       episodes: count(1).default(25).describe('Episodes per evaluation, with the most probable actions'),
     })
     .prefault({})
-    .describe('Evaluations on starts that are never trained on; they select the best weights'),
+    .describe('Evaluations that select the best weights, on starts that training never uses'),
   baselines: z
     .array(z.enum(baselineNames))
     .default(['random', 'hill-climb', 'cma-es'])
@@ -129,7 +136,7 @@ export function policyText(policy: NumericConfig['policy']): string {
     : `${basename(policy.path)} and mlp ${widths}`;
 }
 
-/** Accepts any keys, so a config can be read before its kind is known. */
+/** Accepts any keys, so that a config can be read before its kind is known. */
 const anyKind = { json: {}, example: numericKind.example };
 
 /** True if an rl config with these overrides trains a numeric policy, not a language model. */

@@ -12,7 +12,7 @@ import type { NumericConfig } from './numeric-config.js';
 
 export const numericFiles = { checkpoint: trainingFiles.checkpoint, policy: 'policy' } as const;
 
-/** The weights of the best evaluation, with the observation moments at that time. */
+/** The weights of the best evaluation, with the observation moments at that point. */
 export interface BestPolicy {
   readonly step: number;
   readonly meanReturn: number;

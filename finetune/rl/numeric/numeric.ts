@@ -39,7 +39,7 @@ import {
 
 /** Last line of `--json` output. */
 export interface NumericSummary extends SessionSummary {
-  /** Episodes trained on, and their total steps. */
+  /** Number of training episodes and of their steps. */
   readonly episodes: number;
   readonly steps: number;
   /** Mean return of the best policy on held-out episodes that were used for nothing else; null if interrupted. */
@@ -146,15 +146,15 @@ function show(progress: Progress, metric: NumericMetric, metrics: readonly Numer
 export interface NumericForecast {
   /** Number of parameters of policy and value function. */
   readonly parameters: number;
-  /** Environment steps in all updates, with episodes as long as in the trial. */
+  /** Environment steps in all updates, if episodes are as long as in the trial. */
   readonly steps: number;
   /** Episodes in all updates. */
   readonly episodes: number;
-  /** Includes evaluations, but not the baselines. */
+  /** Seconds for training and evaluations, without the baselines. */
   readonly seconds: number;
-  /** Upper limit, with every episode as long as the environment allows; null if it sets no limit. */
+  /** Upper limits, if every episode is as long as the environment allows; null if it sets no limit. */
   readonly most: { readonly steps: number; readonly seconds: number } | null;
-  /** Bytes of the process after the trial. */
+  /** Memory of the process after the trial, in bytes. */
   readonly memory: number;
 }
 
@@ -170,7 +170,7 @@ async function forecastNumeric(
     const { environments, learner } = tried;
     const state = learner.initial();
     const small = { ...tried, config: { ...config, batchSteps: Math.min(config.batchSteps, triedSteps) } };
-    // Warm-up: the first update allocates memory.
+    // Don't time the first update, because it allocates memory.
     await update({ ...small, config: { ...config, batchSteps: 1 } }, state);
     const before = { steps: state.steps, episodes: state.episodes };
     const started = milliseconds();

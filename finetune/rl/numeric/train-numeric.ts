@@ -38,7 +38,7 @@ export type NumericEvent =
       readonly best: boolean;
     }
   | { readonly kind: 'checkpoint'; readonly step: number }
-  /** `episodes`: number trained on. `returns`: on final starts that were used for nothing else. */
+  /** `episodes`: number of training episodes. `returns`: on final starts that were used for nothing else. */
   | {
       readonly kind: 'final';
       readonly step: number;
@@ -175,7 +175,7 @@ export async function update(
   if (state.theta.some((value) => !Number.isFinite(value)))
     throw new FailedWork({
       message: `the policy's parameters aren't finite after update ${state.updates}`,
-      remedy: 'lower the learning rate, or algorithm.maxKl',
+      remedy: 'lower the learning rate or algorithm.maxKl',
     });
   return {
     kind: 'step',
@@ -263,7 +263,7 @@ async function openEnvironments(
     throw new UserError({
       field: 'environment',
       value: id,
-      message: 'it runs in another program, where numeric policies can’t learn',
+      message: 'this environment runs in another program, where numeric policies can’t learn',
       remedy: 'choose a built-in environment, or your own module (./my-env.js)',
     });
   const replacement = replacementFor(id);

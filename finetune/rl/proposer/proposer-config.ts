@@ -35,8 +35,8 @@ const proposerSettings = learningSettings.extend({
   tasks: tasksSchema.describe('Drawn once per run and merged into `experiment`'),
   heldOut: tasksSchema
     .optional()
-    .describe('Tasks for evaluation (default: `tasks`, with seeds never trained on)'),
-  groups: count(1).default(8).describe('Runs in flight; each contributes one prompt per update'),
+    .describe('Tasks for evaluation (default: `tasks`, with seeds that training never uses)'),
+  groups: count(1).default(8).describe('Runs in flight at once; each contributes one prompt per update'),
   groupSize: count(1).default(8).describe('Candidates per prompt'),
   answers: z
     .strictObject({
@@ -55,7 +55,9 @@ const proposerSettings = learningSettings.extend({
   evaluation: z
     .strictObject({
       every: count(1).default(20).describe('Updates between evaluations'),
-      runs: count(1).default(16).describe('Held-out runs, always the same, with one candidate per iteration'),
+      runs: count(1)
+        .default(16)
+        .describe('Number of held-out runs (the same each time), with one candidate per iteration'),
     })
     .prefault({})
     .describe('Evaluations that select the best weights'),
@@ -81,7 +83,7 @@ const schema = proposerSettings.superRefine((written, context) => {
 
 type Written = z.output<typeof schema>;
 
-/** Keys of an experiment that can't be set for training runs, with the reason or the key to use instead. */
+/** Experiment keys that can't be set for training runs, with the reason or the key to use instead. */
 const reserved: Reserved = {
   seed: 'each run has its own, derived from the training seed',
   repeats: 'raise updates',

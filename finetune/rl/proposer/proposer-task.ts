@@ -1,4 +1,4 @@
-/** Task in which the model is a proposer: groups of candidates for the prompts of runs in flight. */
+/** The task of a proposer: the model answers the prompts of runs in flight with groups of candidates. */
 import type { Config } from '../../../src/config/config.js';
 import { isAbsolute } from '../../../src/config/learning/reward.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
@@ -19,7 +19,7 @@ import {
 
 interface Slot {
   readonly number: number;
-  /** Number of iterations after which the next run replaces this one. */
+  /** The iteration after which the next run replaces this one. */
   readonly until: number;
   readonly run: RunInFlight;
 }
@@ -95,7 +95,7 @@ function wonBy(own: number | undefined, other: number): number {
   return own === other ? 0.5 : 1;
 }
 
-/** Runs in flight. They continue from update to update; a finished run is replaced by the next one of the plan. */
+/** Runs in flight. They continue from update to update; when a run finishes, the plan's next run replaces it. */
 class RunsInFlight {
   readonly #plan: Collection;
   readonly #env: Env;
@@ -109,7 +109,7 @@ class RunsInFlight {
     this.#env = env;
   }
 
-  /** The first `count` runs, each with at least one iteration left. */
+  /** Returns the first `count` runs, each with at least one iteration left. */
   async next(count: number): Promise<readonly Slot[]> {
     for (let place = 0; place < Math.min(count, this.#count); place++) {
       const slot = this.#slots[place];
@@ -120,7 +120,7 @@ class RunsInFlight {
     return this.#slots.slice(0, count);
   }
 
-  /** Shortens the first runs by different amounts, so later the runs in flight are at different iterations. */
+  /** Starts the next run. Shortens the first runs by different amounts, so that later ones differ in iteration. */
   async #begin(place: number, first: boolean): Promise<Slot> {
     const number = this.#next++;
     const config = configOf(this.#plan, number);

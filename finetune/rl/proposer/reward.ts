@@ -14,7 +14,7 @@ export type Candidate =
       /** Return of each episode. All candidates of a run and the best policy before them play the same episodes. */
       readonly returns: readonly number[];
     })
-  /** Replies that can't be parsed are data, not errors. */
+  /** A reply that can't be parsed, which isn't an error. */
   | { readonly kind: 'unreadable'; readonly text: string; readonly failure: ParseFailureKind };
 
 export interface CandidateGroup {
@@ -75,7 +75,7 @@ function rankOf(score: number, scores: readonly number[]): number {
 
 const spreadOf = (scores: readonly number[]) => (scores.length < 2 ? 0 : standardDeviation(scores));
 
-/** Unreadable replies get `invalid`, or the lowest reward of the group's readable ones if that is lower. */
+/** Unreadable replies get `invalid`, or the lowest reward of the group's readable replies if that is lower. */
 function withInvalid(
   candidates: readonly Candidate[],
   rewardOf: (candidate: Candidate & { readonly kind: 'evaluated' }, index: number) => number,
@@ -109,7 +109,7 @@ async function opened(term: RewardTerm): Promise<OpenedTerm> {
   return { ...term, give: checked(file, made as RewardModule) };
 }
 
-/** Wraps a reward function; if it throws or returns anything but finite numbers, the error names its file. */
+/** Wraps a reward function: if it throws or doesn't return finite numbers, the error names its file. */
 function checked(file: string, give: RewardModule): RewardModule {
   return (group) => {
     let rewards: unknown;

@@ -29,21 +29,21 @@ export interface RunInFlight {
   readonly state: RunState;
   prompt(): readonly ChatMessage[];
   readonly grammar: AnswerGrammar;
-  /** Evaluates the answers to that prompt. Parameters that were evaluated before aren't re-evaluated. */
+  /** Evaluates the answers to that prompt, except parameters that were evaluated before. */
   judge(
     replies: readonly Pick<SampledReply, 'text' | 'ended'>[],
     constrained: boolean,
   ): Promise<CandidateGroup>;
-  /** Evaluates parameters without a reply. */
+  /** Evaluates parameters that don't come from a reply. */
   evaluate(
     parameters: ParameterVector,
   ): Promise<{ readonly score: number; readonly returns: readonly number[] }>;
-  /** Completes the iteration: remembers the group's best new evaluations (`memory.ofGroup`; default: all). */
+  /** Completes the iteration: adds the group's best new evaluations to the memory (`memory.ofGroup`; default: all). */
   advance(group: CandidateGroup): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Stands in for a run's model, because the sampler supplies the answers. */
+/** Placeholder for a run's model: the sampler supplies the answers. */
 const noModel: LanguageModel = {
   id: 'learning',
   generate: () => Promise.reject(new Error('the sampler supplies the answers')),
@@ -136,7 +136,7 @@ export interface PlayedBaseline {
   readonly episodes: number;
 }
 
-/** Gives each search as many evaluations as the model, on the same episodes, starting from the same random policies. */
+/** Each search gets as many evaluations as the model, on the same episodes, after the same random policies. */
 export function playBaselines(
   names: readonly BaselineName[],
   configs: readonly Config[],

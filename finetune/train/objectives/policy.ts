@@ -48,7 +48,7 @@ function unconstrained(settings: ObjectiveSettings, context: PolicyContext): Pol
   }
 }
 
-/** An objective that raises a gain per token, corrected by importance weights. */
+/** An objective that maximizes a gain per token, corrected by importance weights. */
 function policyGradient(
   settings: CommonSettings,
   { temperature, reused }: PolicyContext,
@@ -62,7 +62,7 @@ function policyGradient(
   };
 }
 
-/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions, for the policy that sampled them. */
+/** Policy gradient (Williams 1992): −(1/N) Σ A·log π over N completions; valid for the policy that sampled them. */
 const reinforce = (settings: ReinforceSettings, context: PolicyContext): PolicyObjective =>
   policyGradient(
     settings,
@@ -143,7 +143,7 @@ function grpoWeights(
   }
 }
 
-/** Mean over the tokens of each local batch, then over the batches. */
+/** Token weights that average over each local batch, then over the batches. */
 function localMeans(update: readonly TokenSequence[], size: number): (example: TokenSequence) => number {
   const batches = Math.ceil(update.length / size);
   const weights = new Map<TokenSequence, number>();

@@ -1,7 +1,7 @@
 /**
  * Proximal policy optimization (Schulman et al. 2017, arXiv 1707.06347) with a value head on the decoder's
- * last hidden state. Policy and value losses are means over the update's tokens. A KL penalty is part of the
- * rewards, so it doesn't appear here.
+ * last hidden state. Policy and value losses are means over the update's tokens. The KL penalty doesn't appear here,
+ * because it is part of the rewards.
  */
 import type { PpoSettings } from '../../../src/config/learning/objective.js';
 import type { Value } from '../../../src/models/local/graph/graph.js';
@@ -55,7 +55,7 @@ export function ppo(settings: PpoSettings, { temperature, reused }: PolicyContex
   };
 }
 
-/** Value estimate before each target: [C]. */
+/** Value estimated before each target: [C]. */
 function valuesOf({ g, hidden, parameter }: TokenValues): Value {
   const column = g.op('Gemm', [hidden, parameter(valueHead.weight), parameter(valueHead.bias)], {
     transB: 1,

@@ -1,4 +1,4 @@
-/** Sampled completions and the inputs that policy objectives compute from them. */
+/** Sampled completions, and the inputs of policy objectives that are computed from them. */
 import type { CommonSettings } from '../../../src/config/learning/objective.js';
 import { type InputsOf, type TokenSequence, trainedLength } from '../../engine/batch.js';
 import type { Objective } from '../../engine/objective.js';
@@ -8,7 +8,7 @@ export type PerToken = ArrayLike<number>;
 
 /** A completion as sampled token ids. Untrained tokens are excluded from sums and divisors. */
 export interface Sampled extends TokenSequence {
-  /** Advantage: one number for all tokens, or one per token. */
+  /** Advantages: one number for all tokens, or one per token. */
   readonly advantages: number | PerToken;
   /** Log-probabilities before the update, at the sampling temperature. Required if batches are reused. */
   readonly oldLogp?: PerToken | undefined;
@@ -16,18 +16,18 @@ export interface Sampled extends TokenSequence {
   readonly samplerLogp?: PerToken | undefined;
   /** Log-probabilities under the reference policy. Required if the KL coefficient isn't 0. */
   readonly referenceLogp?: PerToken | undefined;
-  /** Targets of the value head; `oldValues` are its values before the update. Both required for PPO. */
+  /** Targets of the value head; `oldValues` are its values before the update. PPO requires both. */
   readonly returns?: PerToken | undefined;
   readonly oldValues?: PerToken | undefined;
 }
 
 export interface PolicyObjective {
   readonly objective: Objective;
-  /** Forward pass before the updates, without inputs: log-probabilities, `entropy`, and a value head's `values`. */
+  /** Forward pass before the update, without inputs; gives log-probabilities, `entropy` and a value head's `values`. */
   readonly reading: Objective;
   /**
-   * Every normalizer covers the whole update, so losses and gradients of its parts add up however it is split.
-   * @param progress fraction of the training done, in [0, 1], for scheduled coefficients
+   * Every normalizer covers the whole update, so the losses and gradients of its parts add up, however it is split.
+   * @param progress fraction of training completed, in [0, 1], for scheduled coefficients
    * @throws Error if a completion lacks a number that the objective needs
    */
   inputs(update: readonly Sampled[], progress: number): InputsOf<Sampled>;
@@ -39,11 +39,11 @@ export interface PolicyContext {
   readonly constrained?: boolean;
   /** True if completions are used for several updates; if false, the ratio is exactly 1 and `oldLogp` isn't needed. */
   readonly reused: boolean;
-  /** Longest completion that can be sampled; the constant divisor of `dr_grpo`. */
+  /** Maximum length of a completion; `dr_grpo` divides by this constant. */
   readonly maxCompletionTokens: number;
 }
 
-/** 1 / (tokens in the update): all tokens have equal weight. */
+/** 1 / (tokens in the update), so that all tokens have equal weight. */
 export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   const total = Math.max(
     1,
@@ -52,7 +52,7 @@ export function tokenMean(update: readonly TokenSequence[]): (example: TokenSequ
   return () => 1 / total;
 }
 
-/** 1 / (completions · tokens of this completion), so that all completions have equal weight. */
+/** 1 / (completions · tokens in this completion), so that all completions have equal weight. */
 export function sequenceMean(update: readonly TokenSequence[]): (example: TokenSequence) => number {
   return (example) => 1 / (update.length * Math.max(1, trainedLength(example)));
 }

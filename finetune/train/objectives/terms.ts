@@ -42,7 +42,7 @@ export function groupSum(tokens: TokenValues, groups: Value, values: Value): Val
   return g.op('GatherElements', [sums, groups], { axis: 0 });
 }
 
-/** Log-probabilities under the policy before the update; if batches aren't reused, these are the current ones. */
+/** Log-probabilities under the policy before the update; the current ones if batches aren't reused. */
 export function oldLogp({ logp, input, detached }: TokenValues, reused: boolean): Value {
   return reused ? input('old_logp') : detached(logp);
 }
@@ -79,7 +79,7 @@ export function klToReference(tokens: TokenValues, ratio: Value, { biasCorrectio
   return biasCorrection ? mul(estimate, ratio) : estimate;
 }
 
-/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` changes the weighted gain. */
+/** −Σ weights·importance·gain − Σ entropy_weights·entropy; `penalized` modifies importance·gain. */
 export function policyLoss(
   tokens: TokenValues,
   old: Value,
@@ -126,7 +126,7 @@ export function likelihood(temperature: number, head?: Head): Objective {
   };
 }
 
-/** Log-ratios are clipped here: larger ones exceed any cap, and the square of their exponential could overflow. */
+/** Log-ratios are clipped at this value: larger ones exceed any cap, and their squared exponential could overflow. */
 const largestLog = 40;
 
 /** π_old / π_sampler per token or sequence, as a constant. Ratios above the cap become 0 (mask) or the cap. */

@@ -84,7 +84,7 @@ describe('--validation', () => {
   it('refuses what names nothing', () => {
     expect(() => held('Pendulum-v2')).toThrow(/no run or environment has this name/);
     for (const text of ['0', '1', '1.5', '-0.1'])
-      expect(() => parseValidation(text)).toThrow(/a share must be/);
+      expect(() => parseValidation(text)).toThrow(/a fraction must be/);
     for (const text of ['', 'a,,b']) expect(() => parseValidation(text)).toThrow(/contains an empty name/);
   });
 });

@@ -154,7 +154,7 @@ describe('datasets of pairs', () => {
       return loadTrainConfig(file);
     };
     expect(load('lora').objective).toEqual({ kind: 'dpo', beta: 0.1 });
-    expect(() => load('scratch')).toThrow(/dpo compares with the initial model/);
+    expect(() => load('scratch')).toThrow(/dpo needs the initial model/);
     rmSync(file);
   });
 });

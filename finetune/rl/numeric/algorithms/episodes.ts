@@ -1,4 +1,4 @@
-/** Plays episodes of a policy. Several run in parallel, so each step needs only one evaluation of the network. */
+/** Plays episodes of a policy. Episodes run in parallel, so one evaluation of the network serves a step of them all. */
 import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,
@@ -19,7 +19,7 @@ export interface NumericEpisode {
   readonly inputs: readonly Row[];
   readonly actions: readonly Float64Array[];
   readonly rewards: readonly number[];
-  /** The observation after the last step, normalized. */
+  /** Observation after the last step, normalized. */
   readonly last: Row;
   /** True if the episode terminated; false if a limit truncated it. */
   readonly terminated: boolean;
@@ -121,7 +121,7 @@ async function chosenActions(
   });
 }
 
-/** Normalized observations are clipped to ± this, as in the public TRPO implementation. */
+/** Normalized observations are clipped to ± this value, as in the public TRPO implementation. */
 const bound = 5;
 
 /** Welford's running mean and sum of squared deviations (1962). */
@@ -145,7 +145,7 @@ export function addRow(moments: RunningMoments, row: Row): void {
   }
 }
 
-/** (x − mean) / σ, or x if fewer than two rows have been seen; clipped in both cases. */
+/** (x − mean) / σ, or x if there were fewer than two rows; clipped in both cases. */
 export function normalised({ count, mean, squares }: RunningMoments, row: Row): Row {
   return row.map((value, i) => {
     const scaled = count < 2 ? value : (value - mean[i]!) / (Math.sqrt(squares[i]! / (count - 1)) + 1e-8);

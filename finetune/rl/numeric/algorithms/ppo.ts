@@ -11,7 +11,7 @@ import { valueLoss } from './values.js';
 export interface PpoSettings {
   /** ε: ratios are clipped to 1 ± ε. */
   readonly clip: number;
-  /** Maximum change of a value estimate in an update; undefined means no limit. */
+  /** Maximum change of a value estimate in one update; undefined for no limit. */
   readonly valueClip?: number | undefined;
   readonly epochs: number;
   readonly minibatchSteps: number;
@@ -43,7 +43,7 @@ export interface PpoLoss {
   readonly valueGradient: Float64Array;
 }
 
-/** Some steps of a batch, with the log-probabilities of their actions at the time they were played. */
+/** Some steps of a batch, with their actions' log-probabilities under the policy that played them. */
 export interface PpoPart extends Omit<Batch, 'values'> {
   readonly values: Float64Array;
   readonly logProbabilities: Float64Array;
@@ -72,7 +72,7 @@ export async function ppoLoss(
     policyLoss -= Math.min(ratio * advantage, bounded * advantage) / count;
     kl += (ratio - 1 - Math.log(ratio)) / count;
     if (bounded !== ratio) clipped += 1 / count;
-    // If the clipped term is smaller, it is constant and has no gradient.
+    // If the clipped term is smaller, it is constant, so its gradient is 0.
     return bounded * advantage < ratio * advantage ? 0 : (-ratio * advantage) / count;
   });
   const entropy = head.entropy(now);
@@ -122,7 +122,7 @@ export function ppoStep(
 
 export type PpoUpdate = Omit<PpoLoss, 'gradient' | 'valueGradient'> & { readonly gradientNorm: number };
 
-/** Runs all epochs in an order given by the seed. Returns means over the last epoch. */
+/** Runs all epochs, in an order that the seed determines. Returns means over the last epoch. */
 export async function ppoUpdate(
   networks: Networks,
   state: PpoState,

@@ -1,6 +1,6 @@
 /**
- * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): a step along the natural gradient with a
- * KL divergence of `maxKl` to second order, halved until the actual gain and divergence are acceptable.
+ * Trust region policy optimization (Schulman et al. 2015, arXiv:1502.05477): takes a step along the natural gradient
+ * whose KL divergence is `maxKl` to second order, and halves it until the actual gain and divergence are acceptable.
  */
 import { dot, plus } from '../../../../src/search/linear-algebra.js';
 import type { Distributions, NumericPolicy } from '../network/policy.js';
@@ -9,7 +9,7 @@ import type { Batch } from './values.js';
 export interface TrpoSettings {
   /** δ, in nats. */
   readonly maxKl: number;
-  /** Multiple of the identity added to the Fisher matrix. */
+  /** This multiple of the identity is added to the Fisher matrix. */
   readonly damping: number;
   readonly conjugateGradientSteps: number;
   /** Maximum number of step halvings in the line search. */

@@ -41,7 +41,7 @@ export async function makeBatch(
   let from = 0;
   for (const [i, { rewards, terminated }] of episodes.entries()) {
     const own = [...values.subarray(from, from + rewards.length)];
-    // A time limit isn't a terminal state: bootstrap from the last value.
+    // The state at a time limit isn't terminal, so bootstrap from its value.
     const lastValue = terminated ? 0 : lastValues[i]!;
     advantages.set(generalisedAdvantages({ rewards, values: own, lastValue }, discounts).advantages, from);
     from += rewards.length;
@@ -105,8 +105,9 @@ interface ValueTargets {
 }
 
 /**
- * Computes ½·mean squared error and its gradient. With a clip, each step counts the larger of its squared
- * error and the squared error of the value clipped to ± clip around the previous one (as in OpenAI Baselines).
+ * Computes ½·mean squared error and its gradient. With a clip, each step contributes the larger of two squared
+ * errors: that of its value, and that of its value clipped to ± clip around the previous value (as in OpenAI
+ * Baselines).
  */
 export async function valueLoss(
   network: NumericNetwork,

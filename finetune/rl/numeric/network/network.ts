@@ -11,7 +11,7 @@ export interface NetworkDefinition {
   readonly parameters: readonly ParameterShape[];
   readonly outputs: number;
   readonly precision: Precision;
-  /** Number of rows, starting at `from`, to compute together; at least one. */
+  /** Number of rows to compute together, starting at `from`; at least 1. */
   rowsAtOnce(rows: readonly Row[], from: number): number;
   /** Adds the inputs to the graph and returns the outputs [B, outputs]. */
   emit(g: GraphBuilder, parameters: ReadonlyMap<string, Value>): Value;
@@ -109,7 +109,7 @@ async function openSession(
     intraOpNumThreads: threads,
     logSeverityLevel: 3,
     enableMemPattern: false,
-    // Fused operators round differently from the ones they replace.
+    // At float64, avoid fused operators: they round differently from those they replace.
     graphOptimizationLevel: definition.precision === 'float64' ? 'basic' : 'all',
     ...(folder !== undefined && {
       extra: { session: { model_external_initializers_file_folder_path: folder } },

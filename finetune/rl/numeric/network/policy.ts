@@ -1,11 +1,11 @@
-/** A stochastic policy: a network, and the action distribution given by its outputs. */
+/** A stochastic policy: a network whose outputs determine the action distribution. */
 import { UserError } from '../../../../src/base/errors.js';
 import type { Action, EnvironmentSpec } from '../../../../src/environments/environment.js';
 import type { RandomGenerator } from '../../../../src/random/generator.js';
 import { firstLargest } from '../../../../src/statistics/descriptive.js';
 import type { NumericNetwork, Row } from './network.js';
 
-/** θ has the network's parameters, then the head's own. */
+/** θ contains the network's parameters, then the head's own. */
 export interface NumericPolicy {
   readonly head: Head;
   /** Length of θ. */

@@ -1,4 +1,4 @@
-/** A decoder that reads an observation, with a perceptron on its last hidden state. */
+/** A network made of a decoder that reads an observation, and a perceptron on the decoder's last hidden state. */
 import { UserError } from '../../../../src/base/errors.js';
 import { ort } from '../../../../src/models/local/engine/onnx-runtime.js';
 import { readDecoderConfig } from '../../../../src/models/local/families/hf-config.js';
@@ -23,7 +23,7 @@ import { emitLayers, initialLayers, joined, type Layers, layerShapes } from './n
 export type Reading =
   /** As text, separated by spaces. */
   | { readonly kind: 'text'; readonly decimals: number }
-  /** As one vector per number: the number times a learned vector, plus another learned vector. */
+  /** As one vector for each number: the number times a learned vector, plus another learned vector. */
   | { readonly kind: 'embeddings' };
 
 export interface Decoder {
@@ -92,7 +92,7 @@ export function frozenDefinition(decoder: Decoder, precision: Precision): Networ
   };
 }
 
-/** Initial vectors for numbers, with the scale of GPT-2's token embeddings; empty if observations are read as text. */
+/** Initial vectors for numbers, on the scale of GPT-2's token embeddings; empty if observations are read as text. */
 export function initialNumbers(decoder: Decoder, random: RandomGenerator): Float64Array {
   const count = numberShapes(decoder).reduce((sum, { shape }) => sum + elementCount(shape), 0);
   return Float64Array.from({ length: count }, () => 0.02 * random.normal());
@@ -107,7 +107,7 @@ function numberShapes({ reading, inputs, config }: Decoder): ParameterShape[] {
   ];
 }
 
-/** The tensors that features depend on: without the head, and without the embedding unless numbers are text. */
+/** The tensors that features depend on: all but the head and, unless numbers are read as text, the embedding. */
 function trainedTensors({ config, reading }: Decoder): ParameterShape[] {
   const unread = [`${config.modules.head}.weight`];
   if (reading.kind === 'embeddings') unread.push(`${config.modules.embedding}.weight`);
@@ -167,7 +167,7 @@ function numbersReader({ inputs }: Decoder, precision: Precision): Reader {
   };
 }
 
-/** Rows are padded at the end, where causal attention ignores the padding. */
+/** Pads rows at the end, where causal attention ignores the padding. */
 function textReader(decoder: Decoder, decimals: number): Reader {
   const { path, config } = decoder;
   const encode = openTextEncoder(path);
