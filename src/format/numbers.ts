@@ -40,8 +40,8 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Numbers that agree to this many digits differ only by rounding errors. */
-const mostDigits = 15;
+/** Numbers that agree to this many digits differ only by rounding errors, accumulated over an episode. */
+const mostDigits = 11;
 
 /**
  * A format for numbers shown together: each gets enough digits to be distinguished from the next lower and the
