@@ -99,15 +99,16 @@ export function groupRuns(
 ): readonly TaskGroups[] {
   if (by !== undefined) requireKeys(by, runs);
   const tasks = groupedBy(runs, ({ config }) => environmentKey(config));
-  const ids = [...tasks.values()].map(([first]) => first!.config.environment.id);
-  return [...tasks.values()].map((own): TaskGroups => {
+  // The manifest's name of a module is short; its id in the config is a path.
+  const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
+  return [...tasks.values()].map((own, index): TaskGroups => {
     const { id, options } = own[0]!.config.environment;
-    const alone = ids.filter((other) => other === id).length === 1;
+    const alone = names.filter((other) => other === names[index]).length === 1;
     const groups = [...groupedBy(own, (run) => groupKey(run, by)).values()];
     const settings = groups.map(([first]) => (by === undefined ? materialSettings : allSettings)(first!));
     const named = by ?? namingKeys(settings);
     return {
-      name: alone ? id : `${id} ${canonical(options)}`,
+      name: alone ? names[index]! : `${id} ${canonical(options)}`,
       environment: { id, options },
       named,
       groups: groups.map((members, i) => ({

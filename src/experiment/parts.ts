@@ -139,9 +139,17 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** Records the spaces of an environment for readers that don't have the environment. */
-function specOf({ observationSpace, actionSpace, maxSteps }: EnvironmentSpec): RecordedSpec {
-  return { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) };
+/** With more values, a discrete space has no table that would show their names. */
+const mostNames = 1000;
+
+/** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */
+function specOf({ observationSpace, actionSpace, maxSteps, words = {} }: EnvironmentSpec): RecordedSpec {
+  const { actionNames, observationNames } = words;
+  return {
+    ...{ observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
+    ...(observationNames && observationNames.length <= mostNames && { observationNames }),
+    ...(actionNames && actionNames.length <= mostNames && { actionNames }),
+  };
 }
 
 /** Records the description of a module's policy for readers that don't have the module. */

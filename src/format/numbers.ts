@@ -40,8 +40,8 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Numbers that agree to this many digits differ only by rounding. */
-const mostDigits = 15;
+/** Numbers that agree to this many digits differ only by rounding errors, accumulated over an episode. */
+const mostDigits = 11;
 
 /**
  * A format for numbers shown together: each number gets enough digits to differ from the next lower and the

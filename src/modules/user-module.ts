@@ -1,4 +1,5 @@
 /** Users' modules: files that a config names in place of a built-in environment, policy, model, … */
+import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import process from 'node:process';
@@ -103,8 +104,9 @@ export async function importModule(path: string, kind: ModuleKind, field: string
     exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
   } catch (error) {
     const message = messageOf(error);
+    const thrown = thrownIn(file, error);
     throw new UserError({
-      ...thrownIn(file, error),
+      ...(thrown.line === undefined && isSyntaxError(error) ? syntaxErrorIn(file) : thrown),
       message: `can't be imported: ${message}`,
       ...remedyOf(file, message),
     });
@@ -158,6 +160,14 @@ function parseWith(schema: object, options: unknown, file: string, field: string
         : { field, message: `${basename(file)}: ${messageOf(error)}`, value: options },
     );
   }
+}
+
+const isSyntaxError = (error: unknown): boolean => isRecord(error) && error.name === 'SyntaxError';
+
+/** The file and the line of its syntax error, which stacks lack; `node --check` reports it without running the file. */
+function syntaxErrorIn(file: string): Pick<Problem, 'file' | 'line' | 'column'> {
+  const { stderr } = spawnSync(process.execPath, ['--check', file], { encoding: 'utf8', timeout: 10_000 });
+  return thrownIn(file, { stack: stderr });
 }
 
 /** The file, with the line and column if the stack contains them. */

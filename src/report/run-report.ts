@@ -38,7 +38,7 @@ export function runPage(data: RunData): Page {
     keeper.add(call, index);
   });
   const shown = keeper.shown(proposals);
-  const labels = taskLabels(data.manifest.environment, data.policy);
+  const labels = taskLabels(data.manifest.environment, data.policy, data.manifest.spec);
   const notices = warnings(data);
   const animations = animationView(data.animations, data.config);
   const learning = learningView(adaptationsIn(data.events), data.manifest.activeMs);

@@ -3,7 +3,7 @@ import { styleText } from 'node:util';
 import { shownPath } from '../base/context.js';
 import { formatDuration, formatInterval, formatReturn, plural } from '../format/numbers.js';
 import { number, terminalTable, text } from '../format/table.js';
-import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
+import type { ParameterVector } from '../policies/policy.js';
 import { type BufferEntry, bestEntries, racingTotals } from '../rollout/replay-buffer.js';
 import {
   type AdaptationTotals,
@@ -39,6 +39,7 @@ import {
 } from './data/contributions.js';
 import { policyLines, projectedWeights } from './data/policy-text.js';
 import { loggedProposals } from './data/proposals.js';
+import { taskLabels } from './data/task-labels.js';
 
 interface Shown {
   /** Number of evaluations to list, best first. */
@@ -148,7 +149,7 @@ export function runText(
       ? 'not confirmed'
       : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} unseen episodes (iteration ${confirmed.iteration})`,
     '',
-    ...describePolicy(family, (confirmed ?? result.best)?.parameters, columns),
+    ...describePolicy({ family, manifest }, (confirmed ?? result.best)?.parameters, columns),
     '',
     ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
     ...(learning ? [`learning  ${adaptationText(learning, manifest.activeMs)}`] : []),
@@ -239,15 +240,16 @@ function describeFailures(failures: Readonly<Record<string, number>>): string {
 }
 
 function describePolicy(
-  family: PolicyFamily,
+  { family, manifest }: Pick<OpenedRun, 'family' | 'manifest'>,
   parameters: readonly number[] | undefined,
   width: number | undefined,
 ): readonly string[] {
   if (parameters === undefined) return ['no policy yet'];
   const { description } = family;
+  const labels = taskLabels(manifest.environment, description, manifest.spec);
   return [
     styleText('bold', 'best policy'),
-    ...policyLines(description, family.parameters, parameters, width),
+    ...policyLines(description, family.parameters, parameters, labels, width),
   ];
 }
 

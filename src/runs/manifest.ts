@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EnvironmentSpec, recordedSpace } from '../environments/environment.js';
+import { type EnvironmentSpec, type EnvironmentWords, recordedSpace } from '../environments/environment.js';
 import type { AnswerFormat } from '../models/language-model.js';
 import type { ModuleHashes } from '../modules/sources.js';
 import { type RecordedPolicy, recordedPolicy } from '../policies/module-policy.js';
@@ -9,7 +9,8 @@ import type { Cap, UsageTotals } from './calls.js';
 import type { Confirmation, StopReason } from './events.js';
 
 /** The description of an environment without its id. In the file, infinite bounds are null. */
-export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'>;
+export type RecordedSpec = Omit<EnvironmentSpec, 'id' | 'words'> &
+  Pick<EnvironmentWords, 'observationNames' | 'actionNames'>;
 
 /** `manifest.json`: the state of a run in one small file. */
 export interface Manifest {
@@ -83,7 +84,13 @@ export const manifestShape = z.looseObject({
   created: z.string(),
   environment: z.string(),
   spec: z
-    .object({ observationSpace: recordedSpace, actionSpace: recordedSpace, maxSteps: z.int().optional() })
+    .object({
+      observationSpace: recordedSpace,
+      actionSpace: recordedSpace,
+      maxSteps: z.int().optional(),
+      observationNames: z.array(z.string()).optional(),
+      actionNames: z.array(z.string()).optional(),
+    })
     .optional(),
   policy: recordedPolicy.optional(),
   model: z.string(),

@@ -100,7 +100,8 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   const { best, confirmed, racing } = result;
   const asText = apart([best?.return, confirmed?.mean]);
   const lines = [`${styleText('bold', headlineOf(result))} after ${plural(result.iterations, 'iteration')}`];
-  if (result.reason?.kind === 'no-proposals') lines.push(`because     ${result.reason.message}`);
+  const cause = causeOf(result);
+  if (cause !== undefined) lines.push(`because     ${cause}`);
   if (best !== null) {
     lines.push(`observed    ${asText(best.return)}  best mean return, ${place(best)}`);
   }
@@ -176,9 +177,24 @@ export function summarizeRepeats(
 
 export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): string {
   const headline = headlineOf(end);
-  return end.reason?.kind === 'no-proposals' && headline !== end.status
-    ? `${headline}; first reason: ${end.reason.message}`
-    : headline;
+  const cause = causeOf(end);
+  if (cause === undefined) return headline;
+  return end.reason?.kind === 'no-proposals' ? `${headline}; first reason: ${cause}` : cause;
+}
+
+/** Why a run failed; undefined if it ended in another way. */
+function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string | undefined {
+  if (status === 'running' || status === 'paused' || status === 'crashed') return undefined;
+  switch (reason?.kind) {
+    case 'no-proposals':
+      return reason.message;
+    case 'model-error':
+      return `the model gave no answers: ${reason.message}`;
+    case 'environment-error':
+      return `the environment failed: ${reason.message}`;
+    default:
+      return undefined;
+  }
 }
 
 export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string {
@@ -197,9 +213,8 @@ export function headlineOf({ reason, status }: Pick<RunResult, 'reason' | 'statu
     case 'no-proposals':
       return `0 proposals accepted${reason.limit === undefined ? '' : ` (stopped at the limit of ${reason.limit})`}`;
     case 'model-error':
-      return `stopped, the model gave no answers (${reason.message})`;
     case 'environment-error':
-      return `stopped, the environment failed: ${reason.message}\n `;
+      return 'failed';
   }
 }
 

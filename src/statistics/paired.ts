@@ -8,7 +8,7 @@ import {
   type Interval,
   unbounded,
 } from './bootstrap.js';
-import { interquartileMean, mean, sum } from './descriptive.js';
+import { interquartileMean, largest, mean, sum } from './descriptive.js';
 import { shareInterval95 } from './distributions.js';
 import { fewestForVerdict, type Judged, pairedTest } from './tests.js';
 
@@ -54,6 +54,9 @@ export function summarize(values: readonly number[], within: Interval = unbounde
   };
 }
 
+/** A pair that differs by less than this share of the largest value is a tie: sums of returns round. */
+const roundingShare = 1e-10;
+
 /**
  * Compares `a` with `b`, where a[i] and b[i] form a pair; undefined if there are no pairs.
  * @param a values, with null for a missing value; pairs with a missing value are skipped
@@ -69,7 +72,9 @@ export function comparePairs(
   const both = a.map((value, i) => [value, b[i]!] as const).filter((pair) => !pair.includes(null));
   const pairs = both.length;
   if (pairs === 0) return undefined;
-  const [first, second] = [both.map(([value]) => value!), both.map(([, value]) => value!)];
+  const second = both.map(([, value]) => value!);
+  const rounding = roundingShare * largest(both.flat().map((value) => Math.abs(value!)));
+  const first = both.map(([value], i) => (Math.abs(value! - second[i]!) <= rounding ? second[i]! : value!));
   const differences = first.map((value, i) => value - second[i]!);
   const difference = mean(differences);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));

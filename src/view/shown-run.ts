@@ -98,7 +98,7 @@ export async function iterationPage(name: string, path: string, iteration: numbe
       message: `${name} has no iteration ${iteration}`,
     });
   const proposals = loggedProposals({ calls, entries }).filter((one) => one.iteration === iteration);
-  const labels = taskLabels(manifest.environment, family.description);
+  const labels = taskLabels(manifest.environment, family.description, manifest.spec);
   const grid =
     family.description.kind === 'q-table'
       ? gridMap(config.environment, family.description.states)

@@ -77,6 +77,7 @@ describe('numbers', () => {
     expect(told([12_345.6, 12_345.7])).toEqual(['12\u202f345.6', '12\u202f345.7']);
     expect(told([5, 5])).toEqual(['5.000', '5.000']);
     expect(told([0.3, 0.1 + 0.2])).toEqual(['0.300', '0.300']);
+    expect(told([-1231.383251022, -1231.383251023])).toEqual(['−1231', '−1231']);
     const random = Array.from({ length: 200 }, (_, i) => 1e6 + ((i * 37) % 200) * 1e-4);
     const texts = told(random).map((text) => Number(text.replaceAll('\u202f', '')));
     expect(new Set(texts).size).toBe(200);

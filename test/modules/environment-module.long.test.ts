@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { packageRoot } from '../../src/base/package.js';
+import { execute as compareCommand } from '../../src/commands/compare.js';
 import { execute as evaluateCommand } from '../../src/commands/evaluate.js';
 import { execute as listCommand } from '../../src/commands/list.js';
 import { execute as renderCommand } from '../../src/commands/render.js';
@@ -79,8 +80,13 @@ describe('a run in an environment of a module', () => {
     expect(printed.join('\n')).toContain('module:cart-on-rail');
     const args = { run: 'rail', runsDir: 'buffers', json: false };
     expect(await showCommand({ ...args, top: 3 }, context)).toBe(0);
+    expect(printed.join('\n')).toMatch(/push left +no push +push right\nposition .*\nvelocity /);
     expect(await reportCommand({ ...args, open: false }, context)).toBe(0);
-    expect(readFileSync(join(cwd, 'buffers/rail/report.html'), 'utf8')).toContain('<svg');
+    const report = readFileSync(join(cwd, 'buffers/rail/report.html'), 'utf8');
+    expect(report).toContain('<svg');
+    expect(report).toContain('position → push left');
+    expect(await compareCommand({ ...args, runs: ['rail'], unfinished: false }, context)).toBe(0);
+    expect(printed.at(-1)).toMatch(/^module:cart-on-rail /);
     const evaluation = { ...args, episodes: 6, json: true };
     expect(await evaluateCommand(evaluation, context)).toBe(0);
     const here = printed.at(-1);
@@ -132,7 +138,7 @@ describe('a module that is wrong is named with what it lacks', () => {
       'const a = 1;\nthrow new Error("no disk");',
       ":2:7: can't be imported: no disk",
     ],
-    ['no JavaScript', 'export default {', "can't be imported: "],
+    ['no JavaScript', 'export default {\n  create( { return 1; }\n};', ":2: can't be imported: "],
     [
       'a create that throws',
       'export default {\n create() { throw new Error("no rail"); } };',
@@ -154,7 +160,7 @@ describe('a module that is wrong is named with what it lacks', () => {
   });
 
   it.each([
-    ['step: undefined', 'has no member step'],
+    ['step: undefined', 'has no member step\n  remedy: add it'],
     ['actionSpace: undefined', 'has no member actionSpace'],
     ['frame: 1', 'frame of the environment created by'],
     ['maxSteps: 0', 'maxSteps of the environment created by'],
@@ -162,7 +168,12 @@ describe('a module that is wrong is named with what it lacks', () => {
       "observationSpace: { kind: 'box', low: [0], high: [1, 2] }",
       'low and high must have one number per dimension',
     ],
-    ["observationSpace: { kind: 'boxes' }", 'observationSpace of the environment created by'],
+    [
+      "observationSpace: { kind: 'Box', low: [0], high: [1] }",
+      'kind must be box, discrete, tuple or text; give',
+    ],
+    ["actionSpace: { kind: 'discrete', n: 0 }", 'n must be a whole number of at least 1; give'],
+    ["actionSpace: { kind: 'discrete', n: 2, names: [] }", 'unknown member names; give'],
   ])('%s', async (members, message) => {
     await expect(makeEnvironment(environmentOf(members))).rejects.toThrow(message);
   });
@@ -176,7 +187,8 @@ describe('a module that is wrong is named with what it lacks', () => {
 describe('nonsense in a step ends the run with the file and what was expected', () => {
   it.each([
     ['reset: () => [NaN]', 'observation[0] of reset is NaN'],
-    ['reset: () => [0, 1]', 'the observation of reset has 2 numbers'],
+    ['reset: () => [0, 1]', 'the observation of reset has 2 numbers; expected an array of 1'],
+    ['reset: () => []', 'the observation of reset has 0 numbers'],
     ['step: () => undefined', 'step returned undefined'],
     ['step: async () => ({})', 'step returned a promise'],
     ['step: () => ({ observation: [0], terminated: true })', 'the reward of a step is undefined'],

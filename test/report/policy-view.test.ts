@@ -87,11 +87,12 @@ describe('a network', () => {
   });
 
   it('stands the same on a terminal', () => {
-    const lines = policyLines(policy, { ...spec, count: 15 }, values, undefined)
+    const lines = policyLines(policy, { ...spec, count: 15 }, values, labels, undefined)
       .join('\n')
       .split('\n');
     const cells = lines.map((line) => line.trim().split(/ {2,}/));
     expect(cells[0]).toEqual(['layer 1', 'unit 0', 'unit 1']);
+    expect(cells[1]).toEqual(['position', '1.0', '2.0']);
     expect(cells[3]).toEqual(['bias', '5.0', '−6.0']);
     expect(cells.at(-1)).toEqual(['bias', '0.1', '0.2', '0.3']);
   });
@@ -102,7 +103,7 @@ describe('a network', () => {
     const shown = visibleText(render(policyView([5], projected, spec, labels, undefined)));
     expect(shown).toContain('position 10 20 velocity 30 40 bias 50 −60');
     expect(shown).toContain('These 15 weights are derived from 1 parameter');
-    expect(policyLines(projected, { ...spec, count: 1 }, [5], undefined).join('\n')).toMatch(
+    expect(policyLines(projected, { ...spec, count: 1 }, [5], labels, undefined).join('\n')).toMatch(
       /^params\[0\]: 5\.0\n\nthese define 15 weights in a random subspace of rank 1 \(seed 4\)/,
     );
   });

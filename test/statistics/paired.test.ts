@@ -54,6 +54,14 @@ describe('comparePairs', () => {
     expect(verdictOf(base, base)).toBe('no-evidence');
   });
 
+  it('counts a difference that is only rounding as a tie', () => {
+    expect(comparePairs([-1620.1 + 9.5e-11, -1462], [-1620.1, -1473])).toMatchObject({
+      difference: 5.5,
+      iqmInterval: [0, 11],
+      winRate: 0.75,
+    });
+  });
+
   it('rarely takes equals for different', () => {
     let taken = 0;
     for (let trial = 0; trial < 100; trial++) {

@@ -1,6 +1,8 @@
 /** User environments: created by a module, or passed in as an object. */
 import { basename } from 'node:path';
-import { messageOf, UserError } from '../../base/errors.js';
+import type { z } from 'zod';
+import { messageOf, type Problem, UserError } from '../../base/errors.js';
+import { plural } from '../../format/numbers.js';
 import { longestList, plainCopy } from '../../modules/host-messages.js';
 import { type UserCall, watched } from '../../modules/pulse.js';
 import { isRecord, loadModule, thrownIn } from '../../modules/user-module.js';
@@ -62,15 +64,18 @@ export async function moduleEnvironment(
 export function checkedEnvironment(made: unknown, id: string, file?: string): Environment {
   const origin = file === undefined ? id : basename(file);
   const subject = file === undefined ? `the environment ${id}` : `the environment created by ${origin}`;
-  const wrong = (message: string, value?: unknown) =>
-    new UserError({ ...(file && { file }), message, ...(value !== undefined && { value }) });
+  const wrong = (message: string, more: Pick<Problem, 'value' | 'remedy'> = {}) =>
+    new UserError({ ...(file && { file }), message, ...more });
   if (!isRecord(made) || typeof made === 'function') throw wrong('create returned no environment');
   const check = (name: string, isValid: (value: unknown) => boolean, expected: string) => {
     if (made[name] !== undefined && !isValid(made[name]))
-      throw wrong(`${name} of ${subject} must be ${expected}`, made[name]);
+      throw wrong(`${name} of ${subject} must be ${expected}`, { value: made[name] });
   };
   for (const name of ['observationSpace', 'actionSpace', 'reset', 'step'])
-    if (made[name] === undefined) throw wrong(`${subject} has no member ${name}`);
+    if (made[name] === undefined)
+      throw wrong(`${subject} has no member ${name}`, {
+        remedy: 'add it; policyloop init environment FILE writes a complete example',
+      });
   for (const name of ['reset', 'step', 'frame', 'close'])
     check(name, (value) => typeof value === 'function', 'a function');
   check('maxSteps', (value) => Number.isInteger(value) && Number(value) >= 1, 'a whole number of at least 1');
@@ -78,7 +83,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   check('description', (value) => typeof value === 'string', 'a string');
   const space = (name: 'observationSpace' | 'actionSpace', names: 'observationNames' | 'actionNames') => {
     const checked = checkedSpace(made[name]);
-    if (typeof checked === 'string') throw wrong(`${name} of ${subject}: ${checked}`, made[name]);
+    if (typeof checked === 'string') throw wrong(`${name} of ${subject}: ${checked}`, { value: made[name] });
     const count =
       checked.kind === 'text' ? 0 : checked.kind === 'discrete' ? checked.n : dimensionsOf(checked);
     const isList = (value: unknown) =>
@@ -115,8 +120,7 @@ function checkedSpace(space: unknown): Space | string {
   }
   const { success, data, error } = recordedSpace.safeParse(copy);
   if (!success) {
-    const { path, message } = error.issues[0]!;
-    return `${[...path, ''].join('.').replace(/\.$/, ': ')}${message}; give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n} or {kind: 'text'}`;
+    return `${spaceProblem(copy, error.issues[0]!)}; give {kind: 'box', low: [...], high: [...]}, {kind: 'discrete', n}, {kind: 'tuple', spaces: [...]} or {kind: 'text'}`;
   }
   if (data.kind === 'discrete' && data.n > longestList) return `n must be at most ${longestList}`;
   if (data.kind !== 'box') return data;
@@ -124,6 +128,25 @@ function checkedSpace(space: unknown): Space | string {
   if (low.length === 0 || low.length !== high.length)
     return 'low and high must have one number per dimension';
   return low.every((bound, i) => bound <= high[i]!) ? data : 'low must not exceed high';
+}
+
+const spaceMembers: Readonly<Record<string, string>> = {
+  kind: 'box, discrete, tuple or text',
+  n: 'a whole number of at least 1',
+  start: 'a whole number',
+  low: 'a list of numbers',
+  high: 'a list of numbers',
+  dtype: 'float32 or float64',
+  spaces: 'a list of discrete spaces',
+  choices: 'a list of strings',
+};
+
+/** The first thing wrong with a space, in the terms of its members. */
+function spaceProblem(space: unknown, issue: z.core.$ZodIssue): string {
+  if (!isRecord(space)) return 'must be an object';
+  if (issue.code === 'unrecognized_keys') return `unknown member ${issue.keys.join(', ')}`;
+  const [member = 'kind'] = issue.path;
+  return `${String(member)} must be ${spaceMembers[String(member)]}`;
 }
 
 function unbounded(bounds: unknown): unknown {
@@ -203,7 +226,7 @@ class UserTask implements Task {
     const isVector: boolean = Array.isArray(observation) || ArrayBuffer.isView(observation);
     const values = observation as ArrayLike<unknown>;
     if (!isVector || values.length !== length) {
-      const got = isVector ? `has ${values.length} numbers` : `is ${shown(observation)}`;
+      const got = isVector ? `has ${plural(values.length, 'number')}` : `is ${shown(observation)}`;
       throw this.#invalid(`${given} ${got}`, `an array of ${length}`);
     }
     const vector = Array.from(values);
@@ -241,7 +264,7 @@ class UserTask implements Task {
   }
 
   #invalid(message: string, expected: string): EnvironmentError {
-    return new EnvironmentError('invalid', `${this.#origin}: ${message}\n  expected: ${expected}`);
+    return new EnvironmentError('invalid', `${this.#origin}: ${message}; expected ${expected}`);
   }
 }
 

@@ -3,12 +3,12 @@ import { terminalTable, text } from '../../format/table.js';
 import { layersOf, networkWeights } from '../../policies/mlp.js';
 import {
   linearWeights,
-  outputNames,
   type ParameterSpec,
   type ParameterVector,
   type PolicyDescription,
 } from '../../policies/policy.js';
 import { formatParameters } from '../../prompting/notation/grammar.js';
+import type { TaskLabels } from './task-labels.js';
 
 /** Number of decimals for weights derived from parameters. */
 const weightDecimals = 3;
@@ -33,6 +33,7 @@ export function policyLines(
   policy: PolicyDescription,
   spec: ParameterSpec,
   parameters: ParameterVector,
+  labels: TaskLabels,
   width: number | undefined,
 ): readonly string[] {
   const vector = formatParameters(parameters, spec);
@@ -41,19 +42,21 @@ export function policyLines(
   const { projection } = policy;
   const weights = weightsOf(policy, parameters);
   const decimals = projection === undefined ? spec.decimals : weightDecimals;
-  const tables = matricesOf(policy).map(({ title, rows, columns, start }) => {
-    const cells = columns.map((column, a) => ({
-      title: column,
-      kind: 'number' as const,
-      cell: (row: number) => formatParameter(weights[start + row * columns.length + a]!.toFixed(decimals)),
-    }));
-    const table = terminalTable<number>(
-      [...rows.keys()],
-      [text(title, (row) => rows[row]!), ...cells],
-      width,
-    );
-    return table;
-  });
+  const tables = matricesOf(policy, labels.observations, labels.actions).map(
+    ({ title, rows, columns, start }) => {
+      const cells = columns.map((column, a) => ({
+        title: column,
+        kind: 'number' as const,
+        cell: (row: number) => formatParameter(weights[start + row * columns.length + a]!.toFixed(decimals)),
+      }));
+      const table = terminalTable<number>(
+        [...rows.keys()],
+        [text(title, (row) => rows[row]!), ...cells],
+        width,
+      );
+      return table;
+    },
+  );
   if (projection === undefined) return tables;
   return [
     vector,
@@ -73,11 +76,8 @@ interface Matrix {
 /** The weight matrices; the last row of each holds the biases, if any. */
 export function matricesOf(
   policy: WeightedPolicy,
-  observations = Array.from(
-    { length: policy.observations },
-    (_, i) => `observation[${i}]`,
-  ) as readonly string[],
-  outputs = outputNames(policy),
+  observations: readonly string[],
+  outputs: readonly string[],
 ): readonly Matrix[] {
   if (policy.kind === 'linear') {
     return [

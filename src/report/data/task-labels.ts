@@ -1,3 +1,5 @@
+import { harmlessLine } from '../../base/terminal-text.js';
+import type { EnvironmentWords } from '../../environments/environment.js';
 import type { EnvironmentConfig } from '../../environments/settings.js';
 import { frozenLakeMaps } from '../../environments/toy-text/grid-walks.js';
 import type { PolicyDescription } from '../../policies/policy.js';
@@ -37,11 +39,22 @@ const known: Readonly<Record<string, Partial<TaskLabels>>> = {
   Blackjack: { observations: ['player sum', 'dealer card', 'usable ace'], actions: ['stick', 'hit'] },
 };
 
-/** Labels for a task's policy; plain indices if the task or a dimension is unknown. */
-export function taskLabels(environmentId: string, policy: PolicyDescription): TaskLabels {
+/**
+ * Labels for a task's policy; plain indices if the task or a dimension is unknown.
+ * @param own names that the environment itself gives
+ */
+export function taskLabels(
+  environmentId: string,
+  policy: PolicyDescription,
+  own: Pick<EnvironmentWords, 'observationNames' | 'actionNames'> = {},
+): TaskLabels {
   // All mazes share the name before the first hyphen.
   const name = environmentId.replace(/-.*$/, '');
-  const task = Object.hasOwn(known, name) ? known[name]! : {};
+  const task: Partial<TaskLabels> = {
+    ...(Object.hasOwn(known, name) && known[name]),
+    ...(own.observationNames && { observations: own.observationNames.map(harmlessLine) }),
+    ...(own.actionNames && { actions: own.actionNames.map(harmlessLine) }),
+  };
   if (policy.kind === 'module' || policy.kind === 'program') return { observations: [], actions: [] };
   const observationCount =
     policy.kind !== 'q-table' ? policy.observations : (policy.bins?.length ?? task.observations?.length ?? 0);

@@ -127,13 +127,13 @@ export function sweepOnTerminal(result: SweepResult, width?: number): string {
   ];
   if (effects !== null && effects.main.length > 0) {
     blocks.push(
-      styleText('bold', 'Effects of keys'),
+      styleText('bold', 'Effects'),
       overText(effects),
       terminalTable(effects.main, effectColumns, width),
     );
     const told = effects.interactions.filter(({ verdict }) => verdict === 'higher' || verdict === 'lower');
     if (told.length > 0)
-      blocks.push(styleText('bold', 'Interactions of keys'), terminalTable(told, interactionColumns, width));
+      blocks.push(styleText('bold', 'Interactions'), terminalTable(told, interactionColumns, width));
     const rule = verdictRule(tested(effects));
     if (rule.length > 0) blocks.push(styleText('dim', rule.join('\n')));
   }
@@ -155,10 +155,10 @@ export function sweepPage(result: SweepResult): string {
 <p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${method}: ${plural(settings.length, 'setting')}, ${plural(result.seeds.length, 'seed')}, ${plural(runs, 'run')} complete</p>
 </header>`,
     sections: [
-      { id: 'effects', title: 'Effects of keys', content: effectsSection(effects) },
+      { id: 'effects', title: 'Effects', content: effectsSection(effects) },
       ...(effects === null || effects.interactions.length === 0
         ? []
-        : [{ id: 'interactions', title: 'Interactions of keys', content: interactionsSection(effects) }]),
+        : [{ id: 'interactions', title: 'Interactions', content: interactionsSection(effects) }]),
       { id: 'best', title: 'Best setting', content: bestSection(result) },
       { id: 'settings', title: 'Settings', content: settingsSection(result) },
       ...(failures.length === 0

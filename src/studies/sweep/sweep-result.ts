@@ -18,7 +18,9 @@ import type { Sweep, SweepSetting } from './sweep-plan.js';
 interface ReadRun {
   /** True if the run reached its planned end. */
   readonly isDone: boolean;
-  /** Null if the run isn't done. */
+  /** Its name in the manifest: `CartPole-v1`, `module:my-env`. */
+  readonly environment: string;
+  /** Null if it did not. */
   readonly confirmed: number | null;
   readonly observed: number | null;
   readonly usage: UsageTotals;
@@ -73,12 +75,12 @@ export function sweepReader(directory: string): ReadRuns {
     if (known !== undefined) return known;
     if (!existsSync(join(path, runFiles.manifest))) return undefined;
     const { confirmed, manifest, observed, status } = summaryOf(path);
-    const { activeMs, reason, usage } = manifest;
-    // A run that a plan-wide limit cut short had a smaller budget than earlier runs, so it isn't comparable.
+    const { activeMs, environment, reason, usage } = manifest;
+    // A run cut short by a plan-wide limit had a smaller budget than earlier runs, so it isn't comparable.
     const isCut = reason?.kind === 'limit' && reason.limit.startsWith('total.');
     const isDone = status === 'completed' && !isCut;
     const own = isDone ? (confirmed?.mean ?? null) : null;
-    const read = { isDone, confirmed: own, observed, usage, activeMs };
+    const read = { isDone, environment, confirmed: own, observed, usage, activeMs };
     if (isDone) complete.set(path, read);
     return read;
   };
@@ -140,7 +142,8 @@ export function sweepResult(
     date: now.toISOString(),
     status: isWhole && failures.length === 0 ? 'completed' : 'incomplete',
     name,
-    environment: sweep.settings[0]!.config.environment.id,
+    environment:
+      runs.find((run) => run !== undefined)?.environment ?? sweep.settings[0]!.config.environment.id,
     method: how.method,
     seeds,
     settings,
