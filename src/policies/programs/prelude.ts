@@ -110,8 +110,13 @@ return {
   },
   step: (text) => take(act(${observed(observationSpace, names)}, memory, constants)),
   describe(error) {
-    if (!(error instanceof Failure)) return stringify(['', 'threw ' + shown(error), '']);
-    return stringify([(error.name + '').slice(0, 100), (error.message + '').slice(0, 300), (error.stack + '').slice(0, 3000)]);
+    try {
+      if (!(error instanceof Failure)) return stringify(['', 'threw ' + shown(error), '']);
+      return stringify([(error.name + '').slice(0, 100), (error.message + '').slice(0, 300), (error.stack + '').slice(0, 3000)]);
+    } catch {
+      // Fails if there is no memory left.
+      return stringify(['', 'threw an unreadable error', '']);
+    }
   },
 };
 })()`;
