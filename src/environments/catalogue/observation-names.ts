@@ -1,0 +1,73 @@
+/** Names of the components of an observation, as programs and prompts use them: `observation.poleAngle`. */
+import { dimensionsOf, type EnvironmentSpec } from '../environment.js';
+import { environmentName } from './facts.js';
+
+/**
+ * One name per component of a vector observation, undefined for a component without one; empty for other observations.
+ * The names are unique identifiers that no array has as a property.
+ */
+export function observationNames({
+  id,
+  observationSpace,
+  words,
+}: EnvironmentSpec): readonly (string | undefined)[] {
+  if (observationSpace.kind !== 'box' && observationSpace.kind !== 'tuple') return [];
+  const dimensions = dimensionsOf(observationSpace);
+  const described = words?.observationNames ?? named(id, dimensions);
+  const names = Array.from({ length: dimensions }, (_, i) => identifier(described[i] ?? ''));
+  return names.map((name, i) => (name !== undefined && names.indexOf(name) === i ? name : undefined));
+}
+
+/** `poleAngle` for `pole angle`; undefined if that isn't usable as a property of an array. */
+function identifier(text: string): string | undefined {
+  const [first = '', ...rest] = text.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
+  const start = /^\p{Lu}+$/u.test(first)
+    ? first.toLowerCase()
+    : first.charAt(0).toLowerCase() + first.slice(1);
+  const name = start + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
+}
+
+/** The built-in environment's names; all if the positions that are usually hidden are shown. */
+function named(id: string, dimensions: number): readonly string[] {
+  const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
+  return names.length >= dimensions ? names.slice(names.length - dimensions) : [];
+}
+
+const car = ['position', 'velocity'];
+const leg = (side: string, lower: string) => [`${side} thigh`, `${side} ${lower}`, `${side} foot`];
+
+/** Positions, then velocities; the first positions are usually hidden. */
+const moving = (places: readonly string[], joints: readonly string[]) => [
+  ...places,
+  ...joints.map((joint) => `${joint} angle`),
+  ...places.map((place) => `${place} velocity`),
+  ...joints.map((joint) => `${joint} velocity`),
+];
+
+const builtIn: Readonly<Record<string, readonly string[]>> = {
+  CartPole: ['cart position', 'cart velocity', 'pole angle', 'pole angular velocity'],
+  MountainCar: car,
+  MountainCarContinuous: car,
+  Acrobot: [
+    ...['cos theta1', 'sin theta1', 'cos theta2', 'sin theta2'],
+    ...['angular velocity1', 'angular velocity2'],
+  ],
+  Pendulum: ['cos theta', 'sin theta', 'angular velocity'],
+  Blackjack: ['player sum', 'dealer card', 'usable ace'],
+  Pong: ['paddle y', 'ball x', 'ball y', 'ball velocity x', 'ball velocity y'],
+  NavigationTrack: ['left', 'half left', 'ahead', 'half right', 'right'],
+  InvertedPendulum: ['cart position', 'pole angle', 'cart velocity', 'pole angular velocity'],
+  InvertedDoublePendulum: [
+    ...['cart position', 'sin theta1', 'sin theta2', 'cos theta1', 'cos theta2'],
+    ...['cart velocity', 'angular velocity1', 'angular velocity2', 'rail force'],
+  ],
+  Reacher: [
+    ...['cos theta1', 'cos theta2', 'sin theta1', 'sin theta2', 'target x', 'target y'],
+    ...['angular velocity1', 'angular velocity2', 'offset x', 'offset y'],
+  ],
+  HalfCheetah: moving(['x', 'z', 'pitch'], [...leg('back', 'shin'), ...leg('front', 'shin')]),
+  Hopper: moving(['x', 'z', 'pitch'], ['thigh', 'leg', 'foot']),
+  Walker2d: moving(['x', 'z', 'pitch'], [...leg('right', 'leg'), ...leg('left', 'leg')]),
+  Swimmer: moving(['x', 'y', 'heading'], ['front joint', 'back joint']),
+};

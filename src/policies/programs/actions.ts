@@ -1,0 +1,60 @@
+/** Checks what a program returned. */
+import type { Action, Space } from '../../environments/environment.js';
+import { isValidAction } from '../../environments/limited-environment.js';
+import { actionKinds } from './prelude.js';
+
+/**
+ * The action in the buffer that the host shares with the interpreter, or why it isn't one.
+ * @param returned reads the returned text: the JSON of a text action, or a description of an invalid value
+ */
+export function programAction(
+  space: Space,
+  floats: Float64Array,
+  returned: () => string,
+): { readonly action: Action } | { readonly reason: string } {
+  const action = written(space, floats, returned);
+  if (action !== undefined && isValidAction(action, space)) return { action };
+  const shown =
+    action === undefined ? returned() : typeof action === 'string' ? quoted(action) : text(action);
+  return { reason: `returned ${shown}, but an action is ${expected(space)}` };
+}
+
+function written(space: Space, floats: Float64Array, returned: () => string): Action | undefined {
+  switch (floats[floats.length - 1]) {
+    case actionKinds.number: {
+      const number = floats[0]!;
+      // Adding 0 turns -0 into 0.
+      return space.kind === 'box' && space.low.length === 1 ? [number] : number + 0;
+    }
+    case actionKinds.vector:
+      return Array.from(floats.subarray(0, space.kind === 'box' ? space.low.length : tupleLength(space)));
+    case actionKinds.text:
+      return JSON.parse(returned()) as string;
+    default:
+      return undefined;
+  }
+}
+
+const tupleLength = (space: Space) => (space.kind === 'tuple' ? space.spaces.length : 0);
+
+const quoted = (value: string) => JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+
+const text = (action: number | readonly number[]) =>
+  typeof action === 'number' ? String(action) : `[${action.join(', ')}]`;
+
+function expected(space: Space): string {
+  switch (space.kind) {
+    case 'discrete': {
+      const { n, start = 0 } = space;
+      return `an integer from ${start} to ${start + n - 1}`;
+    }
+    case 'box':
+      return space.low.length === 1 ? 'a finite number' : `an array of ${space.low.length} finite numbers`;
+    case 'tuple': {
+      const ranges = space.spaces.map(({ n, start = 0 }) => `${start} to ${start + n - 1}`);
+      return `an array of ${ranges.length} integers (${ranges.join(', ')})`;
+    }
+    case 'text':
+      return space.choices === undefined ? 'a string' : `one of ${space.choices.map(quoted).join(', ')}`;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * QuickJS in WebAssembly whose whole state can be copied and restored. Restoring the same image makes the same calls
+ * give the same results and exceed the same limits, whatever ran before; so nothing leaks between programs.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import release from '@jitl/quickjs-wasmfile-release-sync';
+import {
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSSyncVariant,
+} from 'quickjs-emscripten-core';
+
+// In ES modules, Node.js gives the package's CommonJS types their default export only.
+const variant = release as unknown as QuickJSSyncVariant;
+
+const page = 65_536;
+/** 32 MB, of which about 27 are the heap: QuickJS's own limit doesn't count what strings use. */
+const pages = 512;
+/** About 680 nested calls. More would overflow V8's stack, whose size isn't the same everywhere. */
+const stackBytes = 131_072;
+/** QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. */
+const mostInterrupts = 100;
+
+/** The parts of the memory that differ between states at rest: all except the stack. */
+export type Image = readonly Uint8Array[];
+
+/** A limit that was exceeded. */
+export type Limit = 'work' | 'memory' | 'stack';
+
+/** The result of a call into QuickJS. After `limit`, restore the machine afresh. */
+export type Outcome =
+  | { readonly value: QuickJSHandle }
+  | { readonly error: QuickJSHandle }
+  | { readonly limit: Limit };
+
+export interface Machine {
+  readonly context: QuickJSContext;
+  readonly memory: WebAssembly.Memory;
+  /** Calls into QuickJS under the limits. */
+  run(call: () => ReturnType<QuickJSContext['callFunction']>): Outcome;
+  /** Copies the state. Call it only at rest, as well as `restore`. */
+  copy(): Image;
+  /** @param afresh also replaces the instance, as its state outside the memory may be damaged */
+  restore(image: Image, afresh?: boolean): void;
+}
+
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+/** Compiles the module once per thread. */
+const wasmModule = (): Promise<WebAssembly.Module> => {
+  const file = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
+  compiled ??= readFile(file).then((bytes) => WebAssembly.compile(bytes));
+  return compiled;
+};
+
+export async function openMachine(): Promise<Machine> {
+  const module = await wasmModule();
+  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+  const bytes = new Uint8Array(memory.buffer);
+  let renew = (): void => undefined;
+  const quickjs = await newQuickJSWASMModuleFromVariant(
+    newVariant<QuickJSSyncVariant>(variant, {
+      wasmMemory: memory,
+      emscriptenModule: {
+        ...{ print: () => undefined, printErr: () => undefined },
+        instantiateWasm(imports, receive) {
+          // Forwarding lets another instance take over the memory.
+          let { exports } = new WebAssembly.Instance(module, imports);
+          renew = () => ({ exports } = new WebAssembly.Instance(module, imports));
+          const forwarded = Object.fromEntries(
+            Object.keys(exports).map((name) => [
+              name,
+              (...given: readonly unknown[]) =>
+                (exports[name] as (...g: readonly unknown[]) => unknown)(...given),
+            ]),
+          );
+          receive({ exports: forwarded });
+          return forwarded;
+        },
+      },
+    }),
+  );
+  const stack = widestGap(bytes);
+  const runtime = quickjs.newRuntime();
+  let interrupts = 0;
+  runtime.setMaxStackSize(stackBytes);
+  runtime.setMemoryLimit((pages * page) / 2);
+  runtime.setInterruptHandler(() => ++interrupts > mostInterrupts);
+  const context = runtime.newContext({ intrinsics });
+  return {
+    context,
+    memory,
+    run(call) {
+      interrupts = 0;
+      try {
+        const result = call();
+        if (result.error !== undefined) return { error: result.error };
+        return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
+      } catch (error) {
+        // V8's stack ran out, or a trap.
+        return { limit: error instanceof RangeError ? 'stack' : 'memory' };
+      }
+    },
+    copy: () => [bytes.slice(0, stack.start), bytes.slice(stack.end, usedBytes(bytes))],
+    restore([low, high], afresh = false) {
+      if (afresh) {
+        bytes.fill(0, stack.start, usedBytes(bytes));
+        renew();
+      }
+      bytes.set(low!);
+      bytes.set(high!, stack.end);
+    },
+  };
+}
+
+/** What policies need; dates, promises and proxies only make programs harder to trust. */
+const intrinsics = {
+  ...{ BaseObjects: true, Eval: true, RegExp: true, RegExpCompiler: true },
+  ...{ JSON: true, MapSet: true, TypedArrays: true },
+};
+
+const zeros = Buffer.alloc(page);
+
+/** End of the memory in use, in whole pages. */
+function usedBytes(bytes: Uint8Array): number {
+  let end = bytes.length;
+  while (zeros.equals(bytes.subarray(end - page, end))) end -= page;
+  return end;
+}
+
+/** The stack, between the static data and the heap: the longest run of empty pages. */
+function widestGap(bytes: Uint8Array): { readonly start: number; readonly end: number } {
+  const used = usedBytes(bytes);
+  let [best, start] = [{ start: 0, end: 0 }, 0];
+  for (let end = page; end <= used; end += page) {
+    if (!zeros.equals(bytes.subarray(end - page, end))) start = end;
+    else if (end - start > best.end - best.start) best = { start, end };
+  }
+  // Static data may end in zeros.
+  return { start: best.start + page, end: best.end };
+}

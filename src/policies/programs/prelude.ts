@@ -1,0 +1,169 @@
+/**
+ * The code that runs inside the interpreter around a program. It reads observations from a buffer that it shares with
+ * the host, and writes actions into it, so that a step is a single call.
+ */
+import { dimensionsOf, type EnvironmentSpec, type Space } from '../../environments/environment.js';
+
+/** What `take` leaves in the buffer's last number. */
+export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
+
+/** Length of the shared buffer in numbers; its last number is the kind of action. */
+export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
+  1 + Math.max(2, width(observationSpace), width(actionSpace));
+
+/** Longest text action, in characters. */
+const mostText = 10_000;
+
+/** At the start, the buffer holds `firstMark`, `firstMark - 1`, …, by which the host finds it in the memory. */
+export const firstMark = -Math.PI;
+
+const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
+
+const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
+
+/** Longer vectors are copied in a loop. */
+const mostUnrolled = 64;
+
+/** An expression for a new observation. */
+function observed(space: Space, names: Names): string {
+  if (space.kind === 'text') return 'text';
+  if (!isVector(space)) return 'floats[0]';
+  const indexes = Array.from({ length: width(space) }, (_, i) => i);
+  const array =
+    indexes.length <= mostUnrolled ? `[${indexes.map((i) => `floats[${i}]`).join(', ')}]` : 'vector()';
+  return names.some((name) => name !== undefined) ? `named(${array})` : array;
+}
+
+type Names = readonly (string | undefined)[];
+
+/**
+ * Source of an expression: an object of functions for the host. No program can reach it or the buffer.
+ * @param names names of the components of an observation
+ */
+export function preludeSource(environment: EnvironmentSpec, names: Names): string {
+  const { actionSpace, observationSpace } = environment;
+  const [length, given] = [bufferLength(environment), width(observationSpace)];
+  const assignments = names.map((name, i) => (name === undefined ? '' : `array.${name} = array[${i}];`));
+  return `(() => {
+'use strict';
+const floats = new Float64Array(${length});
+${hardening}
+let program, act, memory, constants;
+const vector = () => {
+  const array = [];
+  for (let i = 0; i < ${given}; i++) array[i] = floats[i];
+  return array;
+};
+const named = (array) => { ${assignments.join(' ')} return array; };
+const take = (action) => {
+  if (typeof action === 'number') {
+    floats[0] = action;
+    floats[${length - 1}] = ${actionKinds.number};
+    return;
+  }
+  ${actionSpace.kind === 'text' ? `if (typeof action === 'string' && action.length <= ${mostText}) { floats[${length - 1}] = ${actionKinds.text}; return stringify(action); }` : ''}
+  if ((isArray(action) || isView(action)) && action.length === ${isVector(actionSpace) ? width(actionSpace) : -1}) {
+    let i = 0;
+    for (; i < ${width(actionSpace)}; i++) {
+      const number = action[i];
+      if (typeof number !== 'number') break;
+      floats[i] = number;
+    }
+    if (i === ${width(actionSpace)}) {
+      floats[${length - 1}] = ${actionKinds.vector};
+      return;
+    }
+  }
+  floats[${length - 1}] = ${actionKinds.other};
+  return shown(action);
+};
+const shown = (value) => {
+  try {
+    if (typeof value === 'function') return 'a function';
+    if (typeof value === 'symbol') return 'a symbol';
+    if (typeof value === 'bigint') return value + 'n';
+    if (typeof value === 'undefined') return 'undefined';
+    if (typeof value === 'string' && value.length > 100) return stringify(value.slice(0, 100) + '…');
+    return (stringify(value) + '').slice(0, 100);
+  } catch {
+    return 'an unreadable ' + typeof value;
+  }
+};
+for (let i = 0; i < ${length}; i++) floats[i] = ${firstMark} - i;
+return {
+  load: (made) => { program = made; },
+  start() {
+    seed(floats[0], floats[1]);
+    const made = program();
+    if (typeof made[0] !== 'function') return 0;
+    act = made[0];
+    memory = {};
+    constants = {};
+    if (typeof made[1] === 'object' && made[1] !== null) {
+      for (const key of keys(made[1])) {
+        const item = made[1][key];
+        constants[key] = typeof item === 'object' && item !== null && typeof item.value === 'number' ? item.value : item;
+      }
+    }
+    freeze(constants);
+    return 1;
+  },
+  step: (text) => take(act(${observed(observationSpace, names)}, memory, constants)),
+  describe(error) {
+    try {
+      if (!(error instanceof Failure)) return stringify(['', 'threw ' + shown(error), '']);
+      return stringify([(error.name + '').slice(0, 100), (error.message + '').slice(0, 300), (error.stack + '').slice(0, 3000)]);
+    } catch {
+      // Fails if there is no memory left.
+      return stringify(['', 'threw an unreadable error', '']);
+    }
+  },
+};
+})()`;
+}
+
+/** Removes what reads code from text or could differ between machines, seeds `Math.random`, and freezes everything. */
+const hardening = `
+const { isArray } = Array, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
+const NoCode = function Function() { throw new TypeError('code from text is not available'); };
+NoCode.prototype = Function.prototype;
+for (const made of [() => 0, function* () {}])
+  Object.defineProperty(Object.getPrototypeOf(made), 'constructor', { value: NoCode });
+globalThis.Function = NoCode;
+for (const name of ['eval', 'BigInt', 'BigInt64Array', 'BigUint64Array', 'SharedArrayBuffer', 'Atomics', 'InternalError'])
+  delete globalThis[name];
+
+// sfc32 by Chris Doty-Humphrey (PractRand).
+let a = 0, b = 0, c = 0, d = 1;
+const next = () => {
+  const sum = (a + b | 0) + d | 0;
+  d = d + 1 | 0;
+  a = b ^ b >>> 9;
+  b = c + (c << 3) | 0;
+  c = (c << 21 | c >>> 11) + sum | 0;
+  return sum >>> 0;
+};
+const seed = (low, high) => {
+  a = low | 0; b = high | 0; c = 0; d = 1;
+  for (let i = 0; i < 15; i++) next();
+};
+Math.random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
+
+const pending = [
+  globalThis, function* () {}, async () => 0, async function* () {}, (function* () {})(),
+  [][Symbol.iterator](), new Map()[Symbol.iterator](), new Set()[Symbol.iterator](), ''[Symbol.iterator](),
+  'a'.matchAll(/a/g), Iterator.from({ next() {} }), [].values().map((x) => x),
+];
+const seen = new Set();
+while (pending.length > 0) {
+  const value = pending.pop();
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
+  seen.add(value);
+  pending.push(Object.getPrototypeOf(value));
+  for (const key of Reflect.ownKeys(value)) {
+    const property = Object.getOwnPropertyDescriptor(value, key);
+    pending.push(property.value, property.get, property.set);
+  }
+  freeze(value);
+}
+`;

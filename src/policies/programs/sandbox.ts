@@ -1,0 +1,231 @@
+/** Runs policies written as JavaScript programs. */
+import type { QuickJSHandle } from 'quickjs-emscripten-core';
+import { harmlessLine } from '../../base/terminal-text.js';
+import { observationNames } from '../../environments/catalogue/observation-names.js';
+import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
+import { enter, watched } from '../../modules/pulse.js';
+import type { Policy } from '../policy.js';
+import { programAction } from './actions.js';
+import { type Image, type Limit, type Outcome, openMachine } from './machine.js';
+import { bufferLength, firstMark, preludeSource } from './prelude.js';
+import { type ProgramFailure, ProgramFault } from './program.js';
+
+/** Longest source, in characters. */
+export const mostCharacters = 20_000;
+/** Longest observation of a text environment, in characters. */
+const mostObserved = 1_000_000;
+/** An episode that makes way for another is replayed when it continues if it is shorter than this, else copied. */
+const mostReplayed = 1000;
+
+/** A sandbox for programs that act in one environment. */
+export interface Sandbox {
+  /**
+   * Compiles a program. Each episode of its policy starts from the same state, whatever ran before. A fault ends the
+   * episode: from then on, its policy throws this fault.
+   * @throws ProgramFault for a syntax error, no function `act`, an exception at the top level, or exceeded limits
+   */
+  build(source: string): Policy;
+  close(): void;
+}
+
+interface Episode {
+  readonly program: Compiled;
+  readonly seed: number;
+  /** The observations so far; undefined if the state is copied instead. */
+  history: Observation[] | undefined;
+  /** The state while another episode is played. */
+  saved?: Image;
+  fault?: ProgramFault;
+}
+
+/** The state after compiling a program, and the number of its lines. */
+interface Compiled {
+  readonly image: Image;
+  readonly lines: number;
+}
+
+/**
+ * Opens a sandbox for programs that act in this environment. Call it only in a thread that can be killed, because the
+ * work limit can't interrupt a single long operation inside the interpreter.
+ */
+export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox> {
+  const machine = await openMachine();
+  const { context } = machine;
+  const source = preludeSource(environment, observationNames(environment));
+  const prelude = context.unwrapResult(context.evalCode(source, 'prelude', { type: 'global' }));
+  const member = (name: string) => context.getProp(prelude, name);
+  const [load, start, step, describe] = [member('load'), member('start'), member('step'), member('describe')];
+  const floats = sharedBuffer(machine.memory, bufferLength(environment));
+  const given = floats.length - 1;
+  const empty = machine.copy();
+  let current: Episode | undefined;
+  let isClosed = false;
+
+  const call = (code: QuickJSHandle, ...args: readonly QuickJSHandle[]) =>
+    machine.run(() => context.callFunction(code, context.undefined, ...args));
+
+  /** The value of a call. @throws ProgramFault if it failed */
+  function checked(outcome: Outcome, lines: number, observation?: Observation): QuickJSHandle {
+    if ('value' in outcome) return outcome.value;
+    const failure = 'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
+    current = undefined;
+    if (failure.isLimit !== false) machine.restore(empty, true);
+    throw new ProgramFault({
+      reason: failure.reason,
+      ...(failure.line !== undefined && { line: failure.line }),
+      ...(observation !== undefined && { observation }),
+    });
+  }
+
+  function described(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
+    const text = call(describe, error);
+    if (!('value' in text)) return { reason: limits.memory };
+    const [name, message, stack] = JSON.parse(context.getString(text.value)) as [string, string, string];
+    const found = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
+    const line = found >= 1 && found <= lines ? { line: found } : {};
+    const limit = name === 'InternalError' ? messages[message] : undefined;
+    if (limit !== undefined) return { reason: limits[limit], ...line };
+    if (message === 'threw null') return { reason: 'threw null, or ran out of memory' };
+    return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
+  }
+
+  /** Keeps the state of the current episode, because another one or a compilation comes next. */
+  function putAside(): void {
+    if (current !== undefined && current.history === undefined) current.saved = machine.copy();
+    current = undefined;
+  }
+
+  function compile(text: string): Compiled {
+    if (text.length > mostCharacters)
+      throw new ProgramFault({ reason: `longer than ${mostCharacters} characters (${text.length})` });
+    const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
+    const evaluated = (code: string, compileOnly: boolean) =>
+      checked(
+        machine.run(() => context.evalCode(code, 'program', { type: 'global', strict: true, compileOnly })),
+        lines,
+      );
+    putAside();
+    machine.restore(empty, true);
+    // The source must be complete without the function around it, so that it can't close that function.
+    evaluated(text, true).dispose();
+    const isDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
+    const made = evaluated(
+      `(function () { 'use strict'; ${text}\nreturn [${isDeclared('act')}, ${isDeclared('constants')}]; })`,
+      false,
+    );
+    checked(call(load, made), lines).dispose();
+    made.dispose();
+    return { image: machine.copy(), lines };
+  }
+
+  function begin(episode: Episode): void {
+    const { program, seed } = episode;
+    machine.restore(program.image);
+    floats[0] = seed % 2 ** 32;
+    floats[1] = Math.floor(seed / 2 ** 32);
+    const isComplete = checked(call(start), program.lines).consume((value) => context.getNumber(value)) === 1;
+    if (!isComplete) throw new ProgramFault({ reason: 'no function `act`' });
+    current = episode;
+  }
+
+  /** Makes this the current episode. */
+  function resume(episode: Episode): void {
+    putAside();
+    if (episode.saved !== undefined) {
+      machine.restore(episode.saved);
+      current = episode;
+      return;
+    }
+    begin(episode);
+    if (episode.history === undefined || episode.history.length === 0) return;
+    for (const observation of episode.history) turn(episode, observation);
+    episode.history = undefined;
+  }
+
+  function turn({ program }: Episode, observation: Observation): Action {
+    let outcome: Outcome;
+    if (typeof observation === 'string') {
+      if (observation.length > mostObserved)
+        throw new ProgramFault({ reason: `the observation is longer than ${mostObserved} characters` });
+      const text = context.newString(observation);
+      outcome = call(step, text);
+      text.dispose();
+    } else {
+      if (typeof observation === 'number') floats[0] = observation;
+      else for (let i = 0; i < given && i < observation.length; i++) floats[i] = observation[i]!;
+      outcome = call(step);
+    }
+    const value = checked(outcome, program.lines, observation);
+    const action = programAction(environment.actionSpace, floats, () => context.getString(value));
+    value.dispose();
+    if ('action' in action) return action.action;
+    throw new ProgramFault({ reason: shortened(action.reason), observation });
+  }
+
+  function act(episode: Episode, observation: Observation): Action {
+    if (episode.fault !== undefined) throw episode.fault;
+    if (isClosed) throw new Error('the sandbox was closed');
+    enter('the policy');
+    try {
+      if (episode !== current) resume(episode);
+      const action = turn(episode, observation);
+      if (episode.history !== undefined && episode.history.push(observation) > mostReplayed)
+        episode.history = undefined;
+      return action;
+    } catch (error) {
+      if (error instanceof ProgramFault) {
+        episode.fault = error;
+        current = undefined;
+      }
+      throw error;
+    } finally {
+      enter('nothing');
+    }
+  }
+
+  return {
+    build: (text) =>
+      watched('build', () => {
+        const program = compile(text);
+        const episode = (seed: number): Episode => ({ program, seed, history: [] });
+        const first = episode(0);
+        begin(first);
+        const forEpisode = (seed: number): Policy => {
+          const own = episode(seed);
+          return (observation) => act(own, observation);
+        };
+        return Object.assign((observation: Observation) => act(first, observation), { forEpisode });
+      }),
+    close() {
+      isClosed = true;
+    },
+  };
+}
+
+/** A view of the buffer that the prelude filled with marks. QuickJS's interface gives copies of buffers only. */
+function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Array {
+  const marks = Float64Array.from({ length }, (_, i) => firstMark - i);
+  const place = Buffer.from(buffer).indexOf(new Uint8Array(marks.buffer));
+  if (place === -1) throw new Error("the interpreter's memory lacks the shared buffer");
+  return new Float64Array(buffer, place, length);
+}
+
+const limits: Readonly<Record<Limit, string>> = {
+  work: 'too much work: more than a million calls and loop iterations at a time',
+  memory: 'out of memory',
+  stack: 'stack overflow: too many nested calls',
+};
+
+/** What QuickJS says about its limits. */
+const messages: Readonly<Record<string, Limit>> = {
+  interrupted: 'work',
+  'out of memory': 'memory',
+  'stack overflow': 'stack',
+};
+
+const mostShown = 200;
+
+function shortened(text: string): string {
+  const line = harmlessLine(text).replaceAll('\t', ' ');
+  return line.length > mostShown ? `${line.slice(0, mostShown)}…` : line;
+}
