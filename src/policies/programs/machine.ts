@@ -17,8 +17,8 @@ import {
 const variant = release as unknown as QuickJSSyncVariant;
 
 const page = 65_536;
-/** 32 MB, of which about 27 are the heap: QuickJS's own limit doesn't count what strings use. */
-const pages = 512;
+/** 16 MB, of which 10 are the heap: QuickJS's own limit doesn't count what strings use. */
+const pages = 256;
 /** About 680 nested calls. More would overflow V8's stack, whose size isn't the same everywhere. */
 const stackBytes = 131_072;
 /** QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. */
@@ -30,7 +30,7 @@ export type Image = readonly Uint8Array[];
 /** A limit that was exceeded. */
 export type Limit = 'work' | 'memory' | 'stack';
 
-/** The result of a call into QuickJS. After `limit`, restore the machine afresh. */
+/** The result of a call into QuickJS. After `limit`, `reset` and renew the machine. */
 export type Outcome =
   | { readonly value: QuickJSHandle }
   | { readonly error: QuickJSHandle }
@@ -41,10 +41,12 @@ export interface Machine {
   readonly memory: WebAssembly.Memory;
   /** Calls into QuickJS under the limits. */
   run(call: () => ReturnType<QuickJSContext['callFunction']>): Outcome;
-  /** Copies the state. Call it only at rest, as well as `restore`. */
+  /** Copies the state. Call it only at rest, like `restore` and `reset`. */
   copy(): Image;
-  /** @param afresh also replaces the instance, as its state outside the memory may be damaged */
-  restore(image: Image, afresh?: boolean): void;
+  /** Restores a state; what is outside of it stays in the memory, but QuickJS doesn't read it. */
+  restore(image: Image): void;
+  /** Like `restore`, but clears the rest of the memory. @param renew also replaces the instance: its stack may be damaged */
+  reset(image: Image, renew?: boolean): void;
 }
 
 let compiled: Promise<WebAssembly.Module> | undefined;
@@ -60,7 +62,7 @@ export async function openMachine(): Promise<Machine> {
   const module = await wasmModule();
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
   const bytes = new Uint8Array(memory.buffer);
-  let renew = (): void => undefined;
+  let replace = (): void => undefined;
   const quickjs = await newQuickJSWASMModuleFromVariant(
     newVariant<QuickJSSyncVariant>(variant, {
       wasmMemory: memory,
@@ -69,7 +71,7 @@ export async function openMachine(): Promise<Machine> {
         instantiateWasm(imports, receive) {
           // Forwarding lets another instance take over the memory.
           let { exports } = new WebAssembly.Instance(module, imports);
-          renew = () => ({ exports } = new WebAssembly.Instance(module, imports));
+          replace = () => ({ exports } = new WebAssembly.Instance(module, imports));
           const forwarded = Object.fromEntries(
             Object.keys(exports).map((name) => [
               name,
@@ -90,6 +92,10 @@ export async function openMachine(): Promise<Machine> {
   runtime.setMemoryLimit((pages * page) / 2);
   runtime.setInterruptHandler(() => ++interrupts > mostInterrupts);
   const context = runtime.newContext({ intrinsics });
+  const restore = ([low, high]: Image) => {
+    bytes.set(low!);
+    bytes.set(high!, stack.end);
+  };
   return {
     context,
     memory,
@@ -105,13 +111,11 @@ export async function openMachine(): Promise<Machine> {
       }
     },
     copy: () => [bytes.slice(0, stack.start), bytes.slice(stack.end, usedBytes(bytes))],
-    restore([low, high], afresh = false) {
-      if (afresh) {
-        bytes.fill(0, stack.start, usedBytes(bytes));
-        renew();
-      }
-      bytes.set(low!);
-      bytes.set(high!, stack.end);
+    restore,
+    reset(image, renew = false) {
+      bytes.fill(0, stack.start, usedBytes(bytes));
+      if (renew) replace();
+      restore(image);
     },
   };
 }

@@ -69,7 +69,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     if ('value' in outcome) return outcome.value;
     const failure = 'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
     current = undefined;
-    if (failure.isLimit !== false) machine.restore(empty, true);
+    if (failure.isLimit !== false) machine.reset(empty, true);
     throw new ProgramFault({
       reason: failure.reason,
       ...(failure.line !== undefined && { line: failure.line }),
@@ -105,7 +105,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
         lines,
       );
     putAside();
-    machine.restore(empty, true);
+    machine.reset(empty);
     // The source must be complete without the function around it, so that it can't close that function.
     evaluated(text, true).dispose();
     const isDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
