@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest';
+import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
+import type { Action, EnvironmentSpec, Observation, Space } from '../../../src/environments/environment.js';
+import type { Policy } from '../../../src/policies/policy.js';
+import { type ProgramFailure, ProgramFault } from '../../../src/policies/programs/program.js';
+import { openSandbox } from '../../../src/policies/programs/sandbox.js';
+import { rollout } from '../../../src/rollout/episode.js';
+
+const pair: Space = { kind: 'discrete', n: 2 };
+const spec = (observationSpace: Space, actionSpace: Space, more: Partial<EnvironmentSpec> = {}) => ({
+  ...{ id: 'test', observationSpace, actionSpace },
+  ...more,
+});
+const cartPole = await makeEnvironment('CartPole-v1');
+const sandbox = await openSandbox(cartPole);
+const state = [0.1, -0.2, 0.3, -0.4];
+
+function failureOf(work: () => unknown): ProgramFailure {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof ProgramFault) return error.failure;
+    throw error;
+  }
+  throw new Error('no fault');
+}
+
+const faultIn = (source: string) => failureOf(() => sandbox.build(source)(state));
+
+/** The action of a program that is one expression, in an environment with these spaces. */
+async function returned(
+  expression: string,
+  actionSpace: Space,
+  observation: Observation = 0,
+): Promise<Action> {
+  const observationSpace: Space =
+    typeof observation === 'string' ? { kind: 'text' } : { kind: 'discrete', n: 9 };
+  const { build } = await openSandbox(spec(observationSpace, actionSpace));
+  return build(`const act = (observation, memory, constants) => ${expression};`)(observation);
+}
+
+describe('observations', () => {
+  it('are arrays with names', () => {
+    const policy = sandbox.build(`function act(observation) {
+      const { poleAngle } = observation;
+      const same = poleAngle === observation[2] && observation.cartPosition === 0.1 && observation.length === 4;
+      return same && Array.isArray(observation) && observation.map((x) => 2 * x)[3] === -0.8 ? 1 : 0;
+    }`);
+    expect(policy(state)).toBe(1);
+    expect(policy([0.1, -0.2, 0.3, 0.4])).toBe(0);
+  });
+
+  it('are new in each step', () => {
+    const policy = sandbox.build(
+      'function act(o, memory) { const last = memory.last; memory.last = o; return last && last[0] < o[0] ? 1 : 0; }',
+    );
+    expect([0, 1, 2, 1].map((x) => policy([x, 0, 0, 0]))).toEqual([0, 1, 1, 0]);
+  });
+
+  it('are numbers or texts in other spaces', async () => {
+    expect(await returned('observation + 1', { kind: 'discrete', n: 9 }, 7)).toBe(8);
+    expect(await returned('observation.toUpperCase()', { kind: 'text' }, 'naïve 🙂')).toBe('NAÏVE 🙂');
+  });
+
+  it('may be long', async () => {
+    const box: Space = { kind: 'box', low: Array<number>(200).fill(-1), high: Array<number>(200).fill(1) };
+    const { build } = await openSandbox(spec(box, { kind: 'discrete', n: 200 }));
+    const policy = build('function act(o) { return o.indexOf(Math.max(...o)) }');
+    expect(policy(Array.from({ length: 200 }, (_, i) => -Math.abs(i - 150)))).toBe(150);
+  });
+});
+
+describe('actions', () => {
+  const box = (n: number): Space => ({
+    kind: 'box',
+    low: Array<number>(n).fill(-1),
+    high: Array<number>(n).fill(1),
+  });
+
+  it.each<[string, Space, Action]>([
+    ['-0', pair, 0],
+    ['[2, -3]', box(2), [2, -3]],
+    ['new Float64Array([1, 2])', box(2), [1, 2]],
+    ['0.5', box(1), [0.5]],
+    ['[0.5]', box(1), [0.5]],
+    ['[1, 4]', { kind: 'tuple', spaces: [pair, { kind: 'discrete', n: 5 }] }, [1, 4]],
+    ['"go\\0\\ud800"', { kind: 'text' }, 'go\0\ud800'],
+    ['"b"', { kind: 'text', choices: ['a', 'b'] }, 'b'],
+  ])('%s is valid', async (expression, space, action) => {
+    expect(await returned(expression, space)).toStrictEqual(action);
+  });
+
+  it.each<[string, Space, string]>([
+    ['true', pair, 'returned true, but an action is an integer from 0 to 1'],
+    ['2', pair, 'returned 2, but an action is an integer from 0 to 1'],
+    ['0.5', pair, 'returned 0.5, but an action is an integer from 0 to 1'],
+    ['"1"', pair, 'returned "1", but an action is an integer from 0 to 1'],
+    ['[1]', pair, 'returned [1], but an action is an integer from 0 to 1'],
+    ['undefined', pair, 'returned undefined, but an action is an integer from 0 to 1'],
+    ['1n', pair, 'returned 1n, but an action is an integer from 0 to 1'],
+    ['[NaN, 0]', box(2), 'returned [NaN, 0], but an action is an array of 2 finite numbers'],
+    ['[1]', box(2), 'returned [1], but an action is an array of 2 finite numbers'],
+    ['1', box(2), 'returned 1, but an action is an array of 2 finite numbers'],
+    ['1 / 0', box(1), 'returned [Infinity], but an action is a finite number'],
+    [
+      '[1, 5]',
+      { kind: 'tuple', spaces: [pair, pair] },
+      'returned [1, 5], but an action is an array of 2 integers (0 to 1, 0 to 1)',
+    ],
+    ['"c"', { kind: 'text', choices: ['a', 'b'] }, 'returned "c", but an action is one of "a", "b"'],
+    ['1', { kind: 'text' }, 'returned 1, but an action is a string'],
+  ])('%s is not', async (expression, space, reason) => {
+    await expect(returned(expression, space)).rejects.toMatchObject({ failure: { reason, observation: 0 } });
+  });
+});
+
+describe('episodes', () => {
+  const counting =
+    'let count = 0; function act(o, memory) { memory.n = (memory.n ?? 0) + 1; return ++count + memory.n > 4 ? 1 : 0; }';
+  const acts = (policy: Policy, times: number) => Array.from({ length: times }, () => policy(state));
+
+  it('start with a fresh memory and fresh variables', () => {
+    const policy = sandbox.build(counting);
+    for (const seed of [1, 1, 2]) expect(acts(policy.forEpisode!(seed), 4)).toEqual([0, 0, 1, 1]);
+  });
+
+  it('may be interleaved, also with other programs', () => {
+    const drawing = sandbox.build('function act() { return Math.random() < 0.5 ? 0 : 1 }');
+    const other = sandbox.build(counting);
+    const alone = [3, 4, 5].map((seed) => acts(drawing.forEpisode!(seed), 1300));
+    const own = [3, 4, 5].map((seed) => drawing.forEpisode!(seed));
+    const counted = other.forEpisode!(0);
+    const mixed = Array.from({ length: 1300 }, (_, t) => {
+      if (t % 400 === 399) sandbox.build(counting);
+      if (t < 4) expect(counted(state)).toBe(t < 2 ? 0 : 1);
+      return own.map((policy) => (t < 20 || t > 1290 ? policy(state) : 0));
+    });
+    for (const i of [0, 1, 2]) {
+      const actions = mixed.filter((_, t) => t < 20 || t > 1290).map((row) => row[i]);
+      expect(actions).toEqual(alone[i]!.slice(0, actions.length));
+    }
+  });
+
+  it('continue after an interruption of a long one', () => {
+    const policy = sandbox.build('let n = 0; function act() { n++; return n > 2001 ? 1 : 0 }').forEpisode!(1);
+    expect(acts(policy, 2000)).not.toContain(1);
+    sandbox.build(counting)(state);
+    expect(acts(policy, 2)).toEqual([0, 1]);
+  });
+
+  it('have their own random numbers, uniform in [0, 1)', async () => {
+    const { build } = await openSandbox(spec(pair, { kind: 'box', low: [0], high: [1] }));
+    const policy = build('function act() { return Math.random() }');
+    const drawn = (seed: number) =>
+      acts(policy.forEpisode!(seed), 2000).map((action) => (action as number[])[0]!);
+    expect(drawn(7)).toEqual(drawn(7));
+    expect(new Set([0, 1, 2 ** 32, 2 ** 40 + 1].map((seed) => drawn(seed)[0])).size).toBe(4);
+    const numbers = drawn(1);
+    expect(Math.min(...numbers)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...numbers)).toBeLessThan(1);
+    expect(numbers.reduce((a, b) => a + b) / numbers.length).toBeCloseTo(0.5, 1);
+  });
+
+  it('end with a fault', () => {
+    const policy = sandbox.build(
+      'let n = 0; function act() { if (n++ === 1) throw new Error("second"); return 0; }',
+    );
+    const episode = policy.forEpisode!(0);
+    expect(episode(state)).toBe(0);
+    for (let i = 0; i < 2; i++) expect(failureOf(() => episode(state)).reason).toBe('Error: second');
+    expect(policy.forEpisode!(0)(state)).toBe(0);
+  });
+});
+
+describe('constants', () => {
+  it('arrive as numbers', () => {
+    const policy = sandbox.build(`const constants = { gain: { value: 1.5, low: 0, high: 5 }, threshold: 0.1 };
+      function act(observation, memory, constants) { return constants.gain + constants.threshold === 1.6 ? 1 : 0 }`);
+    expect(policy(state)).toBe(1);
+    expect(sandbox.build('const act = (o, m, c) => Object.keys(c).length')(state)).toBe(0);
+  });
+});
+
+describe('faults', () => {
+  it.each([
+    [
+      'function act() {\n  return missing;\n}',
+      { reason: "ReferenceError: 'missing' is not defined", line: 2, observation: state },
+    ],
+    [
+      '\n\nfunction act() { throw new RangeError("a\\n\\u0007b") }',
+      { reason: 'RangeError: a \\u0007b', line: 3, observation: state },
+    ],
+    ['const x = 1;', { reason: 'no function `act`' }],
+    ['function act() {\n\n  return 0', { line: 3 }],
+    ['function act() { return 0 }\nundefined.x', { line: 2 }],
+    ['function act() { while (true); }', { reason: expect.stringMatching(/^too much work/), line: 1 }],
+    ['function act() { return 1 + act() }', { reason: expect.stringMatching(/^stack overflow/), line: 1 }],
+    [
+      'function act() { const all = []; for (;;) all.push(new Float64Array(1e5)) }',
+      { reason: 'out of memory', line: 1 },
+    ],
+    ['let all = []; function act() { for (;;) all = [all, all] }', { reason: 'out of memory' }],
+    ['function act() { throw { code: 1 } }', { reason: 'threw {"code":1}' }],
+    [`function act() { return 0 }${' '.repeat(20_000)}`, { reason: 'longer than 20000 characters (20027)' }],
+    ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
+  ])('%j', (source, failure) => {
+    expect(faultIn(source)).toMatchObject(failure);
+    expect(sandbox.build('function act() { return 1 }')(state)).toBe(1);
+  });
+
+  it('come at the same step, whatever ran before', () => {
+    const growing = 'let n = 1; function act() { n *= 2; for (let i = 0; i < n; i++); return 0 }';
+    const last = (policy: Policy) => {
+      for (let step = 0; ; step++)
+        try {
+          policy(state);
+        } catch {
+          return step;
+        }
+    };
+    const steps = [0, 1, 2].map((seed) => {
+      const policy = sandbox.build(growing);
+      for (let i = 0; i < seed * 7; i++)
+        sandbox.build('function act() { return 0 }').forEpisode!(i % 3)(state);
+      return last(policy.forEpisode!(seed));
+    });
+    expect(new Set(steps).size).toBe(1);
+  });
+});
+
+it('plays episodes of an environment', () => {
+  const policy = sandbox.build('const act = (o) => (o.poleAngle + 0.5 * o.poleAngularVelocity > 0 ? 1 : 0);');
+  const native: Policy = (observation) => {
+    const [, , angle, velocity] = observation as readonly number[];
+    return angle! + 0.5 * velocity! > 0 ? 1 : 0;
+  };
+  for (let seed = 0; seed < 5; seed++)
+    expect(rollout(cartPole, policy, { seed, maxSteps: 500 })).toEqual(
+      rollout(cartPole, native, { seed, maxSteps: 500 }),
+    );
+});
