@@ -1,0 +1,170 @@
+/** Which numbers of a program can become the returned action, or a part of it, unchanged. */
+import type { AnyNode, Program as Script } from 'acorn';
+import { calledName, type FunctionNode, isFunction, nodesIn, numberOf, returnsOf } from './syntax.js';
+
+/** Methods of arrays that return elements of the array. */
+const elementMethods = new Set(['at', 'find', 'pop', 'shift', 'slice', 'concat', 'filter', 'reverse']);
+/** Methods that make their arguments elements of an array. */
+const filling = new Set(['push', 'unshift', 'fill']);
+/** Functions that return one of their arguments, or its number or text. */
+const passing = new Set(['min', 'max', 'Number', 'String', ...filling]);
+const arithmetic = new Set(['+', '-', '*']);
+
+type Nodes = readonly (AnyNode | null | undefined)[];
+
+/**
+ * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects, variables,
+ * properties and calls of the program's own functions. Names aren't resolved by scope, so the result may contain numbers
+ * of other variables with the same name.
+ */
+export function actionNumbers(script: Script, act: FunctionNode): ReadonlySet<AnyNode> {
+  const nodes = [...nodesIn(script)];
+  const names = new Set<string>();
+  const followed = new Set<AnyNode>();
+  const waiting: (AnyNode | null | undefined)[] = [...returnsOf(act)];
+  const numbers = new Set<AnyNode>();
+  for (let node = waiting.pop(); node !== undefined || waiting.length > 0; node = waiting.pop()) {
+    if (!node || followed.has(node)) continue;
+    followed.add(node);
+    if (numberOf(node) !== undefined) numbers.add(node);
+    else for (const source of sourcesOf(node)) waiting.push(source);
+  }
+  return numbers;
+
+  /** Where the value of an expression can come from. */
+  function sourcesOf(node: AnyNode): Nodes {
+    switch (node.type) {
+      case 'Identifier':
+        return isNew(node.name) ? nodes.flatMap((other) => assignedTo(node.name, other)) : [];
+      case 'MemberExpression':
+        if (node.computed || node.property.type !== 'Identifier') return [node.object];
+        return ofProperty(node.property.name);
+      case 'AssignmentExpression':
+        return [node.left, node.right];
+      case 'CallExpression':
+        return ofCall(node);
+      default:
+        return partsOf(node);
+    }
+  }
+
+  function isNew(name: string): boolean {
+    const before = names.size;
+    return names.add(name).size > before;
+  }
+
+  function ofCall({ callee, arguments: given }: Extract<AnyNode, { type: 'CallExpression' }>): Nodes {
+    const name = calledName(callee) ?? '';
+    const passed = passing.has(name) ? given : [];
+    if (callee.type !== 'MemberExpression') return [callee, ...passed];
+    return [
+      ...passed,
+      ...given.filter(isFunction),
+      ...(elementMethods.has(name) ? [callee.object] : []),
+      ...(name === 'reduce' ? given.slice(1) : []),
+      ...ofProperty(name),
+    ];
+  }
+
+  /** Everything assigned to a property of this name, of any object. */
+  function ofProperty(name: string): Nodes {
+    if (!isNew(`.${name}`)) return [];
+    const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;
+    return nodes.map((node) => {
+      if (node.type === 'Property') return isNamed(node.key) ? node.value : null;
+      if (node.type !== 'AssignmentExpression' || node.left.type !== 'MemberExpression') return null;
+      return isNamed(node.left.property) ? node.right : null;
+    });
+  }
+
+  /** What the node assigns to the variable, to its elements, or passes for the parameter. */
+  function assignedTo(name: string, node: AnyNode): Nodes {
+    const isNamed = (pattern: AnyNode) => namesIn(pattern).includes(name);
+    switch (node.type) {
+      case 'VariableDeclarator':
+        return isNamed(node.id) ? [node.init] : [];
+      case 'AssignmentPattern':
+        return isNamed(node.left) ? [node.right] : [];
+      case 'AssignmentExpression':
+        return isNamed(rootOf(node.left)) ? [node.right] : [];
+      case 'CallExpression':
+        return filling.has(calledName(node.callee) ?? '') && isNamed(rootOf(node.callee))
+          ? node.arguments
+          : [];
+      case 'FunctionDeclaration':
+      case 'FunctionExpression':
+      case 'ArrowFunctionExpression': {
+        const called = nameOf(node);
+        const calls = called === undefined ? [] : nodes.filter((other) => isCall(other, called));
+        const passed = node.params.flatMap((parameter, i) =>
+          isNamed(parameter)
+            ? calls.map((call) => (call.type === 'CallExpression' ? call.arguments[i] : null))
+            : [],
+        );
+        return called === name ? [node, ...passed] : passed;
+      }
+      default:
+        return [];
+    }
+  }
+
+  function nameOf(node: FunctionNode): string | undefined {
+    if (node.id) return node.id.name;
+    const declarator = nodes.find((other) => other.type === 'VariableDeclarator' && other.init === node);
+    return declarator?.type === 'VariableDeclarator' ? namesIn(declarator.id)[0] : undefined;
+  }
+}
+
+/** The parts that give an expression its value, or a part of it. */
+function partsOf(node: AnyNode): Nodes {
+  switch (node.type) {
+    case 'ConditionalExpression':
+      return [node.consequent, node.alternate];
+    case 'LogicalExpression':
+      return [node.left, node.right];
+    case 'BinaryExpression':
+      return arithmetic.has(node.operator) ? [node.left, node.right] : [];
+    case 'UnaryExpression':
+      return node.operator === '-' || node.operator === '+' ? [node.argument] : [];
+    case 'SequenceExpression':
+      return node.expressions.slice(-1);
+    case 'ArrayExpression':
+      return node.elements;
+    case 'ObjectExpression':
+      return node.properties;
+    case 'Property':
+      return [node.value];
+    case 'SpreadElement':
+      return [node.argument];
+    case 'ChainExpression':
+      return [node.expression];
+    case 'FunctionDeclaration':
+    case 'FunctionExpression':
+    case 'ArrowFunctionExpression':
+      return returnsOf(node);
+    default:
+      return [];
+  }
+}
+
+/** The numbers in an expression that are added, multiplied or chosen to give its value. */
+export function numbersFor(node: AnyNode): readonly AnyNode[] {
+  if (numberOf(node) !== undefined) return [node];
+  const parts =
+    node.type === 'CallExpression' && passing.has(calledName(node.callee) ?? '')
+      ? node.arguments
+      : isFunction(node)
+        ? []
+        : partsOf(node);
+  return parts.flatMap((part) => (part ? numbersFor(part) : []));
+}
+
+const isCall = (node: AnyNode, name: string) =>
+  node.type === 'CallExpression' && calledName(node.callee) === name;
+
+/** The variable whose element or property this is. */
+const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);
+
+/** The variables that a pattern assigns. */
+const namesIn = (pattern: AnyNode): readonly string[] =>
+  [...nodesIn(pattern)].flatMap((node) => (node.type === 'Identifier' ? [node.name] : []));

@@ -1,0 +1,161 @@
+/** From the source of a program to its structure and constants, and back. */
+import { createHash } from 'node:crypto';
+import type { AnyNode, Program as Script } from 'acorn';
+import type { Space } from '../../environments/environment.js';
+import { actionNumbers } from './action-flow.js';
+import { type Program, type ProgramConstant, ProgramFault } from './program.js';
+import {
+  canonicalText,
+  childrenOf,
+  type FunctionNode,
+  isFunction,
+  lineAt,
+  numberOf,
+  syntaxTree,
+  topLevel,
+} from './syntax.js';
+import { fixedParts } from './tunable.js';
+
+/**
+ * Constants are the ones that the program declares by a top-level `const constants = {…}`. If it declares none, they are
+ * the number literals that can take other values: see `tunable.ts` and, for actions that aren't vectors of floats,
+ * `action-flow.ts`.
+ * @throws ProgramFault for a syntax error, a source of more than 20,000 characters, a program without a function `act`
+ * at top level, and an invalid declaration of constants
+ */
+export function parseProgram(source: string, actionSpace: Space): Program {
+  const script = syntaxTree(source);
+  const act = actOf(script, source);
+  const declared = topLevel(script, 'constants');
+  const constants =
+    declared?.kind === 'const'
+      ? declaredConstants(declared.value, source)
+      : literalConstants(script, actionSpace.kind === 'box' ? new Set() : actionNumbers(script, act));
+  return {
+    source,
+    structure: hashOf(canonicalText(script, new Set(constants.map(({ node }) => node)))),
+    constants: constants.map(({ constant }) => constant),
+  };
+}
+
+/** @returns the first 48 bits of the SHA-256 */
+const hashOf = (text: string) => createHash('sha256').update(text).digest().readUIntBE(0, 6);
+
+function actOf(script: Script, source: string): FunctionNode {
+  const declared = topLevel(script, 'act');
+  const line = declared && lineAt(source, declared.node.start);
+  const fault = (reason: string) => new ProgramFault({ reason, ...(line !== undefined && { line }) });
+  if (declared === undefined) throw fault('the program has no function act(observation, memory, constants)');
+  if (declared.kind !== 'function' && declared.kind !== 'const')
+    throw fault('act must be a function or a const');
+  if (!isFunction(declared.value)) throw fault('act must be a function');
+  if (declared.value.async || declared.value.generator)
+    throw fault('act must be a plain function, neither async nor a generator');
+  return declared.value;
+}
+
+/** A constant and the syntax node of its number. */
+interface Found {
+  readonly node: AnyNode;
+  readonly constant: ProgramConstant;
+}
+
+function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readonly Found[] {
+  const found: Found[] = [];
+  const fixed = new Set<AnyNode | null | undefined>(actions);
+  const visit = (node: AnyNode, statement: number): void => {
+    if (fixed.has(node)) return;
+    const value = numberOf(node);
+    if (value === undefined) {
+      const start = node.type === 'ExpressionStatement' ? node.start : statement;
+      for (const part of fixedParts(node)) fixed.add(part);
+      for (const child of childrenOf(node)) visit(child, start);
+    } else if (node.start !== statement) {
+      // At the start of a statement, a sign would continue the statement before if that ends without a semicolon.
+      found.push({ node, constant: constantAt(node, value) });
+    }
+  };
+  visit(script, -1);
+  return found.sort((a, b) => a.constant.start - b.constant.start);
+}
+
+const constantAt = ({ start, end }: AnyNode, value: number, name?: string): ProgramConstant => ({
+  ...(name !== undefined && { name }),
+  value,
+  ...automaticRange(value),
+  start,
+  end,
+});
+
+/** The range of a constant that declares none: value ± 2 · |value|; −1 to 1 for 0. */
+export function automaticRange(value: number): { readonly low: number; readonly high: number } {
+  const half = value === 0 ? 1 : 2 * Math.abs(value);
+  const largest = Number.MAX_VALUE;
+  return { low: Math.max(value - half, -largest), high: Math.min(value + half, largest) };
+}
+
+const declarationForm = 'declare constants as {name: number} or {name: {value, low, high}}';
+
+function declaredConstants(value: AnyNode | null | undefined, source: string): readonly Found[] {
+  const fault = (reason: string, node: AnyNode) =>
+    new ProgramFault({ reason: `${reason}; ${declarationForm}`, line: lineAt(source, node.start) });
+  const entries = (node: AnyNode): readonly (readonly [string, AnyNode])[] => {
+    if (node.type !== 'ObjectExpression') throw fault('constants must be written as numbers', node);
+    const pairs = node.properties.map((property): readonly [string, AnyNode] => {
+      const key = property.type === 'Property' && !property.computed ? keyOf(property.key) : undefined;
+      if (property.type !== 'Property' || property.kind !== 'init' || key === undefined)
+        throw fault('constants must be plain properties', property);
+      if (key === '__proto__' || property.method || property.shorthand)
+        throw fault(`the constant ${key} must be a number`, property);
+      return [key, property.value];
+    });
+    const repeated = pairs.find(([key], i) => pairs.findIndex(([other]) => other === key) !== i);
+    if (repeated) throw fault(`${repeated[0]} is declared twice`, repeated[1]);
+    return pairs;
+  };
+  if (!value) return [];
+  return entries(value).map(([name, node]): Found => {
+    const plain = numberOf(node);
+    if (plain !== undefined) return { node, constant: constantAt(node, plain, name) };
+    const fields = new Map(node.type === 'ObjectExpression' ? entries(node) : []);
+    const [number, low, high] = ['value', 'low', 'high'].map((key) => numberOf(fields.get(key)));
+    if (fields.size !== 3 || number === undefined || low === undefined || high === undefined)
+      throw fault(`the constant ${name} must be a number`, node);
+    if (low >= high) throw fault(`the constant ${name} needs low < high`, node);
+    const inner = fields.get('value')!;
+    return { node: inner, constant: { ...constantAt(inner, number, name), low, high } };
+  });
+}
+
+function keyOf(key: AnyNode): string | undefined {
+  if (key.type === 'Identifier') return key.name;
+  return key.type === 'Literal' && typeof key.value === 'string' ? key.value : undefined;
+}
+
+/**
+ * The source with these values in the places of its constants: the same structure.
+ * @param values one finite number per constant
+ */
+export function withConstants(
+  { source, constants }: Pick<Program, 'source' | 'constants'>,
+  values: readonly number[],
+): string {
+  if (values.length !== constants.length || !values.every(Number.isFinite))
+    throw new Error(`a program with ${constants.length} constants needs as many finite values`);
+  let [text, position] = ['', 0];
+  for (const [i, { value, start, end }] of constants.entries()) {
+    text += source.slice(position, start);
+    const isChanged = !Object.is(value, values[i]);
+    text += isChanged ? numberText(values[i]!, text, source.slice(end)) : source.slice(start, end);
+    position = end;
+  }
+  return text + source.slice(position);
+}
+
+/** The shortest decimal of the number; in parentheses if a sign could change the meaning of what is around it. */
+function numberText(value: number, before: string, after: string): string {
+  const text = Object.is(value, -0) ? '-0' : String(value);
+  if (!text.startsWith('-')) return /[\w$]$/.test(before) ? ` ${text}` : text;
+  const isSafe = /([(,[:?=<>]|\breturn)\s*$/.test(before.slice(-80)) && /^\s*[),;\]}:?<>]/.test(after);
+  return isSafe ? text : `(${text})`;
+}

@@ -1,0 +1,58 @@
+/** Which numbers of a program can't take other values. */
+import type { AnyNode } from 'acorn';
+import { numbersFor } from './action-flow.js';
+import { calledName, numberOf } from './syntax.js';
+
+/** Functions whose arguments must be integers, or are keys. */
+const integerArguments = new Set(
+  (
+    'at charAt charCodeAt codePointAt delete flat fromCharCode get has imul includes indexOf lastIndexOf padEnd ' +
+    'padStart parseInt repeat slice splice stringify substr substring toFixed toPrecision toString toSpliced Array'
+  ).split(' '),
+);
+const equality = new Set(['===', '!==', '==', '!=']);
+const integerOperators = new Set(['%', '&', '|', '^', '<<', '>>', '>>>']);
+
+/**
+ * The parts of a node whose numbers are fixed: indices, keys, exponents, `case` labels, headers of `for` loops, texts in
+ * templates, arguments that must be integers, and numbers that are operands of %, of bit operators or of equality. The
+ * choice never depends on a value: other values must give the same structure.
+ */
+export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)[] {
+  const operands = (...parts: readonly AnyNode[]) => parts.filter((part) => numberOf(part) !== undefined);
+  switch (node.type) {
+    case 'MemberExpression':
+      return [...(node.computed ? numbersFor(node.property) : []), ...operands(node.object)];
+    case 'BinaryExpression':
+      if (node.operator === '**') return numbersFor(node.right);
+      return equality.has(node.operator) || integerOperators.has(node.operator)
+        ? operands(node.left, node.right)
+        : [];
+    case 'AssignmentExpression':
+      if (node.operator === '**=') return numbersFor(node.right);
+      return integerOperators.has(node.operator.slice(0, -1)) ? operands(node.right) : [];
+    case 'UnaryExpression':
+      return node.operator === '~' ? operands(node.argument) : [];
+    case 'SwitchCase':
+      return [node.test];
+    case 'ForStatement':
+      return [node.init, node.test, node.update];
+    case 'Property':
+      // `Array.from({length: 4})`
+      return [node.key, node.key.type === 'Identifier' && node.key.name === 'length' ? node.value : null];
+    case 'PropertyDefinition':
+    case 'MethodDefinition':
+      return [node.key];
+    case 'TemplateLiteral':
+      return node.expressions;
+    case 'CallExpression':
+    case 'NewExpression': {
+      const name = calledName(node.callee) ?? '';
+      if (integerArguments.has(name) || name.endsWith('Array')) return node.arguments.flatMap(numbersFor);
+      if (name === 'pow') return node.arguments.slice(1).flatMap(numbersFor);
+      return name === 'set' || name === 'with' ? node.arguments.slice(0, 1) : [];
+    }
+    default:
+      return [];
+  }
+}
