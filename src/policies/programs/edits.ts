@@ -1,0 +1,176 @@
+/** Changes of a program as search-and-replace blocks. */
+import { distance } from 'fastest-levenshtein';
+import { ProgramFault } from './program.js';
+
+interface Block {
+  /** 1-based, in the order of the reply. */
+  readonly number: number;
+  readonly search: readonly string[];
+  readonly replace: readonly string[];
+}
+
+/** A block with its place in the parent. */
+interface Placed extends Block {
+  /** 0-based line of the parent. */
+  readonly at: number;
+}
+
+const opening = /^<{5,9} ?SEARCH$/;
+const middle = /^={5,9}$/;
+const closing = /^>{5,9} ?REPLACE$/;
+
+/**
+ * Applies one or more blocks
+ * ```
+ * <<<<<<< SEARCH
+ * lines of the parent
+ * =======
+ * new lines
+ * >>>>>>> REPLACE
+ * ```
+ * to the parent. All blocks refer to the unchanged parent. Trailing blanks don't count; if a block isn't found, it is
+ * searched for again with another indentation, and its new lines are indented accordingly. Text between blocks is
+ * ignored.
+ * @throws ProgramFault naming the block, why it doesn't apply and the most similar lines of the parent, with the line
+ * number of the parent; also if there is no block, or the result equals the parent
+ */
+export function applyEdits(parent: string, reply: string): string {
+  const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
+  const placed = blocksIn(reply)
+    .map((block) => placeOf(block, lines))
+    .sort((a, b) => a.at - b.at);
+  const result: string[] = [];
+  let position = 0;
+  for (const [i, { at, number, search, replace }] of placed.entries()) {
+    if (at < position) throw fault(number, `it overlaps block ${placed[i - 1]!.number}`, at);
+    result.push(...lines.slice(position, at), ...replace);
+    position = at + search.length;
+  }
+  const edited = [...result, ...lines.slice(position)].join('\n');
+  if (edited === lines.join('\n')) throw new ProgramFault({ reason: 'the blocks change nothing' });
+  return edited;
+}
+
+/** @param at 0-based line of the parent */
+const fault = (block: number, why: string, at?: number) =>
+  new ProgramFault({
+    reason: `block ${block} doesn't apply: ${why}`,
+    ...(at !== undefined && { line: at + 1 }),
+  });
+
+function blocksIn(reply: string): readonly Block[] {
+  const blocks: Block[] = [];
+  let search: string[] | undefined;
+  let replace: string[] | undefined;
+  for (const line of reply.split(/\r?\n/).map((text) => text.trimEnd())) {
+    const number = blocks.length + 1;
+    const mark = line.trim();
+    if (opening.test(mark)) {
+      if (search) throw fault(number, 'it has no line >>>>>>> REPLACE');
+      search = [];
+    } else if (search && !replace && middle.test(mark)) replace = [];
+    else if (closing.test(mark)) {
+      if (!search) throw fault(number, 'it has no line <<<<<<< SEARCH');
+      if (!replace) throw fault(number, 'it has no line =======');
+      blocks.push({ number, search: withoutBlankEnds(search), replace });
+      search = undefined;
+      replace = undefined;
+    } else (replace ?? search)?.push(line);
+  }
+  if (search) throw fault(blocks.length + 1, `it has no line ${replace ? '>>>>>>> REPLACE' : '======='}`);
+  if (blocks.length === 0) throw new ProgramFault({ reason: 'the reply has no block <<<<<<< SEARCH' });
+  return blocks;
+}
+
+function withoutBlankEnds(lines: readonly string[]): readonly string[] {
+  const first = lines.findIndex((line) => line !== '');
+  return first < 0 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
+}
+
+function placeOf(block: Block, lines: readonly string[]): Placed {
+  const { number, search } = block;
+  if (search.length === 0) throw fault(number, 'its search part is empty');
+  const exact = placesOf(search, lines);
+  if (exact.length === 1) return { ...block, at: exact[0]! };
+  // Only the second try ignores the indentation.
+  const loose = exact.length > 0 ? exact : placesOf(unindented(search), lines, unindented);
+  if (loose.length === 1) return { ...reindented(block, lines[loose[0]!]!), at: loose[0]! };
+  if (loose.length > 1) {
+    const numbers = loose.map((at) => at + 1).join(', ');
+    throw fault(
+      number,
+      `its search part occurs ${loose.length} times, at lines ${numbers}; add more lines`,
+      loose[0],
+    );
+  }
+  const near = mostSimilar(search, lines);
+  const shown = near && `; the most similar lines begin at line ${near.at + 1}: ${near.text}`;
+  throw fault(number, `the program has no lines ${quoted(search)}${shown ?? ''}`, near?.at);
+}
+
+/** The 0-based lines at which these lines begin. */
+function placesOf(
+  search: readonly string[],
+  lines: readonly string[],
+  view: (lines: readonly string[]) => readonly string[] = (same) => same,
+): readonly number[] {
+  return lines.flatMap((_, at) => {
+    const found = view(lines.slice(at, at + search.length));
+    return found.length === search.length && found.every((line, i) => line === search[i]) ? [at] : [];
+  });
+}
+
+const indentOf = (line: string) => /^\s*/.exec(line)![0];
+
+/** The lines without the indentation that they share. */
+function unindented(lines: readonly string[]): readonly string[] {
+  const indents = lines.filter((line) => line !== '').map(indentOf);
+  let shared = indents[0] ?? '';
+  for (const indent of indents) while (!indent.startsWith(shared)) shared = shared.slice(0, -1);
+  return lines.map((line) => line.slice(line === '' ? 0 : shared.length));
+}
+
+/** The block with new lines whose indentation fits the parent. @param first the first line found in the parent */
+function reindented(block: Block, first: string): Block {
+  const searched = indentOf(block.search[0]!);
+  const found = indentOf(first);
+  const replace = block.replace.map((line) => {
+    if (line === '') return line;
+    if (line.startsWith(searched)) return found + line.slice(searched.length);
+    // Less indented than the search part.
+    const less = searched.length - indentOf(line).length;
+    return found.slice(0, Math.max(0, found.length - less)) + line.trimStart();
+  });
+  return { ...block, replace };
+}
+
+/** Least similarity, from 0 to 1, of lines shown in a fault. */
+const leastSimilarity = 0.5;
+
+/** The lines of the parent most similar to these, by edit distance without indentation. */
+function mostSimilar(
+  search: readonly string[],
+  lines: readonly string[],
+): { readonly at: number; readonly text: string } | undefined {
+  const similarity = (at: number) => {
+    const [wanted, found] = [search, lines.slice(at, at + search.length)].map((some) =>
+      some
+        .map((line) => line.trim())
+        .join('\n')
+        .slice(0, 500),
+    ) as [string, string];
+    return 1 - distance(wanted, found) / Math.max(wanted.length, found.length, 1);
+  };
+  const all = lines.map((_, at) => ({ at, similarity: similarity(at) }));
+  const [best] = all.sort((a, b) => b.similarity - a.similarity || a.at - b.at);
+  if (!best || best.similarity < leastSimilarity) return undefined;
+  return { at: best.at, text: quoted(lines.slice(best.at, best.at + search.length)) };
+}
+
+/** Up to three lines in one, without indentation. */
+const quoted = (lines: readonly string[]) => {
+  const shown = unindented(lines)
+    .slice(0, 3)
+    .map((line) => `"${line}"`);
+  return shown.join(', ') + (lines.length > 3 ? ', …' : '');
+};
