@@ -1,0 +1,164 @@
+/**
+ * Random programs of a small grammar. Programs for discrete and tuple actions are decision trees; those for vectors have
+ * an expression per dimension. None has memory.
+ */
+import type { DiscreteSpace, EnvironmentSpec } from '../../environments/environment.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import {
+  binary,
+  comparisons,
+  digits,
+  integerTests,
+  programText,
+  type Sort,
+  type Spaces,
+  spacesOf,
+  type Tree,
+  unary,
+} from './tree.js';
+
+/** Nodes on the longest path of a tree. */
+export const deepest = 6;
+/** Share of leaves where a tree could continue. */
+const leafShare = 0.4;
+/** A bound beyond this doesn't show the scale of an observation. */
+const widestBound = 1e6;
+
+/** What trees are drawn for, and the source of the draws. */
+export interface Growth extends Spaces {
+  readonly random: RandomGenerator;
+}
+
+/**
+ * Draws a program. It is valid for every observation and never throws; its constants have at most 3 significant digits.
+ * @throws UserError for text observations or actions
+ */
+export function randomProgram(environment: EnvironmentSpec, random: RandomGenerator): string {
+  const spaces = spacesOf(environment);
+  const growth = { ...spaces, random };
+  const depth = random.integers(3, deepest + 1);
+  const trees = sortsOf(spaces).map((sort) =>
+    sort === 'number' ? grownNumber(depth, growth) : grownChoice(sort, depth, growth),
+  );
+  return programText(trees, spaces);
+}
+
+/** The sort of each tree of a program. */
+function sortsOf({ acted }: Spaces): readonly Sort[] {
+  if (acted.kind === 'discrete') return [0];
+  return acted.kind === 'box' ? acted.low.map(() => 'number') : acted.spaces.map((_, i) => i);
+}
+
+/** Draws a tree of at most this depth (at least 1, for tests 2). */
+export function grown(sort: Sort, depth: number, growth: Growth): Tree {
+  const { random } = growth;
+  if (sort === 'test') return grownTest(depth, growth);
+  if (depth < 2 || random.random() < leafShare) return leaf(sort, growth);
+  if (sort === 'number') return grownNumber(depth, growth);
+  return depth < 3 ? leaf(sort, growth) : grownChoice(sort, depth, growth);
+}
+
+/** @param depth at least 2 */
+function grownNumber(depth: number, growth: Growth): Tree {
+  const { random } = growth;
+  if (depth > 2 && random.random() < 0.1) return grownChoice('number', depth, growth);
+  const op = random.choice([...binary, ...unary]);
+  const count = unary.some((one) => one === op) ? 1 : 2;
+  return {
+    sort: 'number',
+    op,
+    parts: Array.from({ length: count }, () => grown('number', depth - 1, growth)),
+  };
+}
+
+/** @param depth at least 3 */
+function grownChoice(sort: Sort, depth: number, growth: Growth): Tree {
+  const test = grownTest(depth - 1, growth);
+  const then = grown(sort, depth - 1, growth);
+  let otherwise = grown(sort, depth - 1, growth);
+  // Two equal actions make the test pointless.
+  for (let tries = 0; tries < 10 && isSame(then, otherwise); tries++)
+    otherwise = grown(sort, depth - 1, growth);
+  return isSame(then, otherwise) ? then : { sort, op: 'if', parts: [test, then, otherwise] };
+}
+
+const isSame = (a: Tree, b: Tree) => JSON.stringify(a) === JSON.stringify(b);
+
+function grownTest(depth: number, growth: Growth): Tree {
+  const { observed, random } = growth;
+  const isExact = observed.kind === 'discrete' || (observed.kind === 'tuple' && random.random() < 0.5);
+  if (isExact) {
+    const term = observationTerm(growth);
+    const { n, start = 0 } = valuesOf(term, growth);
+    const op = n > 1 ? random.choice(integerTests) : 'equals';
+    // No value is below the first.
+    const least = op === 'below' ? 1 : 0;
+    return { sort: 'test', op, value: start + random.integers(least, n), parts: [term] };
+  }
+  const left = random.random() < 0.5 ? observationTerm(growth) : grown('number', depth - 1, growth);
+  let right = random.random() < 0.6 ? constant(left, growth) : grown('number', depth - 1, growth);
+  if (left.op === 'constant') right = observationTerm(growth);
+  else if (isSame(left, right)) right = constant(left, growth);
+  return { sort: 'test', op: random.choice(comparisons), parts: [left, right] };
+}
+
+export function leaf(sort: Sort, growth: Growth): Tree {
+  const { acted, random } = growth;
+  if (sort === 'number') return random.random() < 0.3 ? constant(undefined, growth) : observationTerm(growth);
+  if (sort === 'test') return grownTest(2, growth);
+  const space = acted.kind === 'tuple' ? acted.spaces[sort]! : (acted as DiscreteSpace);
+  return { sort, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
+}
+
+/** An observation; for a discrete one, also its remainder or quotient. */
+function observationTerm({ observed, random }: Growth): Tree {
+  const term = { sort: 'number', op: 'observation', value: 0, parts: [] } as const;
+  if (observed.kind !== 'discrete') {
+    const count = observed.kind === 'box' ? observed.low.length : observed.spaces.length;
+    return { ...term, value: random.integers(0, count) };
+  }
+  const divisors = divisorsOf(observed.n);
+  if (divisors.length === 0 || random.random() < 1 / 3) return term;
+  return { ...term, op: random.choice(digits), value: random.choice(divisors) };
+}
+
+/** The divisors other than 1 and n, since states often number the cells of a grid; every smaller integer if n has none. */
+function divisorsOf(n: number): readonly number[] {
+  const smaller = Array.from({ length: Math.max(0, Math.min(n, 1000) - 2) }, (_, i) => i + 2);
+  const divisors = smaller.filter((k) => n % k === 0);
+  return divisors.length > 0 ? divisors : smaller;
+}
+
+/** The integers that a term can take. */
+function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
+  if (observed.kind === 'tuple') return observed.spaces[value!]!;
+  const { n, start = 0 } = observed as DiscreteSpace;
+  if (op === 'observation') return { kind: 'discrete', n, start };
+  if (op === 'modulo') return { kind: 'discrete', n: Math.min(n, value!) };
+  const first = Math.floor(start / value!);
+  return { kind: 'discrete', n: Math.floor((start + n - 1) / value!) - first + 1, start: first };
+}
+
+/** A constant to compare with a term: within its bounds if they are finite, otherwise log-uniform from 0.01 to 10. */
+export function constant(term: Tree | undefined, { observed, random }: Growth): Tree {
+  const { low, high } = boundsOf(term, observed);
+  const isBounded = Math.abs(low) < widestBound && Math.abs(high) < widestBound;
+  const value = isBounded
+    ? random.uniform(low, high)
+    : 10 ** random.uniform(-2, 1) * (random.random() < 0.5 ? -1 : 1);
+  return { sort: 'number', op: 'constant', value: rounded(value), parts: [] };
+}
+
+/** To 3 significant digits. */
+export const rounded = (value: number): number => Number(value.toPrecision(3));
+
+function boundsOf(
+  term: Tree | undefined,
+  observed: Spaces['observed'],
+): { readonly low: number; readonly high: number } {
+  const unknown = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
+  if (term?.op !== 'observation' || observed.kind === 'discrete') return unknown;
+  if (observed.kind === 'box') return { low: observed.low[term.value!]!, high: observed.high[term.value!]! };
+  const { n, start = 0 } = observed.spaces[term.value!]!;
+  return { low: start, high: start + n - 1 };
+}

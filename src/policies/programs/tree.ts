@@ -1,0 +1,207 @@
+/** Trees of the grammar of random programs, as text and back. */
+import type { AnyNode } from 'acorn';
+import type { EnvironmentSpec, NumericSpace } from '../../environments/environment.js';
+import { numericSpace } from '../policy.js';
+import { isProgramFault } from './program.js';
+import { parseProgram } from './source.js';
+import { calledName, isFunction, numberOf, syntaxTree, topLevel } from './syntax.js';
+
+export const binary = ['+', '-', '*', 'divide', 'min', 'max'] as const;
+export const unary = ['abs', 'sin', 'cos', 'tanh'] as const;
+export const comparisons = ['<', '>'] as const;
+export const integerTests = ['equals', 'below'] as const;
+/** Terms of a discrete observation: the remainder and the quotient of a division by a positive integer. */
+export const digits = ['modulo', 'quotient'] as const;
+
+/**
+ * What a tree gives: a number, a truth value, or an action, either a discrete one or a component of a tuple (by index).
+ * Only trees of the same sort can replace each other.
+ */
+export type Sort = 'number' | 'test' | number;
+
+export interface Tree {
+  readonly sort: Sort;
+  readonly op:
+    | 'constant'
+    | 'observation'
+    | 'take'
+    | 'if'
+    | (typeof binary | typeof unary | typeof comparisons | typeof integerTests | typeof digits)[number];
+  /** A constant, the index of an observation, an action, the integer of a test or a divisor. */
+  readonly value?: number;
+  readonly parts: readonly Tree[];
+}
+
+/** The trees of a program: one per dimension of a vector or component of a tuple, otherwise one. */
+export type Trees = readonly Tree[];
+
+export interface Spaces {
+  readonly observed: NumericSpace;
+  readonly acted: NumericSpace;
+}
+
+/** @throws UserError for text observations or actions */
+export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec): Spaces => ({
+  observed: numericSpace(observationSpace, id),
+  acted: numericSpace(actionSpace, id),
+});
+
+/** 1 for a tree without parts. */
+export const depthOf = ({ parts }: Tree): number => 1 + Math.max(0, ...parts.map(depthOf));
+
+const helpers = {
+  divide: 'const divide = (a, b) => (b === 0 ? a : a / b);',
+  clip: 'const clip = (x, low, high) => Math.max(low, Math.min(high, x || 0));',
+};
+
+/** Bound of an action without bounds. */
+const widest = 1e6;
+
+/** Constants are declared, so bounds, actions and states aren't taken for tunable numbers. */
+export function programText(trees: Trees, { observed, acted }: Spaces): string {
+  const constants: number[] = [];
+  const print = (tree: Tree, level = 0): string => {
+    const { op, value, parts } = tree;
+    const at = (own: number, text: string) => (level > own ? `(${text})` : text);
+    const part = (i: number, least = 0) => print(parts[i]!, least);
+    switch (op) {
+      case 'constant':
+        return `constants.k${constants.push(value!)}`;
+      case 'observation':
+        return observed.kind === 'discrete' ? 'observation' : `observation[${value}]`;
+      case 'modulo':
+        return at(3, `observation % ${value}`);
+      case 'quotient':
+        return `Math.floor(observation / ${value})`;
+      case 'take':
+        return String(value);
+      case 'if':
+        return at(0, `${part(0, 1)} ? ${part(1, 1)} : ${part(2)}`);
+      case 'equals':
+        return at(1, `${part(0, 2)} === ${value}`);
+      case 'below':
+        return at(1, `${part(0, 2)} < ${value}`);
+      case '<':
+      case '>':
+        return at(1, `${part(0, 2)} ${op} ${part(1, 2)}`);
+      case '+':
+      case '-':
+        return at(2, `${part(0, 2)} ${op} ${part(1, 3)}`);
+      case '*':
+        return at(3, `${part(0, 3)} * ${part(1, 4)}`);
+      case 'divide':
+        return `divide(${part(0)}, ${part(1)})`;
+      default:
+        return `Math.${op}(${parts.map((_, i) => part(i)).join(', ')})`;
+    }
+  };
+  const decide = (tree: Tree, indent: string): string => {
+    if (tree.op !== 'if') return `${indent}return ${print(tree)};\n`;
+    const [test, then, otherwise] = tree.parts;
+    return `${indent}if (${print(test!)}) {\n${decide(then!, `${indent}  `)}${indent}}\n${decide(otherwise!, indent)}`;
+  };
+  const component = (tree: Tree, i: number) => {
+    if (acted.kind !== 'box') return print(tree);
+    const [low, high] = [Math.max(acted.low[i]!, -widest), Math.min(acted.high[i]!, widest)];
+    return `clip(${print(tree)}, ${low}, ${high})`;
+  };
+  const body =
+    acted.kind === 'discrete'
+      ? decide(trees[0]!, '  ')
+      : `  return [\n${trees.map((tree, i) => `    ${component(tree, i)},\n`).join('')}  ];\n`;
+  const declared = constants.map((value, i) => `k${i + 1}: ${Object.is(value, -0) ? '-0' : value}`);
+  return [
+    `const constants = {${declared.length > 0 ? ` ${declared.join(', ')} ` : ''}};`,
+    ...Object.entries(helpers).flatMap(([name, text]) => (body.includes(`${name}(`) ? [text] : [])),
+    '',
+    `function act(observation, memory, constants) {\n${body}}`,
+    '',
+  ].join('\n');
+}
+
+/** The trees of a program of this grammar; undefined for other programs. */
+export function treesOf(source: string, spaces: Spaces): Trees | undefined {
+  try {
+    const { constants } = parseProgram(source, spaces.acted);
+    const act = topLevel(syntaxTree(source), 'act')!.value;
+    if (!isFunction(act) || act.body.type !== 'BlockStatement') return undefined;
+    const values = new Map(constants.map(({ name, value }) => [name ?? '', value]));
+    const trees = readBody(act.body.body, spaces.acted, values);
+    return programText(trees, spaces) === source ? trees : undefined;
+  } catch (error) {
+    if (error instanceof NotOfGrammar || isProgramFault(error)) return undefined;
+    throw error;
+  }
+}
+
+class NotOfGrammar extends Error {}
+
+type Constants = ReadonlyMap<string, number>;
+
+function readBody(statements: readonly AnyNode[], acted: NumericSpace, constants: Constants): Trees {
+  if (acted.kind === 'discrete') return [readDecision(statements, constants)];
+  const [only] = statements;
+  const list = only?.type === 'ReturnStatement' ? only.argument : undefined;
+  if (list?.type !== 'ArrayExpression') throw new NotOfGrammar();
+  return list.elements.map((element, i) => {
+    if (acted.kind === 'tuple') return readTree(element, i, constants);
+    if (element?.type !== 'CallExpression') throw new NotOfGrammar();
+    return readTree(element.arguments[0], 'number', constants);
+  });
+}
+
+function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants): Tree {
+  if (first?.type === 'ReturnStatement') return readTree(first.argument, 0, constants);
+  if (first?.type !== 'IfStatement' || first.consequent.type !== 'BlockStatement') throw new NotOfGrammar();
+  const test = readTree(first.test, 'test', constants);
+  const then = readDecision(first.consequent.body, constants);
+  return { sort: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
+}
+
+/** Lenient: `treesOf` compares the trees' text with the source. */
+function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Constants): Tree {
+  const read = (part: AnyNode | null | undefined, inner: Sort = 'number') => readTree(part, inner, constants);
+  const leaf = (op: Tree['op'], value: number | undefined): Tree => {
+    if (value === undefined) throw new NotOfGrammar();
+    return { sort, op, value, parts: [] };
+  };
+  if (node?.type === 'ConditionalExpression')
+    return {
+      sort,
+      op: 'if',
+      parts: [read(node.test, 'test'), read(node.consequent, sort), read(node.alternate, sort)],
+    };
+  if (typeof sort === 'number') return leaf('take', numberOf(node));
+  switch (node?.type) {
+    case 'Identifier':
+      return leaf('observation', 0);
+    case 'MemberExpression':
+      if (node.computed) return leaf('observation', numberOf(node.property));
+      return leaf('constant', constants.get(calledName(node) ?? ''));
+    case 'CallExpression': {
+      const [first] = node.arguments;
+      const name = calledName(node.callee) ?? '';
+      if (name === 'floor')
+        return leaf('quotient', first?.type === 'BinaryExpression' ? numberOf(first.right) : undefined);
+      const op = [...binary, ...unary].find((one) => one === name);
+      if (op === undefined) throw new NotOfGrammar();
+      return { sort, op, parts: node.arguments.map((argument) => read(argument)) };
+    }
+    case 'BinaryExpression': {
+      const integer = numberOf(node.right);
+      if (node.operator === '%') return leaf('modulo', integer);
+      if (integer !== undefined)
+        return {
+          sort,
+          op: node.operator === '===' ? 'equals' : 'below',
+          value: integer,
+          parts: [read(node.left)],
+        };
+      const op = [...binary, ...comparisons].find((one) => one === node.operator);
+      if (op === undefined) throw new NotOfGrammar();
+      return { sort, op, parts: [read(node.left), read(node.right)] };
+    }
+    default:
+      throw new NotOfGrammar();
+  }
+}

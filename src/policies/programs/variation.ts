@@ -1,0 +1,145 @@
+/** Mutation and crossover of programs of the grammar: J. R. Koza, “Genetic Programming” (1992). */
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import type { RandomGenerator } from '../../random/generator.js';
+import { constant, deepest, type Growth, grown, leaf, rounded } from './grammar.js';
+import {
+  binary,
+  comparisons,
+  depthOf,
+  digits,
+  integerTests,
+  programText,
+  type Sort,
+  spacesOf,
+  type Tree,
+  type Trees,
+  treesOf,
+  unary,
+} from './tree.js';
+
+/** A node, with the indices of the parts that lead to it. */
+interface Place {
+  readonly node: Tree;
+  readonly path: readonly number[];
+}
+
+/** Attempts to stay within the depth limit and to change anything. */
+const mostTries = 10;
+/** Koza draws crossover points with this probability among nodes with parts. */
+const innerShare = 0.9;
+
+/**
+ * Replaces a random subtree of `a` by one of `b` of the same sort.
+ * @returns undefined if one of the programs isn't of the grammar; `a` if no pair of subtrees fits
+ */
+export function crossover(
+  a: string,
+  b: string,
+  environment: EnvironmentSpec,
+  random: RandomGenerator,
+): string | undefined {
+  const spaces = spacesOf(environment);
+  const trees = treesOf(a, spaces);
+  const donors = treesOf(b, spaces)?.flatMap((tree) => placesIn(tree));
+  if (trees === undefined || donors === undefined) return undefined;
+  return varied(
+    trees,
+    random,
+    (tree) => {
+      const { node, path } = drawnPlace(placesIn(tree), random);
+      const fitting = donors.filter((donor) => donor.node.sort === node.sort);
+      return fitting.length === 0 ? tree : replacedAt(tree, path, drawnPlace(fitting, random).node);
+    },
+    (changed) => programText(changed, spaces),
+  );
+}
+
+/**
+ * One of four changes with equal probability: another random subtree, another operation or leaf at a node, another value
+ * of a constant, or a subtree in the place of one that contains it.
+ * @returns undefined if the program isn't of the grammar
+ */
+export function mutate(
+  source: string,
+  environment: EnvironmentSpec,
+  random: RandomGenerator,
+): string | undefined {
+  const spaces = spacesOf(environment);
+  const trees = treesOf(source, spaces);
+  if (trees === undefined) return undefined;
+  const growth = { ...spaces, random };
+  return varied(
+    trees,
+    random,
+    (tree) => {
+      const places = placesIn(tree);
+      const { node, path } = random.choice(places);
+      const constants = places.filter((place) => place.node.op === 'constant');
+      const inside = placesIn(node).filter((place) => place.path.length > 0 && place.node.sort === node.sort);
+      const kind = random.integers(0, 4);
+      if (kind === 0 && constants.length > 0) {
+        const chosen = random.choice(constants);
+        return replacedAt(tree, chosen.path, shifted(chosen.node, growth));
+      }
+      if (kind === 1 && inside.length > 0) return replacedAt(tree, path, random.choice(inside).node);
+      if (kind === 2) return replacedAt(tree, path, pointMutated(node, growth));
+      const depth = Math.max(2, Math.min(4, deepest - path.length));
+      return replacedAt(tree, path, grown(node.sort, depth, growth));
+    },
+    (changed) => programText(changed, spaces),
+  );
+}
+
+/** Changes one of the trees. */
+function varied(
+  trees: Trees,
+  random: RandomGenerator,
+  change: (tree: Tree) => Tree,
+  print: (trees: Trees) => string,
+): string {
+  const before = print(trees);
+  for (let tries = 0; tries < mostTries; tries++) {
+    const chosen = random.integers(0, trees.length);
+    const changed = change(trees[chosen]!);
+    const after = print(trees.map((tree, i) => (i === chosen ? changed : tree)));
+    if (depthOf(changed) <= deepest && after !== before) return after;
+  }
+  return before;
+}
+
+const placesIn = (node: Tree, path: readonly number[] = []): readonly Place[] => [
+  { node, path },
+  ...node.parts.flatMap((part, i) => placesIn(part, [...path, i])),
+];
+
+function replacedAt(tree: Tree, [first, ...rest]: readonly number[], by: Tree): Tree {
+  if (first === undefined) return by;
+  return { ...tree, parts: tree.parts.map((part, i) => (i === first ? replacedAt(part, rest, by) : part)) };
+}
+
+function drawnPlace(places: readonly Place[], random: RandomGenerator): Place {
+  const inner = places.filter(({ node }) => node.parts.length > 0);
+  return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
+}
+
+/** Moves a constant by 30% on average, or draws another. */
+function shifted(node: Tree, growth: Growth): Tree {
+  const { random } = growth;
+  if (random.random() < 0.2) return constant(undefined, growth);
+  return { ...node, value: rounded(node.value! * (1 + 0.3 * random.normal())) };
+}
+
+/** The node with another operation of the same kind, or another leaf. */
+function pointMutated(node: Tree, growth: Growth): Tree {
+  const { random } = growth;
+  const groups: readonly (readonly Tree['op'][])[] = [binary, unary, comparisons, integerTests, digits];
+  const group = groups.find((ops) => ops.includes(node.op));
+  if (group) return { ...node, op: random.choice(group.filter((op) => op !== node.op)) };
+  return node.parts.length > 0 ? swapped(node) : leaf(node.sort as Sort, growth);
+}
+
+/** A condition with its two results exchanged. */
+const swapped = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({
+  ...node,
+  parts: [test!, otherwise!, then!],
+});
