@@ -38,7 +38,7 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   const growth = { ...spaces, random };
   const depth = random.integers(3, deepest + 1);
   const trees = sortsOf(spaces).map((sort) =>
-    sort === 'number' ? grown(sort, depth, growth) : grownChoice(sort, depth, growth),
+    sort === 'number' ? grownNumber(depth, growth) : grownChoice(sort, depth, growth),
   );
   return programText(trees, spaces);
 }
@@ -54,12 +54,21 @@ export function grown(sort: Sort, depth: number, growth: Growth): Tree {
   const { random } = growth;
   if (sort === 'test') return grownTest(depth, growth);
   if (depth < 2 || random.random() < leafShare) return leaf(sort, growth);
-  if (sort === 'number' && (depth < 3 || random.random() < 0.9)) {
-    const op = random.choice([...binary, ...unary]);
-    const count = unary.some((one) => one === op) ? 1 : 2;
-    return { sort, op, parts: Array.from({ length: count }, () => grown(sort, depth - 1, growth)) };
-  }
+  if (sort === 'number') return grownNumber(depth, growth);
   return depth < 3 ? leaf(sort, growth) : grownChoice(sort, depth, growth);
+}
+
+/** @param depth at least 2 */
+function grownNumber(depth: number, growth: Growth): Tree {
+  const { random } = growth;
+  if (depth > 2 && random.random() < 0.1) return grownChoice('number', depth, growth);
+  const op = random.choice([...binary, ...unary]);
+  const count = unary.some((one) => one === op) ? 1 : 2;
+  return {
+    sort: 'number',
+    op,
+    parts: Array.from({ length: count }, () => grown('number', depth - 1, growth)),
+  };
 }
 
 /** @param depth at least 3 */
@@ -81,14 +90,15 @@ function grownTest(depth: number, growth: Growth): Tree {
   if (isExact) {
     const term = observationTerm(growth);
     const { n, start = 0 } = valuesOf(term, growth);
-    const op = random.choice(integerTests);
-    return { sort: 'test', op, value: start + random.integers(0, n), parts: [term] };
+    const op = n > 1 ? random.choice(integerTests) : 'equals';
+    // No value is below the first.
+    const least = op === 'below' ? 1 : 0;
+    return { sort: 'test', op, value: start + random.integers(least, n), parts: [term] };
   }
   const left = random.random() < 0.5 ? observationTerm(growth) : grown('number', depth - 1, growth);
-  const right =
-    left.op !== 'constant' && random.random() < 0.6
-      ? constant(left, growth)
-      : grown('number', depth - 1, growth);
+  let right = random.random() < 0.6 ? constant(left, growth) : grown('number', depth - 1, growth);
+  if (left.op === 'constant') right = observationTerm(growth);
+  else if (isSame(left, right)) right = constant(left, growth);
   return { sort: 'test', op: random.choice(comparisons), parts: [left, right] };
 }
 

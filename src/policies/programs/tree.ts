@@ -141,8 +141,8 @@ type Constants = ReadonlyMap<string, number>;
 function readBody(statements: readonly AnyNode[], acted: NumericSpace, constants: Constants): Trees {
   if (acted.kind === 'discrete') return [readDecision(statements, constants)];
   const [only] = statements;
-  const list = only?.type === 'ReturnStatement' && only.argument;
-  if (!list || list.type !== 'ArrayExpression') throw new NotOfGrammar();
+  const list = only?.type === 'ReturnStatement' ? only.argument : undefined;
+  if (list?.type !== 'ArrayExpression') throw new NotOfGrammar();
   return list.elements.map((element, i) => {
     if (acted.kind === 'tuple') return readTree(element, i, constants);
     if (element?.type !== 'CallExpression') throw new NotOfGrammar();
