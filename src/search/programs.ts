@@ -1,0 +1,78 @@
+/** Baselines that propose programs: random programs, and genetic programming. */
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { randomProgram } from '../policies/programs/grammar.js';
+import { crossover, mutate } from '../policies/programs/variation.js';
+import type { RandomGenerator } from '../random/generator.js';
+
+export interface ProgramTask {
+  readonly environment: EnvironmentSpec;
+  /** All evaluations in memory, oldest first. */
+  readonly history: readonly EvaluatedProgram[];
+  /** True for a source that would be a repeat. */
+  readonly isKnown: (source: string) => boolean;
+}
+
+export interface EvaluatedProgram {
+  readonly source: string;
+  /** Mean return. */
+  readonly score: number;
+}
+
+/** A search over programs: a pure function of the task and the generator. */
+export interface ProgramSearch {
+  /** @throws UserError for text observations or actions */
+  propose(task: ProgramTask, random: RandomGenerator): string;
+}
+
+export interface GeneticConfig {
+  /** Number of best evaluations that can be parents; this many random programs come first. */
+  readonly population: number;
+  /** Number of programs drawn for a tournament; the best becomes a parent. */
+  readonly tournament: number;
+}
+
+const mostTries = 100;
+/** Koza's share of crossover; the others are mutations. */
+const crossoverShare = 0.9;
+
+export function createRandomPrograms(): ProgramSearch {
+  return {
+    propose: ({ environment, isKnown }, random) =>
+      firstUnknown(isKnown, () => randomProgram(environment, random)),
+  };
+}
+
+/**
+ * Steady-state genetic programming with tournaments: J. R. Koza, “Genetic Programming” (1992). The population are the
+ * best evaluations so far; of equal scores, the shorter source and then the earlier evaluation is better. Programs that
+ * aren't of the grammar can't be parents, so a tournament that one wins gives a random program.
+ */
+export function createGeneticPrograms({ population, tournament }: GeneticConfig): ProgramSearch {
+  return {
+    propose({ environment, history, isKnown }, random) {
+      if (history.length < population) return firstUnknown(isKnown, () => randomProgram(environment, random));
+      // Sorting keeps the order of evaluations that are equally good.
+      const ranked = history
+        .toSorted((a, b) => b.score - a.score || a.source.length - b.source.length)
+        .slice(0, population);
+      const parent = () => {
+        const drawn = Array.from({ length: tournament }, () => random.integers(0, ranked.length));
+        return ranked[Math.min(...drawn)]!.source;
+      };
+      return firstUnknown(isKnown, () => {
+        const child =
+          random.random() < crossoverShare
+            ? crossover(parent(), parent(), environment, random)
+            : mutate(parent(), environment, random);
+        return child ?? randomProgram(environment, random);
+      });
+    },
+  };
+}
+
+/** The first source that isn't known; the last one after 100 tries. */
+function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): string {
+  let source = draw();
+  for (let tries = 1; tries < mostTries && isKnown(source); tries++) source = draw();
+  return source;
+}
