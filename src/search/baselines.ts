@@ -6,8 +6,10 @@ import { createCmaEs } from './cma-es.js';
 import { createGp } from './gp.js';
 import { createGridSearch } from './grid-search.js';
 import { createHillClimb, createMix, createOnePlusOneEs, createRandomSearch } from './local-search.js';
+import { createGenetic } from './programs.js';
 import {
   cmaEsSchema,
+  geneticSchema,
   gpSchema,
   gridSchema,
   hillClimbSchema,
@@ -28,7 +30,15 @@ interface BaselineRecord {
   create(config: { readonly provider: string }): Baseline;
 }
 
-export type BaselineName = 'random' | 'hill-climb' | 'cma-es' | 'one-plus-one-es' | 'mix' | 'gp' | 'grid';
+export type BaselineName =
+  | 'random'
+  | 'hill-climb'
+  | 'cma-es'
+  | 'one-plus-one-es'
+  | 'mix'
+  | 'gp'
+  | 'grid'
+  | 'genetic';
 
 export const controls = [
   { name: 'random', label: 'random search', schema: randomSchema, create: createRandomSearch },
@@ -38,6 +48,7 @@ export const controls = [
   { name: 'mix', label: 'corners and steps', schema: mixSchema, create: createMix },
   { name: 'gp', label: 'Gaussian process', schema: gpSchema, create: createGp },
   { name: 'grid', label: 'grid search', schema: gridSchema, create: createGridSearch },
+  { name: 'genetic', label: 'genetic programming', schema: geneticSchema, create: createGenetic },
 ] as const satisfies readonly (BaselineRecord & { readonly name: BaselineName })[];
 
 /** Searches that generate training data instead of serving as baselines. `mixture` is the former name of `teacher`. */

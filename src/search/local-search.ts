@@ -3,6 +3,7 @@ import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
+import { createRandomPrograms, programBaseline } from './programs.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
@@ -11,8 +12,10 @@ const hillStep = 1 / 6;
 /** Uniform random search, the weakest baseline. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
+  const programs = programBaseline(createRandomPrograms());
   return {
     propose(task, random) {
+      if (task.programs !== undefined) return programs.propose(task, random);
       const grid = createValueGrid(task.parameters);
       const draw = () => drawPoint(grid, task.parameters.count, random);
       return sampleUnseen(evaluated(task), draw, draw);

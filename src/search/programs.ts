@@ -1,8 +1,13 @@
 /** Baselines that propose programs: random programs, and genetic programming. */
+import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { randomProgram } from '../policies/programs/grammar.js';
+import { programParameters } from '../policies/programs/program.js';
 import { crossover, mutate } from '../policies/programs/variation.js';
 import type { RandomGenerator } from '../random/generator.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
+import { type Baseline, evaluatedKeys, type Task } from './baseline.js';
+import type { GeneticConfig } from './settings.js';
 
 export interface ProgramTask {
   readonly environment: EnvironmentSpec;
@@ -24,13 +29,6 @@ export interface ProgramSearch {
   propose(task: ProgramTask, random: RandomGenerator): string;
 }
 
-export interface GeneticConfig {
-  /** Number of best evaluations that can be parents; this many random programs come first. */
-  readonly population: number;
-  /** Number of programs drawn for a tournament; the best becomes a parent. */
-  readonly tournament: number;
-}
-
 const mostTries = 100;
 /** Koza's share of crossover; the others are mutations. */
 const crossoverShare = 0.9;
@@ -47,7 +45,10 @@ export function createRandomPrograms(): ProgramSearch {
  * best evaluations so far; of equal scores, the shorter source and then the earlier evaluation is better. Programs that
  * aren't of the grammar can't be parents, so a tournament that one wins gives a random program.
  */
-export function createGeneticPrograms({ population, tournament }: GeneticConfig): ProgramSearch {
+export function createGeneticPrograms({
+  population,
+  tournament,
+}: Omit<GeneticConfig, 'provider'>): ProgramSearch {
   return {
     propose({ environment, history, isKnown }, random) {
       if (history.length < population) return firstUnknown(isKnown, () => randomProgram(environment, random));
@@ -75,4 +76,34 @@ function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): stri
   let source = draw();
   for (let tries = 1; tries < mostTries && isKnown(source); tries++) source = draw();
   return source;
+}
+
+/** A search over programs as a baseline, which proposes their parameters. */
+export function programBaseline({ propose }: ProgramSearch): Baseline {
+  const evaluated = evaluatedKeys();
+  return {
+    propose(task, random) {
+      const { environment, library } = programsOf(task);
+      const seen = evaluated(task);
+      const history = task.history.map(({ parameters, score }) => ({
+        source: library.program(parameters).source,
+        score,
+      }));
+      const isKnown = (source: string) => seen.has(vectorKey(programParameters(library.parse(source))));
+      return library.add(propose({ environment, history, isKnown }, random));
+    },
+  };
+}
+
+export const createGenetic = (config: GeneticConfig): Baseline =>
+  programBaseline(createGeneticPrograms(config));
+
+function programsOf({ programs }: Task): NonNullable<Task['programs']> {
+  if (programs !== undefined) return programs;
+  throw new UserError({
+    field: 'model.provider',
+    value: 'genetic',
+    message: 'searches programs, but the policies are numbers',
+    remedy: 'set policy.kind to program',
+  });
 }

@@ -61,6 +61,11 @@ export const gridSchema = z.strictObject({
     .default('spread')
     .describe('`spread`: points far apart come first. `rows`: the last parameter varies fastest'),
 });
+export const geneticSchema = z.strictObject({
+  provider: z.literal('genetic').describe('Baseline for programs: genetic programming over a small grammar'),
+  population: count(2).default(10).describe('Number of best programs that can be parents'),
+  tournament: count(1).default(3).describe('Number of programs drawn for each choice of a parent'),
+});
 export const teacherSchema = z.strictObject({
   provider: z
     .literal('teacher')
@@ -102,6 +107,7 @@ export const noveltySchema = z.strictObject({
     .describe('If a proposal is closer: `ask` again, or `jitter` it by a random step'),
 });
 
+export type GeneticConfig = z.output<typeof geneticSchema>;
 export type HillClimbConfig = z.output<typeof hillClimbSchema>;
 export type GridConfig = z.output<typeof gridSchema>;
 export type CmaEsConfig = z.output<typeof cmaEsSchema>;

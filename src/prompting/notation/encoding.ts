@@ -92,4 +92,4 @@ function numericEncoding(
   };
 }
 
-const fenced = (source: string) => `\`\`\`js\n${source}\n\`\`\``;
+const fenced = (source: string) => `\`\`\`js\n${source.trimEnd()}\n\`\`\``;
