@@ -1,4 +1,4 @@
-/** Text about training runs: their table, and a description of one. */
+/** Texts about training runs: a table, and the description of a single training run. */
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
