@@ -298,7 +298,7 @@ function samplingProblems(model: LocalConfig): readonly Found[] {
         },
     ),
     sharesProcess(model) &&
-      conflict('model.batch', 'adapt', "which trains a single run's model", model.batch),
+      conflict('model.batch', 'adapt', 'which trains the model of a single run', model.batch),
     model.quantization === 'float16' && {
       field: 'model.quantization',
       value: model.quantization,

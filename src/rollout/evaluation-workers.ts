@@ -180,7 +180,7 @@ export class EvaluationWorkers {
   /** @throws UserError for an invalid setting; EnvironmentError if the environment or its thread fails */
   async #playIn({ made }: Player, job: WorkerJob): Promise<readonly PlayedEpisode[]> {
     const broken = (message: string) =>
-      new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
+      new EnvironmentError('raised', `${this.#call.origin}: its thread failed: ${message}`);
     try {
       const episodes = await (await made).play(job);
       if (episodes.length === job.tasks.length && episodes.every(isWhole)) return episodes;

@@ -80,7 +80,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
 }
 
 function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
-  if (model === null || on === null) return 'it ended before recording what it trains';
+  if (model === null || on === null) return 'the run ended before recording what it trains';
   const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }
