@@ -217,7 +217,7 @@ function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): 
   const manifest = runAt(config);
   const another = 'choose a run with the same environment, or a JSON file';
   if (manifest.play !== undefined) {
-    const message = 'this run was played by an agent, so its observations are text';
+    const message = "this is an agent's play, whose observations are text";
     throw problem(config, { message, remedy: another });
   }
   if (manifest.environment !== environment.id) {
