@@ -30,10 +30,10 @@ export const arms: Readonly<Record<string, readonly string[]>> = {
   parameters: [],
 };
 
-/** Searches without a language model. */
+/** Searches without a language model. Their proposals cost nothing, so a program that acts like an earlier one is replaced. */
 export const baselines: Readonly<Record<string, readonly string[]>> = {
-  'random programs': [program, 'model={provider: random}'],
-  'genetic programming': [program, 'model={provider: genetic}'],
+  'random programs': [program, 'model={provider: random}', 'corrections=20'],
+  'genetic programming': [program, 'model={provider: genetic}', 'corrections=20'],
   'random parameters': ['model={provider: random}'],
   'Gaussian process': ['model={provider: gp}'],
 };

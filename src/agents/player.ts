@@ -99,7 +99,7 @@ class RunningGame<R extends Reply> {
   #info: TextInfo | undefined;
   #message = '';
   #steps = 0;
-  /** Consecutive replies that named no action. */
+  /** Number of consecutive replies that named no action. */
   #unclear = 0;
   /** The reply that led to the step in progress. */
   #said: Pick<Turn<R>, 'message' | 'reply' | 'valid'> | undefined;
@@ -136,7 +136,7 @@ class RunningGame<R extends Reply> {
       before,
       whole: before.length === turn,
       message: this.#message,
-      // Models accept seeds below 2^31.
+      // Models accept only seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
       game: this.#number,

@@ -42,14 +42,14 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   return isValidAction(last, space) ? last : undefined;
 }
 
-/** A free command: the last line of the reply. */
+/** The command in a reply with free text: its last line. */
 const lastLine = (reply: string): string | undefined =>
   reply
     .split('\n')
     .map((line) => line.trim().replace(/^>\s*/, ''))
     .findLast((line) => line !== '');
 
-/** Ignores case and the separators between words. */
+/** Removes differences in case and in the separators between words. */
 const plain = (text: string) =>
   text
     .toLowerCase()
@@ -72,7 +72,7 @@ function lastChoice(reply: string, choices: readonly Choice[]): Action | undefin
 
 const inWord = /[\p{L}\p{N}_]/u;
 
-/** End of the last occurrence that isn't part of a longer word. */
+/** End of the last occurrence of `words` that isn't part of a longer word. */
 function lastEnd(text: string, words: string): number | undefined {
   for (let at = text.lastIndexOf(words); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(words, at - 1)) {
     const end = at + words.length;

@@ -201,7 +201,7 @@ export type Config = Omit<
   readonly memory: MemoryConfig;
 };
 
-/** Long forms of sections given as a bare value. */
+/** Functions that expand sections given as a bare value. */
 const shorthands = {
   environment: (id: string) => ({ id }),
   target: (value: number) => ({ return: value }),

@@ -110,7 +110,7 @@ export const loadSweep = (options: Section): SweepConfig | undefined =>
 export const loadSlurm = (options: Section): SlurmConfig =>
   loadSection(slurmKind, 'slurm', options)?.slurm ?? slurmSchema.parse({});
 
-/** The `slurm` section from overrides alone: `slurm.time=08:00:00`. */
+/** Reads the `slurm` section from overrides alone, such as `slurm.time=08:00:00`. */
 export const slurmOf = (overrides: readonly string[]): SlurmConfig => {
   const { content, where } = overlaid(slurmKind, emptySource, overrides);
   return parseSettings(slurmKind, { slurm: {}, ...content }, where).slurm;
@@ -151,7 +151,7 @@ function withModulesFolder(config: Config, folder: string | undefined): Config {
     : { ...config, environment: { ...environment, modules: resolve(folder) } };
 }
 
-/** The settings from another program's config. A field's location is that of its original key. */
+/** The settings from another program's config. The location of a field is that of its original key. */
 function importedContent(written: TheirConfig, source: SettingsSource, texts: readonly string[]) {
   const { theirs, others } = applyTheirOverrides(written, texts);
   const placeOf = (key: string, aim: 'key' | 'value') => source.place(key.split('.'), aim);

@@ -24,7 +24,9 @@ export const sweepSchema = z.discriminatedUnion('method', [
   z.strictObject({
     method: z
       .literal('list')
-      .describe('The first values of all keys, then the second ones, …; lists must have the same length'),
+      .describe(
+        'The first values of all keys together, then the second values, …; lists must have the same length',
+      ),
     keys,
   }),
   z.strictObject({
@@ -46,7 +48,7 @@ export const sweepSchema = z.discriminatedUnion('method', [
     first: count(1).default(2).describe('Seeds in the first round'),
     factor: count(2)
       .default(2)
-      .describe('Each round multiplies the seeds and divides the settings by this factor'),
+      .describe('Factor by which each round multiplies the seeds and divides the settings'),
     confidence: z
       .number()
       .min(0.5)

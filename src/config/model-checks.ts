@@ -24,7 +24,7 @@ import {
 
 export type Found = Problem | false | undefined;
 
-/** The problem that a setting has no effect. */
+/** Reports that a setting has no effect. */
 export const unused = (field: string, why: string, value?: unknown, instead?: string): Problem => ({
   field,
   ...(value !== undefined && { value }),
@@ -32,7 +32,7 @@ export const unused = (field: string, why: string, value?: unknown, instead?: st
   remedy: `remove ${field}${instead === undefined ? '' : `, or ${instead}`}`,
 });
 
-/** The problem that two settings exclude each other. */
+/** Reports that two settings can't be combined. */
 export const conflict = (
   field: string,
   other: string,
@@ -298,7 +298,7 @@ function samplingProblems(model: LocalConfig): readonly Found[] {
         },
     ),
     sharesProcess(model) &&
-      conflict('model.batch', 'adapt', "which trains a single run's model", model.batch),
+      conflict('model.batch', 'adapt', 'which trains the model of a single run', model.batch),
     model.quantization === 'float16' && {
       field: 'model.quantization',
       value: model.quantization,

@@ -233,7 +233,7 @@ export class EvaluationWorkers {
   }
 
   #broken(message: string): EnvironmentError {
-    return new EnvironmentError('raised', `${this.#call.origin}: its thread is broken: ${message}`);
+    return new EnvironmentError('raised', `${this.#call.origin}: its thread failed: ${message}`);
   }
 }
 

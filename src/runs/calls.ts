@@ -25,7 +25,7 @@ export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
 
 type Purposeful = Pick<CallPosition, 'attempt'> & { readonly purpose?: CallPurpose | undefined };
 
-/** Runs of earlier versions record it only for the critic and feedback. */
+/** Runs of earlier versions record the purpose only for the critic and feedback. */
 export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
   purpose ?? (attempt > 0 ? 'correction' : 'proposal');
 
@@ -91,7 +91,7 @@ export interface CallRecord extends CallPosition {
 /** A finished call whose answer may not have been processed yet. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** Faults of a call's attempts and of its reply. */
+/** Faults of a call: those of its attempts and of its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [

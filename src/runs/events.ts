@@ -25,7 +25,7 @@ export interface GameRecord {
   /** Number of the batch of concurrent games. */
   readonly iteration: number;
   readonly candidate: number;
-  /** 0-based number of the game. */
+  /** 0-based index of the game. */
   readonly episode: number;
   readonly seed: number;
   readonly turns: readonly GameTurn[];
@@ -142,7 +142,7 @@ export interface Revision {
 interface FeedbackQuestion {
   readonly iteration: number;
   readonly candidate: number;
-  /** 0-based episode of the evaluation. */
+  /** 0-based index of the episode in the evaluation. */
   readonly episode: number;
   readonly from: Feedback['from'];
 }
@@ -236,7 +236,7 @@ export type RunEvent =
       readonly request: number;
       readonly action: 'pause' | 'resume' | 'stop' | 'set';
       readonly iteration: number;
-      /** Unit of `iteration`, if not iterations. */
+      /** What `iteration` counts, if not iterations. */
       readonly unit?: 'game' | 'step' | 'update' | 'run';
       /** For `set`; empty if nothing changed. */
       readonly changes?: readonly SettingChange[];

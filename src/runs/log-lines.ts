@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** How a complete line of the large logs begins, and a text that it must contain. */
+/** How a complete line of the large logs begins, and a substring that it must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -173,7 +173,7 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
 /** Every 256th prompt is written in full, so that lines after a damaged one can be read. */
 const linesBetweenWhole = 256;
 
-/** Shorter messages are written as they are. */
+/** Shorter messages are always written in full. */
 const shortestShared = 200;
 
 /** The last message at each position of the prompts so far. */
@@ -217,7 +217,7 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
 }
 
-/** Decodes calls in writing order, starting at the first line or one written in full. */
+/** Decodes calls in the order written, starting at the first line or at one written in full. */
 class CallDecoder {
   readonly #last = new LastMessages();
 

@@ -19,7 +19,7 @@ export interface Manifest {
   readonly run: string;
   /** `running` without a process that holds the lock means that the run crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
-  /** True if the run is paused, until `policyloop resume`. */
+  /** Present while the run is paused, until `policyloop resume`. */
   readonly paused?: true;
   /** Why the run ended; absent while it is running. */
   readonly reason?: StopReason;

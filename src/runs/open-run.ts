@@ -224,7 +224,7 @@ export function choosePolicy(
       field: '--iteration',
       message: 'this iteration has no evaluated policy',
       value: wanted,
-      remedy: `the run has iterations 0 (warm-up) to ${recorded.iteration}`,
+      remedy: `choose an iteration from 0 (warm-up) to ${recorded.iteration}`,
     });
   }
   // Racing may have cut short every evaluation of an iteration.

@@ -89,7 +89,7 @@ it('plays more runs at once, then fewer, and begins no more when it is stopped; 
 it('refuses what is no count, what stands beside other settings, and what nobody plays', async () => {
   const refused = (run: string, ...overrides: readonly string[]) =>
     expect(asked((context) => set({ ...steering, run, overrides: [...overrides] }, context))).rejects;
-  await refused('whole', 'jobs=4').toThrow(/no command is running several runs/);
+  await refused('whole', 'jobs=4').toThrow(/no command is executing several runs/);
   await refused('whole', 'jobs=0').toThrow(/a count from 1 to 9999/);
   await refused('whole', 'jobs=2', 'iterations=9').toThrow(/must be the only setting/);
   expect(jobsAsked(['iterations=9'])).toBeUndefined();

@@ -26,7 +26,7 @@ export const networkFields: Fields = {
 export const rank: KeyImport = (draft, key, value, reading) => {
   if (!isNetwork(draft)) return projection(draft, key, value, reading);
   const reason =
-    'in the original, each of the two layers is projected from this many numbers; here both together from twice as many';
+    'in the original, each of the two layers is projected from this many numbers; here, both are projected together from twice as many';
   const both = typeof value === 'number' ? 2 * value : value;
   return change(draft, key, reason, { 'policy.projection.rank': both });
 };

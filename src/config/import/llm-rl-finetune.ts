@@ -29,7 +29,7 @@ function policyKind({ theirs }: Draft, environment: string): 'linear' | 'q-table
   return isTable ? 'q-table' : 'linear';
 }
 
-/** Whether the template predates their latest code: it shows trajectories, or only the last policy and its return. */
+/** True if the template predates their latest code: such templates show trajectories, or only the last policy. */
 const isOlder = ({ theirs }: Draft): boolean => {
   const template = given(theirs, 'llm_si_template_name');
   return template !== undefined && promptsOf(template) === undefined;

@@ -41,7 +41,7 @@ const loraSchema = z.strictObject(loraShape(sampledLora));
 export const adaptSchema = z.strictObject({
   every: count(1)
     .default(1)
-    .describe('Iterations between updates; an update learns from all candidates since the previous one'),
+    .describe('Update every Nth iteration, from all candidates since the previous update'),
   lora: loraSchema
     .optional()
     .describe('The initial adapter (default: rank 16 on all projections, or `model.adapter` if set)'),

@@ -21,7 +21,7 @@ const klSchema = z
       .describe('Multiply the KL term by the probability ratio, so that its gradient is unbiased'),
   })
   .prefault({})
-  .describe('Keeps the policy close to the initial model');
+  .describe('KL penalty that keeps the policy close to the initial model');
 
 const rewardKl = share(0).describe(
   'Weight of the log-probability ratio to the reference, subtracted from the reward; 0: no reference is loaded',
@@ -109,7 +109,7 @@ const ppoSchema = z.strictObject({
     .min(0)
     .max(1)
     .default(0.95)
-    .describe('λ of generalised advantage estimation: 0 uses the values, 1 the returns'),
+    .describe('λ of generalised advantage estimation: 0 relies on the values, 1 on the returns'),
   kl: rewardKl,
   entropy,
   importance: importanceSchema,

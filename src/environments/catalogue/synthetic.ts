@@ -22,7 +22,7 @@ import { drawHop } from '../synthetic/mechanics/hop.js';
 import { drawDecisionProcess, drawGrid } from '../synthetic/walks.js';
 
 const prefix = 'synthetic:';
-/** Number of rejected draws after which a seed is given up. */
+/** Maximum number of draws for a seed. */
 const mostAttempts = 60;
 
 const seed = z.int().min(0).default(0);
@@ -88,7 +88,7 @@ export const syntheticIds: readonly string[] = Object.keys(families).map((name) 
 
 export const isSyntheticId = (id: string): boolean => id.startsWith(prefix);
 
-/** The catalogue entry for a family with options after `?`. @throws UserError for invalid ones */
+/** The catalogue entry for a family with options after `?`. @throws UserError for invalid options */
 export function syntheticEntry(id: string) {
   const { inId, name, schema } = named(id);
   return {

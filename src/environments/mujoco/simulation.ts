@@ -54,7 +54,7 @@ const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule
 let loading: Promise<MainModule> | undefined;
 const compiled = new Map<ModelName, Model>();
 
-/** Loads one of Gymnasium's models; the first call also loads MuJoCo (22 MB of WebAssembly). Neither is ever freed. */
+/** Loads one of Gymnasium's models; the first call also loads MuJoCo (22 MB of WebAssembly). Both stay in memory. */
 export async function loadModel(name: ModelName): Promise<Model> {
   loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await loading;

@@ -34,7 +34,7 @@ interface Cell {
 
 const largestMaze = 100;
 
-/** Steps of the actions north, south, east and west. */
+/** Cell offsets of the actions north, south, east and west. */
 const directions: readonly Cell[] = [
   { x: 0, y: -1 },
   { x: 0, y: 1 },

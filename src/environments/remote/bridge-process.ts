@@ -21,7 +21,7 @@ export class BridgeProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #ended: Promise<void>;
   readonly #exchange: Exchange<unknown>;
-  /** Set once a reply takes too long. */
+  /** Error message, set once a reply takes too long. */
   #overdue: string | undefined;
   #stderr = '';
   /** Parts of an incomplete line, and their total length. */
@@ -50,7 +50,7 @@ export class BridgeProcess {
     holdOpen(this.#child, false);
   }
 
-  /** Sends a request and waits for the reply; one at a time. @throws EnvironmentError */
+  /** Sends a request and waits for the reply; only one request at a time. @throws EnvironmentError */
   async request(message: object, timeoutMs = this.#usualTimeoutMs): Promise<unknown> {
     const onTimeout = async () => {
       this.#overdue = `no reply within ${timeoutMs / 1000} s`;
@@ -69,7 +69,7 @@ export class BridgeProcess {
     }
   }
 
-  /** Ends the process: immediately if it is busy, otherwise after it has cleaned up. */
+  /** Ends the process: immediately if it is busy, otherwise once it has cleaned up. */
   async close(): Promise<void> {
     holdOpen(this.#child, true);
     const { busy } = this.#exchange;

@@ -254,7 +254,7 @@ class Connection {
     return this.#opening;
   }
 
-  /** Sends a request and waits for the reply; one at a time. */
+  /** Sends a request and waits for the reply; only one request at a time. */
   async ask(message: object): Promise<Seen> {
     const socket = await this.open();
     const onTimeout = () => {

@@ -9,7 +9,7 @@ import { EnvironmentError, type EpisodeBatch, type RemoteEnvironment } from './r
 
 export interface PythonSettings {
   readonly python: string;
-  /** Folder of Python modules for ids, in addition to the working directory. */
+  /** Folder of Python modules that ids may name, in addition to the working directory. */
   readonly modules?: string | undefined;
   /** Time limit for a reset or step; starting may take a minute in any case. */
   readonly timeoutMs: number;
@@ -184,7 +184,7 @@ export async function openPythonEnvironment(
   };
 }
 
-/** Arguments of `pip install` by module. */
+/** The argument of `pip install` for each module. */
 const packages: Readonly<Record<string, string>> = {
   gymnasium: 'gymnasium',
   numpy: 'gymnasium',

@@ -24,7 +24,7 @@ export interface EpisodeBatch {
   gold?(slot: number): Promise<readonly string[]>;
 }
 
-/** A task in another program. A step costs a round trip, so it is asynchronous and shared by a batch of episodes. */
+/** A task in another program. Steps cost a round trip, so they are asynchronous and shared by a batch of episodes. */
 export interface RemoteEnvironment extends EnvironmentSpec {
   /** Batches that run in parallel. */
   readonly batches: readonly EpisodeBatch[];

@@ -45,7 +45,7 @@ function drawSystem(
   return new ControlledSystem({ plant, actuators, sensors, spread, noise, wall });
 }
 
-/** Keep a system at zero, with a quadratic cost of state and action. A third of the draws are rotating systems. */
+/** Keep a system at zero at a quadratic cost of state and action. A third of the draws are rotating systems. */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
@@ -115,7 +115,7 @@ export const drawSurvival: Draw<ControlOptions> = (random, options) => {
     beyond: hopeless,
   });
   const scale = quantile(peaks, share);
-  // Too narrow a box is left immediately; too wide a box makes control irrelevant.
+  // Reject boxes so narrow that they are left immediately, or so wide that control is irrelevant.
   if (scale > hopeless / 2 || scale < (2 * spread) / smallest(limits)) return undefined;
   const box = limits.map((limit) => limit * scale);
   const task = new ControlledTask(system, (state) => ({ reward: 1, terminated: excursion(state, box) > 1 }));

@@ -38,7 +38,7 @@ export const drawGame: Draw<{
   return task.winning[heap] === undefined && errors < 0.1 ? undefined : { task, maxSteps: heap + 1 };
 };
 
-/** `actions` ascending numbers from 1 to at most `actions + 1`, including 1. */
+/** Draws the numbers of sticks to take: `actions` ascending numbers from 1 to at most `actions + 1`, including 1. */
 function drawTakes(random: RandomGenerator, actions: number, heap: number): number[] {
   const takes = new Set([1]);
   while (takes.size < actions) takes.add(integerBetween(random, 2, Math.min(heap, actions + 1)));
@@ -131,7 +131,7 @@ const positionOf = (heaps: readonly number[], { sizes }: Rules) =>
 function winningMoves(rules: Rules): readonly (Move | undefined)[] {
   const { misere, moves, sizes } = rules;
   const winning: (Move | undefined)[] = [];
-  // The player to move in the empty position has won in misère play; otherwise, they have lost.
+  // The player who moves in the empty position has won in misère play and lost in normal play.
   const wins: boolean[] = [];
   const all = sizes.reduce<number[][]>(
     (heads, size) => heads.flatMap((head) => Array.from({ length: size + 1 }, (_, n) => [...head, n])),

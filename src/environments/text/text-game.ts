@@ -30,7 +30,7 @@ export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => str
 export interface TextGame extends TextInfo {
   /** Restarts the game. @returns the first text: the task, and what the player sees */
   start(): string;
-  /** Executes a command. An inadmissible one changes nothing. */
+  /** Executes a command; inadmissible commands change nothing. */
   step(command: string): TextTurn;
   /** The player's task, in the words of the first text; undefined if unknown. */
   readonly objective?: string | undefined;
@@ -44,7 +44,7 @@ export interface TextTurn {
   readonly understood: boolean;
 }
 
-/** A text world as a task. Action: any text; an inadmissible one changes nothing. Reward: the increase in score. */
+/** A text world as a task. Action: any text; inadmissible commands change nothing. Reward: the increase in score. */
 export class TextGameTask implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace = { kind: 'text' };

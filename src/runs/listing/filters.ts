@@ -88,7 +88,7 @@ function parsed(text: string): (listed: Listed) => boolean {
   if (at < 1)
     throw new UserError({
       ...{ field: 'filters', value: text, message: 'must have the form key=value' },
-      remedy: `e.g. environment=CartPole-v1, status=failed, best=400.., tag=baseline`,
+      remedy: `use filters such as environment=CartPole-v1, status=failed, best=400.. or tag=baseline`,
     });
   const key = keyOf(text.slice(0, at), 'filters');
   const value = text.slice(at + 1);

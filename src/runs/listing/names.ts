@@ -34,7 +34,7 @@ export interface Named {
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
 
-/** Path of the training run with this name; undefined if there is none or it is a run. */
+/** Path of the training run with this name; undefined if there is none, or if the name is that of a run. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
   const found = matches(name, places, isOneOf(['run', 'repeats', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
@@ -232,7 +232,7 @@ function allNamed(places: RunPlaces): readonly Named[] {
   ];
 }
 
-/** Completions for a shell: every name, and `latest`. */
+/** Shell completions: every name, and `latest`. */
 export const runNames = (places: RunPlaces): readonly string[] => [
   'latest',
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),

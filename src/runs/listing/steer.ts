@@ -42,7 +42,7 @@ interface Played {
   readonly status: RunStatus;
   /** The log in which executed commands appear. */
   readonly events: string;
-  /** Unit of progress, if not iterations. */
+  /** What progress is counted in, if not iterations. */
   readonly unit?: 'step' | 'update';
 }
 
@@ -73,7 +73,7 @@ function isPlayedPlan(path: string): boolean {
   return plan !== undefined && isLocked(plan.lock);
 }
 
-/** @throws UserError if it is running and not paused */
+/** @throws UserError if the process is running and not paused */
 export function requirePaused(path: string): void {
   const { kind, status } = playedAt(path);
   if (status === 'paused') return;
@@ -136,7 +136,7 @@ function controlledIn(file: string, from: number, unit: Played['unit']): readonl
   const lines = bytes.toString('utf8').split('\n').slice(0, -1);
   return lines.flatMap((line) => {
     if (!line.includes('"kind":"controlled"')) return [];
-    // Training runs count in steps.
+    // Training runs count steps instead of iterations.
     const { step, ...event } = JSON.parse(line) as LoggedControl & { readonly step?: number };
     return [step === undefined ? event : { ...event, iteration: step, unit: unit ?? 'step' }];
   });
@@ -217,7 +217,7 @@ function requirePlans(overrides: readonly string[], found: readonly string[]): v
   if (other === undefined) return;
   throw new UserError({
     ...field,
-    message: `no command is running several runs in ${other}`,
+    message: `no command is executing several runs in ${other}`,
     remedy:
       'choose the directory of repeats, baselines, a sweep, an evaluation or a collection that is running',
   });

@@ -114,7 +114,7 @@ function parquetWriter(table: ExportedTable['table'], file: string): TableWriter
 
 interface Point {
   readonly kind: 'start' | 'evaluation' | 'iteration' | 'result';
-  /** The iteration. */
+  /** Number of the iteration. */
   readonly step: number;
   /** ISO 8601. */
   readonly time: string;

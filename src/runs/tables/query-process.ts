@@ -96,7 +96,7 @@ const plain = (value: Value): Value =>
 const refused = (sql: string, message: string) =>
   new UserError({
     ...{ field: 'sql', value: sql, message: message.split('\n\nLINE')[0]! },
-    remedy: 'docs/runs.md lists the tables and their columns, with example queries',
+    remedy: 'see docs/runs.md for the tables, their columns and example queries',
   });
 
 /** Table functions that read no files. */

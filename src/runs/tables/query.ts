@@ -16,7 +16,7 @@ import { type Row, runRow } from './rows.js';
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 
 export interface Answer {
-  /** Unique. */
+  /** Column names, without duplicates. */
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Value[])[];
 }
@@ -55,7 +55,7 @@ const queryLimits = {
   seconds: 60,
 } as const;
 
-/** An idle process, kept because starting one takes time. */
+/** An idle process, kept for the next query because starting one takes time. */
 let spare: ChildProcess | undefined;
 
 /**

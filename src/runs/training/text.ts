@@ -1,4 +1,4 @@
-/** Text about training runs: their table, and a description of one. */
+/** Texts about training runs: a table, and the description of a single training run. */
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
@@ -80,7 +80,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
 }
 
 function trainedText({ method, model, objective, on, unit }: RecordedTraining, cwd: string): string {
-  if (model === null || on === null) return 'it ended before recording what it trains';
+  if (model === null || on === null) return 'the run ended before recording what it trains';
   const where = unit === 'update' ? `in ${on}` : `on ${shownPath(on, cwd)}`;
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }

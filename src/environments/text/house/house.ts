@@ -56,7 +56,7 @@ export class House {
     return this.#placesOf[this.room]!;
   }
 
-  /** Sorted by text. */
+  /** The currently possible commands, sorted by text. */
   possible(): readonly Command[] {
     return this.#commands[this.room]!.filter(({ action }) => this.can(action));
   }

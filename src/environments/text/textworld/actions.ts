@@ -143,7 +143,7 @@ function byFacts(a: Action, b: Action): number {
   return 0;
 }
 
-/** The facts that can match. If an object is bound, only facts with that object. */
+/** The facts that can match the pattern; if one of its objects is bound, only facts with that object. */
 function candidates(
   { predicate, slots }: CompiledPattern,
   bound: readonly number[],

@@ -6,7 +6,7 @@ import type { FileInfo } from './game-file.js';
 
 export interface Scene {
   readonly vocabulary: Vocabulary;
-  /** One per object, indexed by the object's number. */
+  /** One item per object, indexed by the object's number. */
   readonly infos: readonly FileInfo[];
   readonly facts: Facts;
   /** Number of the move that last moved each object; absent for objects that were never moved. */
