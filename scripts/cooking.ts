@@ -19,7 +19,7 @@ import { readDecoderConfig } from '../src/models/local/families/hf-config.js';
 const rows = join(packageRoot(), 'bench', 'rows', 'cooking.jsonl');
 
 const [folder, from = '0', seeds = '5', games = '100'] = process.argv.slice(2);
-if (folder === undefined) throw new Error('name a directory to work in');
+if (folder === undefined) throw new Error('pass a working directory');
 const work = resolve(folder);
 mkdirSync(work, { recursive: true });
 

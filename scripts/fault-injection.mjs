@@ -1,11 +1,11 @@
 /**
- * Loaded before a program (`node --import`): counts what it does to the files below `FAULT_ROOT`, and at the
- * `FAULT_AT`-th time does what `FAULT_KIND` says. `FAULT_LOG` gets a line for each.
+ * Loaded before a program (`node --import`). Counts the program's changes to files below `FAULT_ROOT`, writes a line
+ * for each to `FAULT_LOG`, and injects the fault `FAULT_KIND` at change number `FAULT_AT`:
  *
- * - `before`: SIGKILL instead of it. What comes after one is what comes before the next.
- * - `torn`: SIGKILL after half of what is written.
- * - `ENOSPC`: the disk is full from then on: half of what is written, then an error.
- * - `EROFS`: nothing below can be changed from then on.
+ * - `before`: SIGKILL before the change (which is also after the previous one).
+ * - `torn`: SIGKILL after half of the data is written.
+ * - `ENOSPC`: the disk is full from then on: writes half of the data, then throws an error.
+ * - `EROFS`: the files are read-only from then on.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -22,7 +22,7 @@ const promises = { ...fs.promises };
 /** Paths of open files, by descriptor. */
 const open = new Map();
 let count = 0;
-/** Functions of `fs` call each other. */
+/** True inside an `fs` function, because these call each other and a change must count once. */
 let within = false;
 
 const pathOf = (target) => {
@@ -47,9 +47,9 @@ function refusal(code, syscall, path) {
 }
 
 /**
- * @param target path or descriptor of what is changed
- * @param data what is written; undefined for what writes nothing
- * @param takesRoom whether a full disk refuses it
+ * @param target path or descriptor of the changed file
+ * @param data data to write; undefined if the call writes none
+ * @param takesRoom true if a full disk refuses the call
  */
 function meet(name, target, data, takesRoom, flag = 'w') {
   const path = pathOf(target);
@@ -63,7 +63,7 @@ function meet(name, target, data, takesRoom, flag = 'w') {
     process.kill(process.pid, 'SIGKILL');
   }
   if (count < at) return;
-  // The system names no path where it was given a descriptor.
+  // The system's errors name no path if the call had a descriptor.
   const named = typeof target === 'number' ? undefined : path;
   if (kind === 'EROFS') throw refusal(kind, name, named);
   if (kind === 'ENOSPC' && (takesRoom || (now && /sync$/.test(name)))) {
@@ -83,7 +83,7 @@ function inside(work) {
 }
 
 fs.openSync = (path, flags = 'r', ...rest) => {
-  // A file that is there takes no room by being opened.
+  // Opening an existing file takes no room.
   if (flags !== 'r') meet('open', path, undefined, !original.existsSync(path));
   const descriptor = inside(() => original.openSync(path, flags, ...rest));
   open.set(descriptor, resolve(String(path)));
@@ -112,7 +112,7 @@ for (const [name, takesRoom] of [
   ['linkSync', true],
 ]) {
   fs[name] = (target, ...rest) => {
-    // A removal that would find nothing changes nothing.
+    // Removing a missing file changes nothing.
     if (name !== 'rmSync' || original.existsSync(target)) {
       meet(name.slice(0, -4), name === 'linkSync' ? rest[0] : target, undefined, takesRoom);
     }

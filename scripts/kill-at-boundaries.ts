@@ -128,7 +128,7 @@ export async function breakAtBoundaries({ cwd, built, random, say }: Suite, coun
     const outcomes = Object.entries(tally).map(([outcome, number]) => `${number} ${outcome}`);
     say(
       `${drawn.length} faults (${outcomes.join(', ')}) in ${((performance.now() - started) / 1000).toFixed(0)} s: ` +
-        'no completed iteration lost, no recorded call asked for again; every run ended as the unbroken one, byte for byte',
+        'no completed iteration was lost, no recorded call was repeated; every run ended like an undisturbed one, byte for byte',
     );
   } finally {
     await server.close();

@@ -71,11 +71,11 @@ export async function killAtRandom({ cwd, built, random, say }: Suite, kills: nu
     }
     requireSame(path, expected);
     rmSync(path, { recursive: true });
-    say(`${name}: as without kills; ${done} of ${kills} kills`);
+    say(`${name}: same as without kills; ${done} of ${kills} kills`);
   }
   const where = Object.entries(places).map(([place, count]) => `${count} ${place}`);
   say(
     `${done} kills (${where.join(', ')}) of ${runs} runs in ${((performance.now() - started) / 1000).toFixed(0)} s: ` +
-      `0 of ${found} completed iterations lost; every run ended as the uninterrupted one, byte for byte`,
+      `0 of ${found} completed iterations lost; every run ended like an uninterrupted one, byte for byte`,
   );
 }

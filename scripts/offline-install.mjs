@@ -1,7 +1,7 @@
 /**
- * Installs the package as its users do, in a network namespace where nothing answers but a registry on this machine (Linux,
- * with `unshare` and `ip`): `npm ci` in a checkout, then `npm install`, `--global`, `npx`, and without the runtime. The
- * registry offers what package-lock.json names, from npm's cache.
+ * Installs the package as users do, in a network namespace where only a registry on this machine is reachable (Linux,
+ * with `unshare` and `ip`): `npm ci` in a checkout, then `npm install`, `--global`, `npx`, and without the runtime.
+ * The registry serves the packages of package-lock.json from npm's cache.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -89,7 +89,7 @@ async function check(cache) {
   }
 }
 
-/** The packages of the lock file by their names, as a registry describes them. */
+/** The packages of the lock file by name, in the form that a registry returns. */
 function offers() {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const found = {};
@@ -137,7 +137,7 @@ async function answer(request, response, { found, registry }, cache) {
   }
 }
 
-/** @returns what was printed, where the exit code is the expected one */
+/** @returns the output; throws if the exit code isn't `expected` */
 function run(place, folder, registry, command, args, expected = 0) {
   const cwd = join(place, folder);
   if (!existsSync(cwd)) {

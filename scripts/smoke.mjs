@@ -1,4 +1,4 @@
-/** The package as a user gets it: `npx` in the checkout, and the packed files on their own. */
+/** Checks the package as a user gets it: `npx` in the checkout, and the packed files on their own. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

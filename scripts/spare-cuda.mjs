@@ -1,7 +1,8 @@
 /**
- * Runs before the scripts of the dependencies. That of onnxruntime-node fetches CUDA's libraries (300 MB, from nuget.org)
- * on Linux, which fails the installation where only the npm registry answers. It fetches none that are there, so empty
- * files stand for them until `ONNXRUNTIME_NODE_INSTALL=1 node node_modules/onnxruntime-node/script/install.js`.
+ * Runs before the dependencies' install scripts. On Linux, the script of onnxruntime-node downloads CUDA's libraries
+ * (300 MB, from nuget.org), so the installation fails if only the npm registry is reachable. It skips existing files,
+ * so this script creates empty ones; `ONNXRUNTIME_NODE_INSTALL=1 node
+ * node_modules/onnxruntime-node/script/install.js` replaces them.
  */
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,13 +18,13 @@ try {
   const names = requirements[target].flatMap((name) => Object.keys(manifests[`${target}:${name}`]));
   for (const name of names) writeEmpty(join(dirname(file), 'bin', `napi-v${napi}`, target, name));
 } catch {
-  // Without the package, or with one of another layout, nothing is to be done.
+  // There is nothing to do if the package is missing or has another layout.
 }
 
 function writeEmpty(file) {
   try {
     writeFileSync(file, '', { flag: 'wx' });
   } catch {
-    // It is there already.
+    // The file already exists.
   }
 }

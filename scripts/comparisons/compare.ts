@@ -37,14 +37,14 @@ const { positionals, values } = parseArgs({
   },
 });
 const [work] = positionals;
-if (work === undefined && !values.report) throw new Error('name a directory to work in');
+if (work === undefined && !values.report) throw new Error('pass a working directory');
 const seeds = Number(values.seeds);
 const proposers = proposersOf(values.local && resolve(values.local));
 
 function chosen(all: readonly string[], names: string | undefined): readonly string[] {
   const picked = names?.split(',') ?? all;
   const unknown = picked.find((name) => !all.includes(name));
-  if (unknown !== undefined) throw new Error(`no ${unknown}; there are ${all.join(', ')}`);
+  if (unknown !== undefined) throw new Error(`unknown: ${unknown}; choose from ${all.join(', ')}`);
   return picked;
 }
 

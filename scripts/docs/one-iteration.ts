@@ -129,7 +129,7 @@ function changedLines(before: string, after: string): string {
 
 function weightTable({ family, config }: OpenedRun, entry: BufferEntry, before: BufferEntry): string {
   const { description } = family;
-  if (description.kind !== 'linear') throw new Error('the quickstart has a linear policy');
+  if (description.kind !== 'linear') throw new Error("the quickstart's policy must be linear");
   const { observations, actions } = taskLabels(config.environment.id, description);
   const [now, then] = [entry, before].map(({ parameters }) => linearWeights(description, parameters));
   const rows = [...observations, 'bias'].map((name, i) =>

@@ -29,7 +29,7 @@ async function writeEpisodes(run: OpenedRun): Promise<void> {
 async function writeScreenshot(run: OpenedRun): Promise<void> {
   const chromium = findChromium();
   if (chromium === undefined) {
-    process.stderr.write('no Chromium on the PATH: docs/pictures/report.png stays as it is\n');
+    process.stderr.write('no Chromium on the PATH: docs/pictures/report.png is unchanged\n');
     return;
   }
   const report = await writeReport(run.path);

@@ -17,7 +17,7 @@ export function writeSite(folder: string): void {
     pages.map((page) => [page, renderPage(page, readFileSync(join(root, page), 'utf8'))]),
   );
   const problems = [...missingPages(), ...brokenLinks(rendered)];
-  if (problems.length > 0) throw new Error(`the site is not whole:\n${problems.join('\n')}`);
+  if (problems.length > 0) throw new Error(`the site has problems:\n${problems.join('\n')}`);
   rmSync(folder, { recursive: true, force: true });
   const write = (name: string, text: string) => {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -38,17 +38,17 @@ const missingPages = () =>
     .filter(
       (name) => name.endsWith('.md') && !pages.includes(`docs/${name}`) && !unlisted.test(`docs/${name}`),
     )
-    .map((name) => `docs/${name} is in no chapter of scripts/docs/contents.ts`);
+    .map((name) => `docs/${name} isn't in any chapter of scripts/docs/contents.ts`);
 
 export function brokenLinks(rendered: ReadonlyMap<string, RenderedPage>): readonly string[] {
   return [...rendered].flatMap(([page, { links }]) =>
     links.flatMap((link) => {
       const [path = '', id] = link.split('#');
       const target = rendered.get(path);
-      if (target === undefined) return unlisted.test(path) ? [] : [`${page}: ${link} is no page`];
+      if (target === undefined) return unlisted.test(path) ? [] : [`${page}: ${link} isn't a page`];
       return id === undefined || target.anchors.has(decodeURIComponent(id))
         ? []
-        : [`${page}: ${link} has no such heading`];
+        : [`${page}: ${link} points to a missing heading`];
     }),
   );
 }

@@ -46,7 +46,7 @@ const { values } = parseArgs({
 function chosen(all: readonly string[], names: string | undefined): readonly string[] {
   const picked = names?.split(',') ?? all;
   const unknown = picked.find((name) => !all.includes(name));
-  if (unknown !== undefined) throw new Error(`no ${unknown}; there are ${all.join(', ')}`);
+  if (unknown !== undefined) throw new Error(`unknown: ${unknown}; choose from ${all.join(', ')}`);
   return picked;
 }
 

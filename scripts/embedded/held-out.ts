@@ -49,7 +49,7 @@ function armOf(text: string): Arm {
   if (place === undefined) {
     const [provider, ...own] = declaredArms[name]?.overrides ?? [];
     if (!provider?.startsWith('model.provider='))
-      throw new Error(`no control ${name}; a model is name=DIRECTORY`);
+      throw new Error(`unknown baseline ${name}; write a model as name=DIRECTORY`);
     overrides.push(...own.map((setting) => `experiment.${setting}`));
     return { name, model: `{provider: ${provider.split('=')[1]}}`, overrides };
   }

@@ -5,7 +5,8 @@ import { createGenerator } from '../../src/random/generator.js';
 /** Wraps an environment so that a fixed random rotation is applied to its observations. */
 export function mixedObservations(environment: Environment): Environment {
   const { observationSpace } = environment;
-  if (observationSpace.kind !== 'box') throw new Error(`${environment.id} observes no vector`);
+  if (observationSpace.kind !== 'box')
+    throw new Error(`the observations of ${environment.id} aren't vectors`);
   const n = observationSpace.low.length;
   const matrix = rotation(createGenerator(1), n);
   const turned = (observation: Observation) => {

@@ -36,7 +36,7 @@ const { positionals, values } = parseArgs({
   },
 });
 const [work] = positionals;
-if (work === undefined) throw new Error('name a directory to work in');
+if (work === undefined) throw new Error('pass a working directory');
 const [first, last = first] = values.seeds.split('..').map(Number);
 const seeds = Array.from({ length: last! - first! + 1 }, (_, i) => first! + i);
 const file = values.rows ?? `bench/rows/real-models${values.group ? '-groups' : ''}.jsonl.gz`;

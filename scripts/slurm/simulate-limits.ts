@@ -71,13 +71,13 @@ function waitingShare(tasks: number, holdMs: number, callMs: number, seed: numbe
 const parts = [8, 64, 256];
 const measured: [count: number, ms: number][] = [];
 for (const count of parts) measured.push([count, await lookMs(count)]);
-for (const [count, ms] of measured) say(`${count} parts: ${ms.toFixed(2)} ms a look`);
+for (const [count, ms] of measured) say(`${count} parts: ${ms.toFixed(2)} ms per lookup`);
 for (const factor of [1, 10])
   for (const [count, ms] of measured) {
     const shares = [1000, 5000, 30_000].map((callMs) =>
       waitingShare(count, factor * ms, callMs, Number(values.seed)),
     );
     say(
-      `${count} tasks, ${(factor * ms).toFixed(1)} ms a look: ${shares.map((share) => `${(100 * share).toFixed(1)} %`).join(', ')} of the time waits, at calls of 1, 5, 30 s`,
+      `${count} tasks, ${(factor * ms).toFixed(1)} ms per lookup: ${shares.map((share) => `${(100 * share).toFixed(1)} %`).join(', ')} of the time is spent waiting, with calls of 1, 5, 30 s`,
     );
   }

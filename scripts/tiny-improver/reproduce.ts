@@ -87,14 +87,14 @@ async function reproduce(plan: Plan): Promise<void> {
     await timed(step.title, () => step.run());
   }
   orInterrupted();
-  say(numbered(steps.length, 'rounds beside each other on held-out tasks'));
+  say(numbered(steps.length, 'comparison of rounds on held-out tasks'));
   const models = plan.rounds.map(({ places }) => trainedModel(places.trained));
   const best = await bestOf(models, plan.heldOut, {
     known: () => record.chosen ?? [],
     keep: (choice) => keep({ chosen: [...(record.chosen ?? []), choice] }),
   });
   orInterrupted();
-  say(numbered(steps.length + 1, 'the model as it is shipped, and its answers'));
+  say(numbered(steps.length + 1, 'the model to ship, and the validity of its answers'));
   const model = plan.places.model;
   const head = await sharpHead(models[best]!, plan.rounds[best]!.places.dataset, plan.head);
   orInterrupted();
@@ -111,7 +111,7 @@ async function reproduce(plan: Plan): Promise<void> {
   if (values.install) {
     storeModel(model, shippedModel);
     fillRecipe();
-    say(`installed in ${shown(shippedModel)}, and the recipe in its card`);
+    say(`installed in ${shown(shippedModel)}; its card contains the recipe`);
   }
 }
 
@@ -151,7 +151,9 @@ function tellCost(plan: Plan): void {
   }
   const of = (unit: 'minutes' | 'gigabytes') => steps.reduce((sum, { cost }) => sum + cost![unit], 0);
   const { bavail, bsize } = statfsSync(packageRoot());
-  say(`makes ${shown(plan.places.model)} from nothing; expected on two cores, complete steps included:`);
+  say(
+    `builds ${shown(plan.places.model)} from scratch; expected cost on two cores, including complete steps:`,
+  );
   say(
     terminalTable(steps, [
       text('step', ({ title }) => title),
@@ -214,8 +216,9 @@ function requireLearnt(plan: Plan, { checked }: ReproductionRecord): void {
   if (asked === 0 || valid !== asked)
     throw new Error(`only ${valid} of ${asked} constrained answers are valid`);
   const open = stepsOf(plan).filter((step) => !step.isComplete());
-  if (open.length > 0) throw new Error(`would be made again: ${open.map(({ title }) => title).join(', ')}`);
-  say('the small version has learnt, its constrained answers are valid, and nothing would be made again');
+  if (open.length > 0)
+    throw new Error(`these steps would run again: ${open.map(({ title }) => title).join(', ')}`);
+  say('the small version has learnt, its constrained answers are valid, and no step would run again');
 }
 
 function planned(): Plan {
@@ -243,7 +246,7 @@ try {
   await reproduce(plan);
 } catch (error) {
   if (error instanceof Interrupted) {
-    say(values.smoke ? 'stopped' : 'stopped; the same command goes on');
+    say(values.smoke ? 'stopped' : 'stopped; the same command resumes');
     process.exitCode = exitCodes.interrupted;
   } else if (error instanceof UserError) {
     say(`error ${error.message}`);

@@ -64,9 +64,9 @@ describe('the site', () => {
       ],
     ]);
     expect(brokenLinks(rendered)).toEqual([
-      'README.md: docs/runs.md#c has no such heading',
-      'README.md: docs/none.md is no page',
-      'docs/runs.md: docs/view.md is no page',
+      'README.md: docs/runs.md#c points to a missing heading',
+      "README.md: docs/none.md isn't a page",
+      "docs/runs.md: docs/view.md isn't a page",
     ]);
     expect(rendered.get('README.md')!.html).toContain('href="docs/runs.html#b"');
     expect(rendered.get('docs/runs.md')!.html).toContain('href="../index.html#a"');
