@@ -81,7 +81,8 @@ async function check(cache) {
       '--quiet',
     ]);
     const refused = await run(place, 'without', offered.registry, cli, ['run', 'quickstart'], 2);
-    if (!refused.includes('onnxruntime-node, was left out')) throw new Error(refused);
+    if (!refused.includes('onnxruntime-node, the runtime for local models, was not installed'))
+      throw new Error(refused);
     say(`without the runtime: controls run, and local models say\n${refused.trim()}`);
     server.close();
   } finally {

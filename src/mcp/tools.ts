@@ -37,7 +37,7 @@ export const tools: readonly Tool[] = [
         .max(20)
         .optional()
         .describe('key=value: environment, model, status, tag, name, best, confirmed; best=400.. is a range'),
-      sort: z.string().max(50).optional().describe('Sort key; highest or newest first'),
+      sort: z.string().max(50).optional().describe('Sort key; the highest or newest come first'),
       limit: count.optional(),
     }),
   },
@@ -52,7 +52,7 @@ export const tools: readonly Tool[] = [
     description: 'Shows an iteration of a run: prompts, replies and scores',
     input: z.strictObject({
       run,
-      iteration: z.int().min(0).describe('0: the warm-up'),
+      iteration: z.int().min(0).describe('Iteration number; 0 is the warm-up'),
       candidate: count.optional().describe('Only this candidate of the iteration, numbered from 1'),
     }),
   },

@@ -44,13 +44,13 @@ export function createReplayed(
     if (changed || call.promptHash === hashOf(messages)) return;
     const difference = firstDifference(promptOf(cassette, call), messages);
     if (difference === undefined) return;
-    const text = `${call.id}: the prompt is not the recorded one. ${difference}`;
+    const text = `${call.id}: the prompt differs from the recorded one. ${difference}`;
     if (onChange === 'fail')
       throw notRecorded(
-        `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn, to go on with its replies`,
+        `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn to continue with its replies`,
       );
     changed = true;
-    warning = `${text}. The recorded replies are taken all the same, by their positions`;
+    warning = `${text}. The recorded replies are used anyway, by their positions`;
   };
   return {
     id: `replayed/${cassette.model.replace(/^replayed\//, '')}`,
@@ -63,12 +63,13 @@ export function createReplayed(
       if (callId === undefined) throw notRecorded('a recorded run answers only the calls of a run');
       if (call === undefined)
         throw notRecorded(
-          `${callId}: ${cassette.path} holds no such call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or as many iterations as it has`,
+          `${callId}: ${cassette.path} doesn’t contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations`,
         );
       compare(call, messages);
       const { completion, outcome } = call;
       if (outcome.kind === 'error') throw new ModelError(outcome.error, outcome.message, outcome);
-      if (completion === undefined) throw notRecorded(`${callId}: ${cassette.path} holds no reply to it`);
+      if (completion === undefined)
+        throw notRecorded(`${callId}: ${cassette.path} doesn’t contain a reply to it`);
       if (warning === undefined) return [completion];
       const warnings = [...(completion.warnings ?? []), warning];
       warning = undefined;

@@ -98,7 +98,7 @@ function cutWarning(read: number, fewest: number, window: number | undefined): s
   if (read < fewest)
     return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
   return read === window
-    ? `the server read ${read} tokens, as many as its context window holds: it cut the prompt`
+    ? `the server read ${read} tokens, which is its whole context window: it cut the prompt`
     : undefined;
 }
 

@@ -22,20 +22,20 @@ const price = z
       .describe('Price per million cached prompt tokens (default: input)'),
     output: z.number().min(0).describe('Price per million completion tokens'),
   })
-  .describe('Prices in any one currency, to count the cost');
+  .describe('Prices in any single currency, to calculate the cost');
 
 const sampling = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),
   topP: z.number().gt(0).max(1).optional().describe("Nucleus sampling (default: the provider's)"),
   format: about(
-    '`auto` asks for JSON, parameters first, with a schema if the server can enforce one; `json` insists on a schema, reason first; `text` asks for a line of text',
+    '`auto` requests JSON, parameters first, with a schema if the server can enforce one; `json` requires a schema, reason first; `text` requests a line of text',
     z.enum(['auto', 'text', 'json']).default('auto'),
   ),
   concurrency: count(1).default(4).describe('Calls in flight at once, if `candidates` is above 1'),
   timeoutSeconds: positive.default(600).describe('Deadline of one call, including retries'),
   maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
   requestsPerMinute: about(
-    'Most requests per minute, including retries, over all runs and tasks of a command (default: unlimited)',
+    'Maximum requests per minute, including retries, over all runs and tasks of a command (default: unlimited)',
     count(1).optional(),
   ),
   maxRetryAfterSeconds: about(
@@ -47,18 +47,18 @@ const sampling = {
 
 export const openaiSchema = z.strictObject({
   provider: z.literal('openai').describe('OpenAI, or any compatible server (llama.cpp, vLLM, LM Studio, …)'),
-  name: text.describe('Model name at the server, e.g. `gpt-5-mini`'),
+  name: text.describe('Model name on the server, e.g. `gpt-5-mini`'),
   baseUrl: about(
-    'Address of a compatible server, usually ending in `/v1` (default: OPENAI_BASE_URL, which may include a login, then api.openai.com)',
+    'URL of a compatible server, usually ending in `/v1` (default: OPENAI_BASE_URL, which may include a login, then api.openai.com)',
     httpUrl.optional(),
   ),
   apiKeyEnv: about(
-    'Environment variable with the key; a server on this machine needs none',
+    'Environment variable that contains the key; a server on this machine needs no key',
     text.default('OPENAI_API_KEY'),
     // Users may put the key itself here, so messages must not show it.
     { writeOnly: true },
   ),
-  maxTokens: count(1).optional().describe("Longest completion in tokens (default: the provider's)"),
+  maxTokens: count(1).optional().describe("Maximum tokens per completion (default: the provider's)"),
   reasoningEffort: about(
     'For reasoning models',
     z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
@@ -74,20 +74,20 @@ export const ollamaSchema = z.strictObject({
   provider: z.literal('ollama').describe('A model served by Ollama'),
   name: text.describe('Model name, e.g. `qwen3:8b`'),
   host: about(
-    'Address of the server (default: OLLAMA_HOST, which may include a login, then http://127.0.0.1:11434)',
+    'URL of the server (default: OLLAMA_HOST, which may include a login, then http://127.0.0.1:11434)',
     httpUrl.optional(),
   ),
-  maxTokens: count(1).default(4096).describe('Longest completion in tokens (num_predict)'),
+  maxTokens: count(1).default(4096).describe('Maximum tokens per completion (num_predict)'),
   contextTokens: count(512)
     .optional()
     .describe('Context window (num_ctx; default: enough for the longest prompt)'),
   think: about(
-    'Whether a reasoning model thinks first',
+    'Whether a reasoning model thinks before it answers',
     z.union([z.boolean(), z.enum(['low', 'medium', 'high'])]).optional(),
   ),
   keepAlive: text
     .optional()
-    .describe("How long the model stays loaded, e.g. `10m`, or in seconds; '-1': for ever"),
+    .describe("How long the model stays loaded, e.g. `10m`, or in seconds; '-1': forever"),
   ...sampling,
   topK: count(0).optional().describe("Only the k most likely tokens; 0: all (top_k; default: the model's)"),
   minP: about(
@@ -95,13 +95,15 @@ export const ollamaSchema = z.strictObject({
     z.number().min(0).max(1).optional(),
   ),
   repetitionPenalty: about(
-    'Above 1, tokens that occurred become less likely, which is bad for numbers (repeat_penalty; default: 1, off)',
+    'Above 1, tokens that have already occurred become less likely, which is bad for numbers (repeat_penalty; default: 1, off)',
     positive.optional(),
   ),
 });
 
 export const replayedSchema = z.strictObject({
-  provider: z.literal('replayed').describe('Replies of an earlier run: offline, byte for byte, without cost'),
+  provider: z
+    .literal('replayed')
+    .describe('Replays the replies of an earlier run offline, byte for byte, at no cost'),
   run: about('Directory of the run; of repeats, each replays the one with its seed', text, {
     format: 'path',
   }),
@@ -114,14 +116,14 @@ export const replayedSchema = z.strictObject({
 export const moduleModelSchema = z.strictObject({
   provider: z
     .literal('module')
-    .describe('Your own file that creates the model; short: `{provider: ./my-model.js}`'),
+    .describe('Your own file that creates the model (short form: `{provider: ./my-model.js}`)'),
   path: text.describe('Path of the JavaScript file').meta({ format: 'path' }),
-  options: z.record(z.string(), z.unknown()).default({}).describe('Passed to its `create`'),
+  options: z.record(z.string(), z.unknown()).default({}).describe('Options passed to its `create` function'),
 });
 
 export const customModelSchema = z.strictObject({
   provider: z.literal('custom').describe('A model that the calling program passes to `run()`'),
-  id: text.describe('Its id'),
+  id: text.describe('Id of the model'),
 });
 
 export type OpenAIConfig = z.output<typeof openaiSchema>;

@@ -30,7 +30,7 @@ export interface UserModel
 export async function moduleModel({ path, options }: ModuleModelConfig): Promise<LanguageModel> {
   const module = await loadModule(path, 'model', 'model.path');
   const made = await module.create(options, 'model.options');
-  if (!isRecord(made)) throw new UserError({ file: module.file, message: 'create returned no model' });
+  if (!isRecord(made)) throw new UserError({ file: module.file, message: 'create didn’t return a model' });
   return checkedModel(made, `module/${module.name}`, module.file);
 }
 
@@ -41,10 +41,10 @@ export function checkedModel(made: object, name: string, file?: string): Languag
   const subject = file === undefined ? origin : `the model made by ${origin}`;
   const place = file === undefined ? {} : { file };
   if (typeof id !== 'string' || id === '')
-    throw new UserError({ ...place, message: `id of ${subject} must be a text`, value: id });
+    throw new UserError({ ...place, message: `id of ${subject} must be a string`, value: id });
   if (typeof generate !== 'function') {
-    const remedy = 'give it generate(messages, options), which returns the text of the answer';
-    throw new UserError({ ...place, message: `${subject} has no function generate`, remedy });
+    const remedy = 'add generate(messages, options), which returns the text of the answer';
+    throw new UserError({ ...place, message: `${subject} has no generate function`, remedy });
   }
   return {
     id,

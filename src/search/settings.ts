@@ -54,7 +54,7 @@ export const gridSchema = z.strictObject({
   points: count(2)
     .optional()
     .describe(
-      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); tables use all actions',
+      'Values per parameter, evenly spaced over its range (default: as many as fit a grid of 1000 points, at least 2); for tables, all actions',
     ),
   order: z
     .enum(['spread', 'rows'])

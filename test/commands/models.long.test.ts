@@ -32,7 +32,7 @@ test('a sound model is explained on one screen', async () => {
     /^memory +\d+ kB \(none\), \d+ kB \(int8\), [\d.]+ kB \(int4\), [\d.]+ kB \(int4-block128\), [\d.]+ kB \(float16\) of weights/m,
   );
   expect(text).toMatch(/^context +512 tokens/m);
-  expect(text).toMatch(/^template +chat_template\.jinja, takes a system message$/m);
+  expect(text).toMatch(/^template +chat_template\.jinja, accepts a system message$/m);
   expect(text).toMatch(/^tokenizer +tokenizer\.json, an answer ends at token \d/m);
   expect(text).toMatch(/^devices +cpu.*; auto takes \w+$/m);
   expect(text).toMatch(/^verdict +can be run$/m);
@@ -73,7 +73,7 @@ test('what is missing or not supported is listed with remedies, and the exit cod
     [(d) => rmSync(join(d, 'tokenizer.json')), /tokenizer\.json: this file is missing[\s\S]*remedy: /],
     [
       (d) => rmSync(join(d, 'chat_template.jinja')),
-      /has no chat template[\s\S]*remedy: take the instruction-tuned/,
+      /has no chat template[\s\S]*remedy: use the instruction-tuned/,
     ],
     [(d) => rmSync(join(d, 'model.safetensors')), /safetensors/],
     [
@@ -90,7 +90,7 @@ test('what is missing or not supported is listed with remedies, and the exit cod
           join(d, 'chat_template.jinja'),
           "{% if messages[0].role == 'system' %}{{ raise_exception('no') }}{% endif %}",
         ),
-      /takes no system message[\s\S]*remedy: /,
+      /refuses system messages[\s\S]*remedy: /,
     ],
   ];
   for (const [change, pattern] of cases) {

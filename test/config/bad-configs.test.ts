@@ -533,7 +533,7 @@ describe('overrides', () => {
   it('to a provider that needs more', () => {
     expect(screen(file, 'model.provider=openai', 'model.name=')).toMatchInlineSnapshot(`
       "override model.name=: model.name: missing
-        expected: text (Model name at the server, e.g. \`gpt-5-mini\`)
+        expected: text (Model name on the server, e.g. \`gpt-5-mini\`)
         remedy: add \`name\`"
     `);
   });

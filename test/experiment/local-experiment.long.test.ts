@@ -169,7 +169,7 @@ const screen = async (lines: string, model = path) => {
 
 test('what is wrong with the model is reported at its line of the config', async () => {
   expect(await screen('  path: ./nowhere')).toMatch(
-    /config\.yaml:5:9: model\.path: there is no such directory\n[\s\S]*remedy: name the directory/,
+    /config\.yaml:5:9: model\.path: there is no such directory\n[\s\S]*remedy: use the directory/,
   );
   const gemma = spaciousModel();
   writeFileSync(join(gemma, 'config.json'), JSON.stringify({ model_type: 'gemma3' }));

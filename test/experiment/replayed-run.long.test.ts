@@ -140,7 +140,9 @@ describe('a replayed run', () => {
       iterations: { done: 2 },
       reason: {
         kind: 'model-error',
-        message: expect.stringContaining(`iteration 3, candidate 0, attempt 0: ${path} holds no such call`),
+        message: expect.stringContaining(
+          `iteration 3, candidate 0, attempt 0: ${path} doesn’t contain this call`,
+        ),
       },
     });
   });
@@ -165,7 +167,7 @@ describe('a changed prompt', () => {
     expect(iterations.done).toBe(first.iteration - 1);
     const message = reason?.kind === 'model-error' ? reason.message : '';
     expect(message).toContain(
-      `iteration ${first.iteration}, candidate 0, attempt ${first.attempt}: the prompt is not the recorded one. Message ${first.messages.length} (user), line`,
+      `iteration ${first.iteration}, candidate 0, attempt ${first.attempt}: the prompt differs from the recorded one. Message ${first.messages.length} (user), line`,
     );
     expect(message).toContain('recorded no such line, now “Take your time.”');
     expect(message).toContain('model.onChange');

@@ -100,7 +100,9 @@ describe('a replayed model', () => {
     const error: unknown = await ask(at(4, 2, 1), asked).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ kind: 'not-recorded', fatal: true });
     const { message } = error as Error;
-    expect(message).toContain('iteration 4, candidate 2, attempt 1: the prompt is not the recorded one');
+    expect(message).toContain(
+      'iteration 4, candidate 2, attempt 1: the prompt differs from the recorded one',
+    );
     expect(message).toContain(difference);
     expect(message.length).toBeLessThan(500);
   });
@@ -133,7 +135,7 @@ describe('a replayed model', () => {
     const { model, ask } = replay([answered(at(1), 'a')]);
     await expect(model.generate(messages, { seeds: [1] })).rejects.toMatchObject({ kind: 'not-recorded' });
     await expect(ask(at(2))).rejects.toThrow(
-      'iteration 2, candidate 0, attempt 0: runs/a holds no such call',
+      'iteration 2, candidate 0, attempt 0: runs/a doesn’t contain this call',
     );
     const signal = AbortSignal.abort();
     await expect(model.generate(messages, { seeds: [1], callId: at(1), signal })).rejects.toMatchObject({

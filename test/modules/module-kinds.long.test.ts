@@ -131,7 +131,7 @@ describe('a model of a module', () => {
     });
     expect(JSON.stringify(mute.result)).toContain('generate returned no text');
     await expect(play({ model: { provider: moduleOf('return {};') } })).rejects.toThrow(
-      'has no function generate',
+      'has no generate function',
     );
   });
 });

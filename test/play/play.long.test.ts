@@ -204,7 +204,7 @@ describe('a model', () => {
     expect(again.manifest.usage.promptTokens).toBe(recorded.manifest.usage.promptTokens);
     const other = await played('agents/cartpole', [...replayed, 'policy.prompts=generic']);
     expect(other.manifest).toMatchObject({ status: 'failed', reason: { kind: 'model-error' } });
-    expect(JSON.stringify(other.manifest.reason)).toContain('the prompt is not the recorded one');
+    expect(JSON.stringify(other.manifest.reason)).toContain('the prompt differs from the recorded one');
     const random = await played('agents/cartpole', ['player=random', 'episodes=1']);
     await expect(
       played('agents/cartpole', [`model={provider: replayed, run: ${random.path}}`]),

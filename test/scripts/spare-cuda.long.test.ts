@@ -189,7 +189,7 @@ describe('requireRuntime', () => {
       throw new Error('Cannot find module');
     };
     expect(() => requireRuntime(missing)).toThrow(
-      /^model\.provider: the runtime of local models, onnxruntime-node, was left out[\s\S]*npm install --ignore-scripts policyloop/,
+      /^model\.provider: onnxruntime-node, the runtime for local models, was not installed[\s\S]*npm install --ignore-scripts policyloop/,
     );
   });
 });

@@ -166,7 +166,7 @@ it('writes nothing where something is wrong', async () => {
     run({ ...quick, environment: 'CartPole-v9', model: { provider: 'random' } }, { runsDir }),
   ).rejects.toThrow('has no version v9');
   await expect(run(config, { runsDir, model: { id: 'x' } as UserModel })).rejects.toThrow(
-    'the model x has no function generate',
+    'the model x has no generate function',
   );
   const { step: _step, ...stepless } = guessing;
   await expect(

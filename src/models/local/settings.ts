@@ -24,9 +24,9 @@ export function modelDirectory(path: string, cwd?: string, field = 'model.path')
   if (existsSync(directory) && directory.startsWith(join(packageRoot(), '/'))) return directory;
   throw new UserError({
     field,
-    message: `this installation of policyloop holds no such model: there is no directory ${directory}`,
+    message: `this installation of policyloop doesn’t contain this model: there is no directory ${directory}`,
     value: path,
-    remedy: 'install the package again, or name the directory of a Hugging Face model',
+    remedy: 'reinstall the package, or use the directory of a Hugging Face model',
   });
 }
 
@@ -54,14 +54,14 @@ export const deviceSchema = z.enum(['auto', ...devices]);
 
 /** Optional rather than empty by default, so that runs from earlier versions can be resumed. */
 export const ignoreKeysSchema = about(
-  'Unknown keys of config.json and adapter_config.json that change nothing; dots address nested keys',
+  'Unknown keys of config.json and adapter_config.json to ignore because they change nothing; dots address nested keys',
   z.array(z.string().min(1)).optional(),
 );
 
 export const localSchema = z.strictObject({
   provider: z
     .literal('local')
-    .describe('A Hugging Face model directory or GGUF file, run here with onnxruntime'),
+    .describe('A Hugging Face model directory or GGUF file, run on this machine with onnxruntime'),
   path: about(
     'Hugging Face directory (docs/local-models.md lists the families) or GGUF file; `ollama:NAME:TAG` or `hf:ORG/NAME[:FILE.gguf]` for a model in those stores; `package:` with a path in the package (default: the embedded model)',
     z.string().default(embeddedModel),
@@ -81,13 +81,13 @@ export const localSchema = z.strictObject({
   ),
   threads: count(1).optional().describe('Processor threads (default: the idle physical cores)'),
   batch: about(
-    'Calls of several runs (`--jobs`) or agents answered in one batch by one copy of the model, on the processor',
+    'Maximum calls, from several runs (`--jobs`) or agents, that one copy of the model answers in one batch, on the processor',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
     .optional()
-    .describe("Longest prompt and answer together (default: the model's own)"),
-  maxTokens: count(1).default(1024).describe('Longest completion in tokens'),
+    .describe("Maximum tokens in prompt and answer together (default: the model's own)"),
+  maxTokens: count(1).default(1024).describe('Maximum tokens per completion'),
   temperature: about(
     "Sampling temperature; 0 always takes the most likely token (default: the model's, else 1)",
     z.number().min(0).max(5).optional(),
@@ -99,14 +99,14 @@ export const localSchema = z.strictObject({
     z.number().min(0).lt(1).optional(),
   ),
   repetitionPenalty: about(
-    "Above 1, tokens that occurred become less likely (default: the model's, else 1)",
+    "Above 1, tokens that have already occurred become less likely (default: the model's, else 1)",
     z.number().positive().optional(),
   ),
   heatAfterRepeat: about(
-    'After a reply with known parameters, the temperature rises by this share for each try (new runs: 0.5)',
+    'After a reply with parameters that were already tried, each further try raises the temperature by this share (new runs: 0.5)',
     z.number().min(0).max(4).optional(),
   ),
-  stop: z.array(z.string().min(1)).default([]).describe('Texts at which a completion ends'),
+  stop: z.array(z.string().min(1)).default([]).describe('Strings that end a completion'),
   format: about(
     '`auto`: only the parameters, always valid, because other tokens are masked. `constrained`: the same with free text around them. `text`: nothing is masked',
     z.enum(['auto', 'text', 'constrained']).default('auto'),

@@ -138,8 +138,8 @@ describe('package:', () => {
   );
 
   it('leads to nothing outside the package', () => {
-    expect(() => modelDirectory('package:../..')).toThrow('holds no such model');
-    expect(() => modelDirectory('package:')).toThrow('holds no such model');
+    expect(() => modelDirectory('package:../..')).toThrow('contain this model');
+    expect(() => modelDirectory('package:')).toThrow('contain this model');
     expect(modelDirectory('a/b', '/c')).toBe('/c/a/b');
   });
 });

@@ -22,7 +22,7 @@ describe("a training's config", () => {
     const { model } = load('{model: "package:models/tiny-improver", dataset: a, output: b}').read();
     expect(existsSync(join(model, 'config.json'))).toBe(true);
     const { read } = load('{model: "package:models/none", dataset: a, output: b}');
-    expect(read).toThrow(/holds no such model/);
+    expect(read).toThrow(/contain this model/);
   });
 
   it("takes the package's model in an override, too, and writes nothing into the package", () => {

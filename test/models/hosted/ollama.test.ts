@@ -264,7 +264,7 @@ describe('the context window, once more', () => {
 
   it.each([
     // Bounds by the text alone can't tell: they lie at two thirds of what a tokenizer makes of digits.
-    [{ promptTokens: 600 }, /as many as its context window holds/],
+    [{ promptTokens: 600 }, /which is its whole context window/],
     [{ promptTokens: 560, completionTokens: 60 }, /dropped part of the prompt during the reply/],
   ])('that was full is noticed by the counts %j', async (counts, warning) => {
     const { model } = await start({ reply: () => ({ text: 'x', ...counts }) }, { contextTokens: 600 });

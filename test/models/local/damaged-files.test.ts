@@ -27,8 +27,8 @@ const problemsOf = (directory: string) => inspectModel(directory).problems.map((
 
 describe('a damaged model directory is explained', () => {
   it.each([
-    ['a config that is no object', 'config.json', 'null', /not the config of a model/],
-    ['a config that is a list', 'config.json', '[1]', /not the config of a model/],
+    ['a config that is no object', 'config.json', 'null', /not a model config/],
+    ['a config that is a list', 'config.json', '[1]', /not a model config/],
     ['a config that is not JSON', 'config.json', '{', /not valid JSON/],
   ])('%s', (_name, file, content, pattern) => {
     const directory = copy();

@@ -122,7 +122,7 @@ test('what does not fit is refused with numbers, and the next call works', async
   const model = localModel({ maxTokens: 8 });
   await expect(ask(model, long, { grammar, seeds: [1] })).rejects.toMatchObject({
     kind: 'bad-request',
-    message: expect.stringMatching(/prompt has \d+ tokens, the context holds 512/),
+    message: expect.stringMatching(/prompt has \d+ tokens, but the context only holds 512/),
   });
   const tight = localModel({ maxTokens: 8, format: 'constrained' });
   await expect(ask(tight, messages, { grammar, seeds: [1] })).rejects.toMatchObject({ kind: 'bad-request' });

@@ -65,7 +65,7 @@ export async function requireFloat16(device: Device): Promise<void> {
     value: 'float16',
     message: `${device} can't multiply in float16${device === shaderDevice ? ': the graphics card or its driver lacks shader-f16' : ''}`,
     alternatives: quantizations.filter((one) => one !== 'float16'),
-    remedy: device === 'cpu' ? 'int8 and int4 are what makes a processor fast' : 'take int8 or int4',
+    remedy: device === 'cpu' ? 'use int8 or int4, which are fast on a CPU' : 'use int8 or int4',
   });
 }
 

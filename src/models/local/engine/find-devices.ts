@@ -21,7 +21,7 @@ export async function findDevices(): Promise<Devices> {
     child.on('exit', (code, signal) =>
       reject(
         new UserError({
-          message: `looking for devices ended with ${signal ?? `exit code ${code}`}: a driver may be broken`,
+          message: `the search for devices ended with ${signal ?? `exit code ${code}`}: a driver may be broken`,
           remedy: 'set model.device to cpu',
         }),
       ),
@@ -39,8 +39,8 @@ export function requireRuntime(
     throw new UserError({
       field: 'model.provider',
       value: 'local',
-      message: 'the runtime of local models, onnxruntime-node, was left out when policyloop was installed',
-      remedy: 'install it without its script, which downloads: npm install --ignore-scripts policyloop',
+      message: 'onnxruntime-node, the runtime for local models, was not installed with policyloop',
+      remedy: 'install it without its download script: npm install --ignore-scripts policyloop',
     });
   }
 }

@@ -95,7 +95,7 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
           file: tensor.file,
           field: name,
           value: tensor.shape,
-          message: 'this tensor has another shape than config.json calls for',
+          message: 'the shape of this tensor differs from the one in config.json',
           alternatives: [`[${shape.join(', ')}]`],
         });
     } catch (error) {

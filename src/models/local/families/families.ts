@@ -237,7 +237,7 @@ function queryGrowth(config: HfConfig, file: string): DecoderConfig['queryGrowth
   if (beta == null) return undefined;
   if (typeof beta === 'number' && typeof context === 'number' && context > 0) return { beta, context };
   throw unsupported(file, 'rope_parameters.llama_4_scaling_beta', beta, [
-    'a number, with original_max_position_embeddings beside it',
+    'a number, along with original_max_position_embeddings',
   ]);
 }
 

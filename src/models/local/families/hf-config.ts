@@ -37,7 +37,8 @@ export function readDecoderConfig(directory: string, ignoredKeys: readonly strin
       field: 'model.path',
       value: directory,
       message: existsSync(directory) ? 'this directory has no config.json' : 'there is no such directory',
-      remedy: 'name the directory of a Hugging Face model: config.json, tokenizer.json, model.safetensors',
+      remedy:
+        'use the directory of a Hugging Face model, with config.json, tokenizer.json and model.safetensors',
     });
   const config = parseDecoderConfig(withoutKeys(raw, ignoredKeys), file);
   return config.tied && storesOwnHead(directory, config.modules) ? { ...config, tied: false } : config;
@@ -172,7 +173,7 @@ function readFamily(
   if (!parsed.success)
     throw new UserError({
       file,
-      message: 'this is not the config of a model: it holds no object with a model_type',
+      message: 'this is not a model config: it has no model_type',
       remedy: 'download the model directory again',
     });
   const { model_type: type, architectures: classes, text_config: text } = parsed.data;

@@ -89,7 +89,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       const room = contextTokens - prompt.length;
       if (room < 1)
         throw new RequestError(
-          `the prompt has ${prompt.length} tokens, the context holds ${contextTokens}: show less (memory.tokens)` +
+          `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}: show less (memory.tokens)` +
             (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
         );
       if (job.score !== undefined) {

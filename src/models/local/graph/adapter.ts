@@ -72,7 +72,7 @@ export function openAdapter(
       throw new UserError({
         file: a.file,
         field: module,
-        message: 'the GGUF file of the base has the heads of this module in another order',
+        message: 'the base’s GGUF file has the heads of this module in a different order',
         remedy: 'use the adapter with the Hugging Face directory of the model',
       });
     const shape = shapes.get(module);
@@ -92,8 +92,8 @@ export function openAdapter(
     file,
     field: 'target_modules',
     value: missing.slice(0, 3),
-    message: `the adapter should change ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these,`} and holds no factors of it`,
-    remedy: 'save it again with PEFT, or name in target_modules only what it changes',
+    message: `the adapter should change ${missing.length === 1 ? 'this module' : `${missing.length} modules, such as these,`} but has no factors for it`,
+    remedy: 'save it again with PEFT, or list only the changed modules in target_modules',
   });
 }
 
@@ -115,7 +115,7 @@ function readFiles(
       message: existsSync(directory)
         ? 'there is no adapter_config.json in this directory'
         : 'there is no such directory',
-      remedy: 'name the directory of a LoRA adapter: adapter_config.json and adapter_model.safetensors',
+      remedy: 'use the directory of a LoRA adapter, with adapter_config.json and adapter_model.safetensors',
     });
   const config = parseAdapterConfig(raw, file, ignoredKeys);
   const weights = path.join(directory, 'adapter_model.safetensors');
@@ -124,7 +124,7 @@ function readFiles(
       field: 'model.adapter',
       value: directory,
       message: 'there is no adapter_model.safetensors in this directory',
-      remedy: 'an adapter in another format (adapter_model.bin) can be saved again by PEFT',
+      remedy: 'if the adapter is in another format (adapter_model.bin), save it again with PEFT',
     });
   const { scalings: _, ...rest } = config;
   const modules = modulesOf(weights, config);
@@ -142,7 +142,7 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
     byModule.set(module, parts.set(part, tensor));
   }
   if (byModule.size === 0)
-    throw new UserError({ file, message: 'this adapter holds no factors, so it would change nothing' });
+    throw new UserError({ file, message: 'this adapter has no factors, so it wouldn’t change anything' });
   const scalings = config.scalings([...byModule.keys()]);
   return new Map(
     [...byModule].map(([module, parts]) => {
@@ -168,7 +168,7 @@ function placeOf(tensor: StoredTensor, { decomposed }: AdapterConfig): { module:
   throw new UserError({
     file: tensor.file,
     field: tensor.name,
-    message: `is no ${decomposed ? 'part' : 'factor'} of a module that can be adapted`,
+    message: `isn’t a ${decomposed ? 'part' : 'factor'} of a module that can be adapted`,
     alternatives: linearModules,
   });
 }
@@ -205,7 +205,7 @@ function changeOf(
 function checkedTensor(given: StoredTensor): StoredTensor {
   const tensor = requireTensor(new Map([[given.name, given]]), given.name);
   if (toFloat32(readTensorBytes(tensor), tensor.dtype).every(Number.isFinite)) return tensor;
-  throw wrong(tensor, 'holds numbers that are not finite: the training diverged, or the file is damaged');
+  throw wrong(tensor, 'contains numbers that are not finite: the training diverged, or the file is damaged');
 }
 
 const wrong = ({ file, name }: StoredTensor, what: string) =>

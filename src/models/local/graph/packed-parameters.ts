@@ -31,9 +31,9 @@ export function packedWeights(
     throw new UserError({
       field: 'model.quantization',
       value: quantization,
-      message: `the weights of this file are quantised already (${[...new Set(blocks.map(({ dtype }) => dtype))].join(', ')})`,
+      message: `the weights in this file are already quantised (${[...new Set(blocks.map(({ dtype }) => dtype))].join(', ')})`,
       alternatives: ['none', 'float32'],
-      remedy: 'leave it out: the weights are used as they are',
+      remedy: 'remove this setting: the weights are used as they are',
     });
   if (quantization === 'float16') return undefined;
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);

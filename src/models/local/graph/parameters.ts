@@ -56,7 +56,7 @@ export function requireTensor(weights: StoredTensors, name: string): StoredTenso
   if (tensor === undefined)
     throw new UserError({
       field: 'model.path',
-      message: `the weights hold no tensor \`${name}\`, which config.json calls for`,
+      message: `the weights lack the tensor \`${name}\`, which config.json requires`,
       remedy: 'check that config.json and the safetensors files belong together',
     });
   if (blockType(tensor.dtype) === undefined)

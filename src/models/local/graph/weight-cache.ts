@@ -28,7 +28,7 @@ export function cachedFile(
     throw new UserError({
       field: 'model.quantization',
       message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
-      remedy: `make ${Math.ceil(bytes / 2 ** 20)} MB of room there, or make the directory writable`,
+      remedy: `make ${Math.ceil(bytes / 2 ** 20)} MB of space there, or make the directory writable`,
     });
   }
   return file;
@@ -70,7 +70,7 @@ function writableFolder(folders: readonly string[]): string {
   }
   throw new UserError({
     field: 'model.quantization',
-    message: `no folder can be made for the quantised weights (${messageOf(failure)})`,
+    message: `can’t create a folder for the quantised weights (${messageOf(failure)})`,
     alternatives: folders,
     remedy: 'make one of these folders writable',
   });

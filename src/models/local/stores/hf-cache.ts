@@ -25,7 +25,7 @@ export function parseHfReference(reference: string): HfReference {
     throw new UserError({
       field: 'model.path',
       value: `${hfScheme}${reference}`,
-      message: 'this names no model of Hugging Face',
+      message: 'this is not the name of a Hugging Face model',
       alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME@REVISION', 'hf:ORG/NAME:FILE.gguf'],
     });
   return { repository: match[1]!, revision: match[2] ?? 'main', file: match[3] };
@@ -75,11 +75,11 @@ export function hfModel(reference: string, env: Variables): string {
   throw new UserError({
     field: 'model.path',
     value: `${hfScheme}${reference}`,
-    message: `the Hugging Face cache holds no such model (${cache})`,
+    message: `the Hugging Face cache doesn’t contain this model (${cache})`,
     alternatives: hfModels(env)
       .slice(0, 12)
       .map((model) => model.reference),
-    remedy: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HOME to where the cache is`,
+    remedy: `download it: \`policyloop models pull hf:${reference}\`, or set HF_HOME to the location of the cache`,
   });
 }
 

@@ -81,7 +81,7 @@ export function removeModel(reference: string, env: Variables): string {
     value: `${hfScheme}${reference}`,
     message: existsSync(folder)
       ? 'another program downloaded this model, and may need it'
-      : `the cache holds no such model (${hfCache(env)})`,
+      : `the cache doesn’t contain this model (${hfCache(env)})`,
     remedy: existsSync(folder)
       ? `remove it by hand: ${folder}`
       : 'list what is there: `policyloop models list`',
@@ -165,8 +165,8 @@ const strange = (url: string, what: string) =>
   new UserError({
     field: 'HF_ENDPOINT',
     value: url,
-    message: `this is not a model hub's answer: ${what}`,
-    remedy: 'unset HF_ENDPOINT, or name a server that you trust',
+    message: `this is not a response from a model hub: ${what}`,
+    remedy: 'unset HF_ENDPOINT, or set it to a server that you trust',
   });
 
 type Listed = { readonly path: string; readonly size: number; readonly type: string };
@@ -190,7 +190,8 @@ function filesOf({ repository, file }: HfReference, listed: readonly Listed[]): 
   throw new UserError({
     field: 'model',
     value: `${hfScheme}${repository}${file === undefined ? '' : `:${file}`}`,
-    message: file === undefined ? 'this repository holds no safetensors weights' : 'it holds no such file',
+    message:
+      file === undefined ? 'this repository has no safetensors weights' : 'the repository has no such file',
     alternatives: ggufs.slice(0, 12).map((name) => `${hfScheme}${repository}:${name}`),
   });
 }
@@ -200,7 +201,7 @@ function refuseOffline(reference: string, { HF_HUB_OFFLINE: offline }: Variables
   throw new UserError({
     field: 'HF_HUB_OFFLINE',
     value: offline,
-    message: `nothing is downloaded while this is set, so hf:${reference} can’t be pulled`,
+    message: `can’t pull hf:${reference}, because this variable turns off downloads`,
     remedy: 'unset it',
   });
 }
@@ -212,8 +213,8 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   if (status === 401 || status === 403)
     return new UserError({
       ...place,
-      message: `${endpoint} only gives this model to some users (HTTP ${status}), or there is no such model`,
-      remedy: 'accept its licence on its page, and set HF_TOKEN to a token of yours',
+      message: `${endpoint} gives this model only to some users (HTTP ${status}), or the model doesn’t exist`,
+      remedy: 'accept its licence on its page, and set HF_TOKEN to your token',
     });
   if (status === 404)
     return new UserError({ ...place, message: `${endpoint} has no such model, revision or file` });
@@ -221,7 +222,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   return new UserError({
     ...place,
     message: redact(`the download failed: ${messageOf(error)}${cause}`, [env.HF_TOKEN ?? '']),
-    remedy: 'try again: what has arrived whole is kept; HF_ENDPOINT names another server',
+    remedy: 'try again (complete files are kept), or set HF_ENDPOINT to another server',
   });
 }
 

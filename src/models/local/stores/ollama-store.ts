@@ -43,11 +43,11 @@ export function ollamaModel(reference: string, env: Variables): OllamaModel {
     throw new UserError({
       field: 'model.path',
       value: `${ollamaScheme}${reference}`,
-      message: `Ollama’s store holds no such model (${root})`,
+      message: `Ollama’s store doesn’t contain this model (${root})`,
       alternatives: storedNames(root)
         .slice(0, 12)
         .map((name) => ollamaScheme + name),
-      remedy: `pull it: \`ollama pull ${reference}\`, or set OLLAMA_MODELS to where the store is`,
+      remedy: `pull it: \`ollama pull ${reference}\`, or set OLLAMA_MODELS to the location of the store`,
     });
   return readManifest(root, reference, manifest);
 }
@@ -102,16 +102,16 @@ function readManifest(root: string, name: string, manifest: string): OllamaModel
       value: `${ollamaScheme}${name}`,
       message:
         kindOf(unusable) === 'adapter'
-          ? 'this model has an adapter in GGUF beside its weights, which is not read here'
+          ? 'this model has a GGUF adapter in addition to its weights, which is not supported here'
           : 'the weights of this model are safetensors pieces for MLX, which are not read here',
-      remedy: 'use the provider `ollama` for it',
+      remedy: 'use the provider `ollama` for this model',
     });
   const model = layers.find((layer) => kindOf(layer) === 'model');
   const file = model && blobFile(root, model.digest);
   if (model === undefined || file === undefined || !isFile(file))
     throw new UserError({
       file: manifest,
-      message: model === undefined ? 'this manifest names no weights' : `the blob ${model.digest} is missing`,
+      message: model === undefined ? 'this manifest lists no weights' : `the blob ${model.digest} is missing`,
       remedy: `pull the model again: \`ollama pull ${name}\``,
     });
   const params = layers.find((layer) => kindOf(layer) === 'params');

@@ -58,7 +58,7 @@ export async function modelSummary(
   if (report.tokenizer?.system === 'refused')
     problems.push({
       file: report.tokenizer.templateFile,
-      message: 'the chat template refuses system messages, which every prompt of an experiment has',
+      message: 'the chat template refuses system messages, but every prompt of an experiment has one',
       remedy:
         "write a chat_template.jinja that puts the system message before the first user's, if the model was trained so",
     });
@@ -120,9 +120,9 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
-  rendered: 'takes a system message',
-  'left-out': 'takes no system message: it is left out, and the model reads the others alone',
-  refused: 'takes no system message, and refuses one',
+  rendered: 'accepts a system message',
+  'left-out': 'omits system messages, so the model reads only the other messages',
+  refused: 'refuses system messages',
 };
 
 export function modelRows(facts: ModelSummary): (readonly [string, string])[] {

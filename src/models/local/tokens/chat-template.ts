@@ -77,7 +77,7 @@ export function openChatTemplate(
           file,
           message: `the chat template refuses these messages: ${messageOf(error)}`,
           value: messages.map(({ role }) => role),
-          remedy: 'some templates take no system message, or want roles to alternate',
+          remedy: 'some templates don’t accept system messages, or require roles to alternate',
         });
       }
     },
@@ -145,7 +145,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       throw new UserError({
         file: directory,
         field: 'tokenizer.chat_template',
-        message: `this is not a text of at most ${largestTemplate} characters`,
+        message: `must be text of at most ${largestTemplate} characters`,
       });
     throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
   }
@@ -161,8 +161,8 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       file,
       field: 'chat_template',
       value: inConfig.map(({ name }) => name),
-      message: 'none of these templates is named `default`, which Transformers takes',
-      remedy: 'write the template to use into chat_template.jinja beside it',
+      message: 'none of these templates is called `default`, which is the one that Transformers uses',
+      remedy: 'write the template to use into chat_template.jinja in the same directory',
     });
   // For a while, models had a JSON file with this single field.
   const old = path.join(directory, 'chat_template.json');
@@ -170,7 +170,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
   if (parsed.success) return { source: parsed.data.chat_template, file: old };
   throw noTemplate(
     directory,
-    'take the instruction-tuned variant of the model, or write chat_template.jinja beside it, e.g. ' +
+    'use the instruction-tuned variant of the model, or add a chat_template.jinja to its directory, e.g. ' +
       '{% for m in messages %}{{ m.content }}\\n\\n{% endfor %}',
   );
 }
@@ -179,7 +179,7 @@ const noTemplate = (model: string, remedy: string) =>
   new UserError({
     field: 'model.path',
     value: model,
-    message: 'this model has no chat template, so it is not known how messages become its prompt',
+    message: 'this model has no chat template, so its prompt format is unknown',
     remedy,
   });
 

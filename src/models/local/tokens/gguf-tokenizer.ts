@@ -26,8 +26,8 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
       file,
       field: 'tokenizer.ggml.tokens',
       value: tokens.find((token, id) => vocab.get(token) !== id)!.slice(0, 80),
-      message: 'two tokens have this text, so it is not known which one a text becomes',
-      remedy: 'take another file of this model',
+      message: 'two tokens have this text, so its encoding is ambiguous',
+      remedy: 'use a different file of this model',
     });
   const model = metadata.get('tokenizer.ggml.model');
   const shared = { added_tokens: added, post_processor: null };
@@ -52,7 +52,7 @@ export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
     value: model ?? null,
     message: model === undefined ? 'this file has no tokenizer' : 'this kind of tokenizer is not supported',
     alternatives: ['gpt2', 'llama', 'gemma4'],
-    remedy: 'take a complete file of the model, or serve it with llama-server or Ollama',
+    remedy: 'use a complete file of the model, or serve it with llama-server or Ollama',
   });
 }
 
@@ -83,9 +83,9 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
       file: gguf.file,
       field: 'tokenizer.ggml.pre',
       value: name ?? null,
-      message: 'it is not known how this tokenizer splits text',
+      message: 'unknown rule by which this tokenizer splits text',
       alternatives: Object.keys(preTokenizers),
-      remedy: 'take a newer file of this model, or serve it with llama-server or Ollama',
+      remedy: 'use a newer file of this model, or serve it with llama-server or Ollama',
     });
   const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: false, use_regex: false };
   return {
@@ -190,5 +190,5 @@ const missing = ({ file, metadata }: GgufFile, name: string, what: string) =>
     file,
     field: `tokenizer.ggml.${name}`,
     message: metadata.has(`tokenizer.ggml.${name}`) ? `is not ${what}` : `is missing: ${what} is needed`,
-    remedy: 'take a complete file of the model',
+    remedy: 'use a complete file of the model',
   });

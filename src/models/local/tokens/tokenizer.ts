@@ -70,7 +70,8 @@ export function openTokenizer(
         messages.map((message, i) => (i === answer ? { ...message, content: answerMark } : message)),
       );
       const end = rendered.indexOf(answerMark);
-      if (end < 0) throw new UserError({ file, message: 'the chat template does not show answers' });
+      if (end < 0)
+        throw new UserError({ file, message: 'the chat template doesn’t include the assistant’s answers' });
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
@@ -163,7 +164,7 @@ function bounded<T>(file: string, work: () => T): T {
     if (!(error instanceof TimeLimitError)) throw error;
     throw new UserError({
       file,
-      message: `${error.message} to cut a text into tokens by the patterns of this file`,
+      message: `${error.message} to tokenize text with this file’s patterns`,
       remedy: 'use the tokenizer that was published with these weights',
     });
   }

@@ -65,7 +65,7 @@ export function parseAdapterConfig(
   const harmless = {
     ...harmlessAdapterKeys,
     ...(isOfGpt2(fields.target_modules) && {
-      fan_in_fan_out: 'says how the files of the base have its matrices',
+      fan_in_fan_out: 'states how the base’s files store its matrices',
     }),
   };
   refuseUnknownKeys(fields, { read: Object.keys(schema.shape), harmless }, file);
@@ -73,7 +73,7 @@ export function parseAdapterConfig(
     throw new UserError({
       file,
       field: 'target_modules',
-      message: 'is missing: nothing says what is changed',
+      message: 'is missing, so the changed modules are unknown',
     });
   const scaling = { rank: fields.r, alpha: fields.lora_alpha, rankStabilized: fields.use_rslora ?? false };
   return {
@@ -105,10 +105,10 @@ function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): 
     field: 'init_lora_weights',
     value: given,
     message:
-      'this adapter belongs to weights other than those of its base: its first factors were taken out of them',
+      'this adapter doesn’t fit the weights of its base, from which its initial product was subtracted',
     alternatives: ['true', 'false', ...plainBeginnings.slice(0, 4)],
     remedy:
-      'let PEFT convert it to a plain LoRA (save_pretrained with path_initial_model_for_weight_conversion), ' +
+      'convert it to a plain LoRA with PEFT (save_pretrained with path_initial_model_for_weight_conversion), ' +
       `or use the changed weights as the model: ${ignoring('init_lora_weights')}`,
   });
 }
@@ -147,7 +147,7 @@ function layersOf(fields: Fields, file: string): readonly number[] | undefined {
       file,
       field: 'layers_to_transform',
       value: layers,
-      message: 'is for a list of target_modules, and they are one pattern',
+      message: 'requires a list of target_modules, but they are a single pattern',
     });
   return listed;
 }
@@ -200,7 +200,7 @@ function matching(
       field,
       value: pattern,
       message: `this regular expression can't be used: ${reason}`,
-      remedy: 'write it plainer, or list the modules by their names',
+      remedy: 'use a simpler expression, or list the modules by name',
     });
   };
   if (pattern.length > most.characters) refuse(`it is longer than ${most.characters} characters`);

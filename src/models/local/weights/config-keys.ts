@@ -33,13 +33,13 @@ const notUnderstood = (file: string, field: string, value: unknown): Problem => 
   file,
   field,
   value,
-  message: 'this key is not understood here, and could change what is computed',
+  message: 'unknown key that may change what the model computes',
   remedy: ignoring(field),
 });
 
 /** Explains how to declare that a key can be ignored. */
 export function ignoring(key: string): string {
-  return `if it changes nothing, leave it out: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
+  return `if it changes nothing, ignore it: model.ignoreKeys=[${key}], --ignore-keys ${key}`;
 }
 
 /** The content of a file without the keys that the user has declared irrelevant. Dots address nested keys. */
@@ -59,11 +59,11 @@ const because = (reason: string, keys: string): Record<string, string> =>
 /** Keys of `config.json` that the decoder can ignore. */
 export const harmlessModelKeys: Readonly<Record<string, string>> = {
   ...because(
-    'tells where the files come from and what wrote them',
+    'states where the files come from and which program wrote them',
     '_name_or_path name_or_path _model_name_or_path model_name_or_path _commit_hash _from_auto transformers_version transformers.js_config unsloth_version unsloth_fixed is_llama_config',
   ),
   ...because(
-    'says how other programs compute the same',
+    'states how other programs compute the same result',
     'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
   ),
   ...because(
@@ -71,23 +71,23 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
     'initializer_range attention_dropout hidden_dropout hidden_dropout_prob attention_probs_dropout_prob attn_pdrop resid_pdrop embd_pdrop dropout layerdrop',
   ),
   ...because(
-    'says what a call gives back, beside the logits',
+    'states what a call returns in addition to the logits',
     'return_dict output_attentions output_hidden_states output_scores return_dict_in_generate use_return_dict',
   ),
   ...because(
-    'belongs to classifiers, and only causal language models are read',
+    'is for classifiers, but only causal language models are supported',
     'id2label label2id num_labels problem_type finetuning_task classifier_dropout',
   ),
   ...because(
-    'names tokens, which the tokenizer has',
+    'names tokens, which are read from the tokenizer',
     'bos_token_id pad_token_id sep_token_id unk_token_id decoder_start_token_id tokenizer_class',
   ),
   ...because(
-    'says how long texts may be, as max_position_embeddings does',
+    'states the maximum length, as max_position_embeddings does',
     'max_sequence_length model_max_length max_seq_len seq_length',
   ),
   ...because(
-    'is for generation, which generation_config.json and the experiment say; Transformers 5 leaves it out, too',
+    'is for generation, which generation_config.json and the experiment configure; Transformers 5 also omits it',
     'max_length min_length max_new_tokens do_sample early_stopping num_beams num_beam_groups diversity_penalty temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff repetition_penalty encoder_repetition_penalty length_penalty no_repeat_ngram_size encoder_no_repeat_ngram_size bad_words_ids num_return_sequences forced_bos_token_id forced_eos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens begin_suppress_tokens',
   ),
 };
@@ -95,16 +95,19 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
 /** Keys of `adapter_config.json` that don't affect the product of A and B. */
 export const harmlessAdapterKeys: Readonly<Record<string, string>> = {
   ...because(
-    'tells where the files come from and what wrote them',
+    'states where the files come from and which program wrote them',
     'auto_mapping peft_version revision swift_version unsloth_version unsloth_fixed',
   ),
-  ...because('is how other programs compute the same', 'inference_mode megatron_core runtime_config'),
+  ...because(
+    'states how other programs compute the same result',
+    'inference_mode megatron_core runtime_config',
+  ),
   ...because(
     'is used in training only',
     'lora_dropout lora_dtype lorap_lr_ratio lorap_emb_lr loraplus_lr_ratio qalora_group_size',
   ),
   ...because(
-    'says how the first factors were made; init_lora_weights says whether they changed the base',
+    'states how the factors were initialised; init_lora_weights states whether that changed the base',
     'eva_config corda_config lora_ga_config loftq_config',
   ),
 };

@@ -111,7 +111,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
       message:
         given === undefined ? 'is missing' : 'is not a single number, and layers that differ can’t be run',
-      remedy: 'take another file of this model',
+      remedy: 'use a different file of this model',
     });
   };
 }
@@ -166,8 +166,8 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
       file,
       field: key,
       value: Array.isArray(value) ? value.slice(0, 4) : value,
-      message: 'this is set, may change what the model computes, and is not understood',
-      remedy: `serve this model with llama-server or Ollama; if it changes nothing: model.ignoreKeys: [${key}]`,
+      message: 'unknown key that is set and may change what the model computes',
+      remedy: `serve this model with llama-server or Ollama; if the key changes nothing, set model.ignoreKeys: [${key}]`,
     });
   }
 }

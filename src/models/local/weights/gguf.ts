@@ -197,7 +197,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
         : 'GGUF has no tensor type of this number',
       alternatives: blockTypes.map((block) => block.dtype),
       remedy:
-        'take another file of the model, e.g. one of Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
+        'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
     });
   const columns = shape.at(-1)!;
   if (columns % known.elements !== 0)

@@ -214,7 +214,7 @@ function sectionOf(
       file,
       field: 'rope_scaling',
       value: old,
-      message: 'rope_parameters is set, too, and only one of them can hold',
+      message: 'rope_parameters is also set, but only one of the two can apply',
       remedy: ignoring('rope_scaling'),
     });
   const sections = Object.values(parameters!).some(
@@ -225,11 +225,11 @@ function sectionOf(
   refuseUnknownKeys(parameters!, { read: ['full_attention', 'sliding_attention'] }, file, 'rope_parameters');
   const own = z.record(z.string(), z.unknown()).safeParse(parameters![layerType]);
   if (own.success) return { given: own.data, field };
-  throw new UserError({ file, field, message: `is missing, and some layers have ${layerType}` });
+  throw new UserError({ file, field, message: `is missing, but some layers have the type ${layerType}` });
 }
 
 function missing(file: string, field: string, kind: string): never {
-  throw new UserError({ file, field, message: `is missing, and rope_type ${kind} needs it` });
+  throw new UserError({ file, field, message: `is missing, but rope_type ${kind} requires it` });
 }
 
 export const unsupported = (file: string, field: string, value: unknown, alternatives: readonly string[]) =>

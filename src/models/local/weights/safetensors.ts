@@ -106,14 +106,14 @@ function storedTensor(
   size: number,
 ): StoredTensor {
   const { data: entry } = entrySchema.safeParse(given);
-  if (entry === undefined) throw broken(file, `its header says nothing of where the tensor ${name} lies`);
+  if (entry === undefined) throw broken(file, `its header doesn’t state the position of the tensor ${name}`);
   const [begin, end] = entry.data_offsets;
   if (!(begin <= end && dataStart + end <= size))
     throw broken(file, `tensor ${name} reaches beyond the end of the file (an unfinished download?)`);
   const elements = entry.shape.reduce((product, dimension) => product * dimension, 1);
   const width = bytesPerElement[entry.dtype];
   if (width !== undefined && elements * width !== end - begin)
-    throw broken(file, `tensor ${name} holds ${end - begin} bytes, its shape needs ${elements * width}`);
+    throw broken(file, `tensor ${name} has ${end - begin} bytes, but its shape requires ${elements * width}`);
   const { dtype, shape } = entry;
   return { name, dtype, shape, file: real, offset: dataStart + begin, length: end - begin };
 }
@@ -128,7 +128,7 @@ export function directoryWeights(directory: string): StoredTensors {
     new UserError({ file: index, ...place, message, remedy: 'download the whole model directory again' });
   const content = z.looseObject({ weight_map: z.record(z.string(), z.string()) }).safeParse(readJson(index));
   if (!content.success)
-    throw wrong('this index does not tell which shard holds which tensor', { field: 'weight_map' });
+    throw wrong('this index doesn’t state which shard contains which tensor', { field: 'weight_map' });
   const places = Object.entries(content.data.weight_map);
   const shards = new Map<string, StoredTensors>();
   for (const shard of new Set(places.map(([, file]) => file))) {
@@ -228,6 +228,6 @@ function noWeights(directory: string): UserError {
         ? 'there are no weights in this directory'
         : `there are no safetensors weights in this directory, only ${others.join(', ')}`,
     alternatives: ['model.safetensors', 'model.safetensors.index.json with its shards'],
-    remedy: 'name the directory of a Hugging Face model with safetensors weights',
+    remedy: 'use the directory of a Hugging Face model with safetensors weights',
   });
 }

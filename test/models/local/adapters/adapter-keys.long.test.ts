@@ -203,7 +203,7 @@ describe('tensors of adapter_model.safetensors', () => {
     ['lengths without use_dora', extra(`${prefix}.lora_magnitude_vector`), /can be adapted/],
     ['another adapter beside it', extra(`${prefix}.lora_A.default.weight`), /can be adapted/],
     ['the same factor twice', extra('model.layers.1.self_attn.q_proj.lora_A.weight', [4, 64]), /twice/],
-    ['none at all', () => [], /holds no factors/],
+    ['none at all', () => [], /has no factors/],
     [
       'numbers of an unknown type',
       (all) => all.map((one) => (named(someA)(one) ? { ...one, dtype: 'I8' } : one)),

@@ -61,9 +61,9 @@ describe('Ollama’s store', () => {
   });
 
   it.each([
-    ['qwen4', /holds no such model[\s\S]*ollama:qwen3:0\.6b[\s\S]*ollama pull qwen4/],
-    ['../../etc/passwd', /holds no such model/],
-    ['with-adapter', /an adapter in GGUF/],
+    ['qwen4', /contain this model[\s\S]*ollama:qwen3:0\.6b[\s\S]*ollama pull qwen4/],
+    ['../../etc/passwd', /contain this model/],
+    ['with-adapter', /a GGUF adapter/],
     ['cut', /the blob sha256:0+ is missing/],
     ['sly', /is missing/],
   ])('%s is refused', (name, message) => {
@@ -102,9 +102,9 @@ describe('the Hugging Face cache', () => {
 
   it('refuses what is not there, and what is no name', () => {
     expect(() => hfModel('org/other', env)).toThrow(
-      /holds no such model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
+      /contain this model[\s\S]*hf:org\/tiny[\s\S]*models pull hf:org\/other/,
     );
-    expect(() => hfModel('org/tiny@v2', env)).toThrow(/holds no such model/);
+    expect(() => hfModel('org/tiny@v2', env)).toThrow(/contain this model/);
     for (const name of [
       '',
       '/tiny',
@@ -115,7 +115,7 @@ describe('the Hugging Face cache', () => {
       'org/tiny@../../x',
       'org/tiny:weights.bin',
     ])
-      expect(() => parseHfReference(name)).toThrow(/names no model of Hugging Face/);
+      expect(() => parseHfReference(name)).toThrow(/not the name of a Hugging Face model/);
   });
 });
 

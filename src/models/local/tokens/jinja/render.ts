@@ -50,7 +50,7 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
   let work = 0;
   const spend = (more: number) => {
     work += more;
-    if (work > mostWork) throw new Error('it takes more steps than any chat template needs');
+    if (work > mostWork) throw new Error('it takes more steps than any chat template should need');
   };
   const made = <T extends Value>(value: T): T => {
     if (typeof value === 'string') spend(value.length);

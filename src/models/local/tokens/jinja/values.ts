@@ -131,7 +131,7 @@ export function lengthOf(value: Value): number {
 function contains(container: Value, item: Value): boolean {
   if (typeof container === 'string') {
     if (typeof item === 'string') return container.includes(item);
-    throw new Error(`${typeName(item)} can't be looked for in a text`);
+    throw new Error(`${typeName(item)} can't be searched for in text`);
   }
   return itemsOf(container).some((one) => areEqual(one, item));
 }
