@@ -208,7 +208,7 @@ describe('a model', () => {
     const random = await played('agents/cartpole', ['player=random', 'episodes=1']);
     await expect(
       played('agents/cartpole', [`model={provider: replayed, run: ${random.path}}`]),
-    ).rejects.toThrow('no model played there');
+    ).rejects.toThrow('no model played in this run');
   });
 });
 
