@@ -293,7 +293,7 @@ describe('scored actions', () => {
         'policy.act=scored',
         'model={provider: openai, name: gpt-5-mini, baseUrl: "http://127.0.0.1:9"}',
       ]),
-    ).rejects.toThrow(/openai\/gpt-5-mini gives no log-probabilities/);
+    ).rejects.toThrow(/openai\/gpt-5-mini can.t compute log-probabilities/);
     await expect(
       played(
         'agents/cartpole',
