@@ -162,8 +162,8 @@ export interface SvgShape {
 }
 
 /**
- * Sets the colour by attribute, so that nothing depends on the style sheet, and by class, so that a dark page
- * can change it.
+ * Sets the colour as an attribute, so that no style sheet is needed, and as a class, so that a dark page can
+ * change it.
  */
 export function painted(paint: Paint): string {
   return `class="${paint}" color="${colours[paint].light}"`;
