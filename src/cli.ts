@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The only reader of argv and the environment, and the only setter of the exit code. */
+/** The command line: only this file reads argv and the environment, and sets the exit code. */
 import { fstatSync, writeFileSync } from 'node:fs';
 import process from 'node:process';
 import { createInterface, type Interface } from 'node:readline';
@@ -30,7 +30,7 @@ const abort = new AbortController();
 const secrets = secretsIn(process.env);
 const words = hideBin(process.argv);
 
-/** Writes text until a write fails. A reader that stops early (`policyloop list | head`) isn't an error. */
+/** Returns a function that writes lines until a write fails. A reader that stops early (`| head`) isn't an error. */
 function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: string): (text: string) => void {
   let open = true;
   const close = (error: NodeJS.ErrnoException) => {
@@ -51,7 +51,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
     if (!open) return;
     const line = `${hideSecrets(forStream(text, isStyled), secrets)}\n`;
     try {
-      // For a file, a stream reports success even if the disk has space for only part of the text.
+      // For a file, a stream would report success even if the disk has space for only part of the text.
       if (isFile(stream.fd)) writeFileSync(stream.fd, line);
       else stream.write(line);
     } catch (error) {
@@ -60,7 +60,7 @@ function writer(stream: NodeJS.WriteStream & { readonly fd: number }, name: stri
   };
 }
 
-/** Whether writes are synchronous, unlike on a terminal or a pipe. */
+/** Whether a descriptor is a file, so that writes are synchronous, unlike on a terminal or a pipe. */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));
@@ -85,7 +85,7 @@ function createContext(): CommandContext {
 
 let typed: Interface | undefined;
 
-/** Reads one line from a person; undefined after Ctrl-C, which ends the input. */
+/** Reads a line from the user; undefined after Ctrl-C, which ends the input. */
 function readLine(text: string): Promise<string | undefined> {
   typed ??= createInterface({ input: process.stdin, output: process.stdout });
   const own = typed;
@@ -99,11 +99,11 @@ function readLine(text: string): Promise<string | undefined> {
   });
 }
 
-/** Asks one question; undefined after Ctrl-C, the end of the input or `withdrawn`. */
+/** Asks a question; undefined after Ctrl-C, at the end of the input, or when `withdrawn` is aborted. */
 function ask(text: string, withdrawn: AbortSignal): Promise<string | undefined> {
   const own = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
-    // Always give the terminal back.
+    // Always release the terminal.
     own.once('close', () => resolve(undefined));
     own.question(text, { signal: withdrawn }, (line) => {
       resolve(line);
@@ -118,7 +118,7 @@ const context = createContext();
 // yargs prints help and version with console.log.
 console.log = (...values: unknown[]) => context.print(format(...values));
 
-/** Milliseconds that an aborted command has to clean up. */
+/** Milliseconds that an aborted command has for cleaning up. */
 const closingMs = 4000;
 
 /**
@@ -195,7 +195,7 @@ const kebabCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `-${lett
 
 /** @throws UserError if an option that isn't a list is given twice */
 function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown): true {
-  // Options of the given command; the types don't include them.
+  // The command's options, which the types don't include.
   const { array: lists = [] } = options as { readonly array?: readonly string[] };
   const twice = Object.keys(argv).find(
     (key) => key.length > 1 && !lists.includes(kebabCase(key)) && Array.isArray(argv[key]),
@@ -208,14 +208,14 @@ function requireOnce(argv: Readonly<Record<string, unknown>>, options: unknown):
 /** Options that name output files or directories. */
 const places = ['out', 'output', 'run-dir', 'runs-dir', 'csv', 'html', 'markdown'];
 
-/** @throws UserError if a name is too long for file systems */
+/** @throws UserError if an output name is too long for file systems */
 function requireNames(argv: Readonly<Record<string, unknown>>): true {
   for (const option of places)
     if (typeof argv[option] === 'string') requireShortNames(argv[option], { field: `--${option}` });
   return true;
 }
 
-/** Error for an invalid command line. The remedy points to the help of the command or group. */
+/** The error for an invalid command line; its remedy points to the help of the command or group. */
 function misused(message: string): UserError {
   const named = namedCommand(words);
   if (named === undefined)
@@ -232,7 +232,7 @@ function misused(message: string): UserError {
 
 const both = (text: string) => ({ one: text, other: text });
 
-/** Our wording of the most common yargs messages. Those with a count have two forms. */
+/** Replaces the most common messages of yargs; those with a count have two forms. */
 const messages: Readonly<Record<string, string | { one: string; other: string }>> = {
   'Not enough non-option arguments: got %s, need at least %s': both('%s arguments given, at least %s needed'),
   'Too many non-option arguments: got %s, maximum of %s': both('%s arguments given, at most %s allowed'),
@@ -259,17 +259,17 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
   );
 }
 
-/** The arguments of this process, with `key=value` moved so that no option consumes it. */
+/** The arguments of this process, with every `key=value` moved to where no option consumes it. */
 async function readArguments(): Promise<readonly string[]> {
   const command = namedCommand(words)?.command;
   if (command === undefined || !/\[overrides|<configs/.test(command[0])) return words;
   return overridesApart(words, await declaredOptions(command));
 }
 
-/** The script printed by `policyloop completion` passes this, followed by the words typed so far. */
+/** The script that `policyloop completion` prints passes this argument, followed by the words typed so far. */
 const completionRequest = '--get-yargs-completions';
 
-/** The script for fish. It falls back to file names. */
+/** The completion script for fish; falls back to file names. */
 const fishCompletion = `function __policyloop_complete
     set -l current (commandline -ct)
     set -l found (policyloop ${completionRequest} (commandline -opc) "$current")
@@ -326,7 +326,7 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  // yargs throws this directly for the options of a command that is already loaded.
+  // yargs throws its own errors for the options of a command that is already loaded.
   const known = error instanceof Error && error.name === 'YError' ? misused(error.message) : error;
   process.exitCode = report(known);
 }

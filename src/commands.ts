@@ -9,7 +9,7 @@ import type { Loaded } from './mcp/serve-mcp.js';
 
 type Group = readonly [name: string, describe: string, commands: readonly ListedCommand[]];
 
-/** A command with `part` as its third argument. */
+/** Passes `part` to a command as its third argument. */
 const supplied = <Options, Part>(
   {
     execute,
@@ -217,7 +217,7 @@ export const greeting = `policyloop: a language model reads the replay buffer an
                                        use your own model, here one served by Ollama
   policyloop --help                    list all commands`;
 
-/** Loads a command by its words, with the defaults of its arguments. */
+/** Loads a command, such as `models list`, with the defaults of its arguments. */
 export async function loadTool(words: string): Promise<Loaded> {
   const listed = namedCommand(words.split(' '))!.command!;
   const { boolean, default: defaults } = await declaredOptions(listed);
@@ -251,7 +251,7 @@ export async function declaredOptions([, , load]: ListedCommand): Promise<Declar
   return declared.getOptions();
 }
 
-/** Kinds of bundled configs that a command accepts; all other commands accept experiments. */
+/** Kinds of bundled configs that these commands accept; all other commands accept experiments. */
 const configsOf: Readonly<Record<string, readonly ConfigKindName[]>> = {
   play: ['agents'],
   check: ['experiment', 'rl'],

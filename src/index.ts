@@ -7,11 +7,11 @@ import { type RunConfig, type RunOptions, type RunOutcome, runLibrary } from './
 registerLearner(async () => (await import('../finetune/rl/adapt/learning.js')).learning);
 
 /**
- * Plays an experiment to its end, in a run directory that the commands read (`list`, `show`, `evaluate`, `report`).
- * @param config as data, or the path of a YAML file or the name of a ready one; paths in data are relative to the
+ * Runs an experiment to its end, in a run directory that commands such as `list`, `show` and `report` can read.
+ * @param config data, the path of a YAML file, or the name of a bundled config; paths in data are relative to the
  *   working directory
- * @returns what the run reached; `status` is `failed` if the model gave no answers, none of its proposals was accepted, or the environment failed
- * @throws UserError for what is wrong with the config or the objects, before anything is written
+ * @returns the result; `status` is `failed` if the model never answered or was never accepted, or the environment failed
+ * @throws UserError listing the problems of the config or the objects, before anything is written
  */
 export function run(config: RunConfig | string, options: RunOptions = {}): Promise<RunOutcome> {
   return runLibrary(config, options, {
@@ -24,12 +24,12 @@ export function run(config: RunConfig | string, options: RunOptions = {}): Promi
 }
 
 /**
- * Makes the environment of an id, which behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper; the path of a
- * user's module makes the environment of that module, `text:…` and `textworld:FILE` a `TextEnvironment`,
- * `textworld-express:GAME` a `RemoteTextEnvironment`.
+ * Creates an environment by its id. It behaves as in Gymnasium 1.3.0 or in the code of the ProPS paper. The path of a
+ * user's module creates the environment of that module; `text:…` and `textworld:FILE` create a `TextEnvironment`,
+ * and `textworld-express:GAME` creates a `RemoteTextEnvironment`.
  * @param options constructor options, and `max_episode_steps`; snake_case or camelCase
- * @throws UserError for an unknown id, an unknown option or an unusable value, a game that can't be read, or a program
- *   that is not installed
+ * @throws UserError for an unknown id, an unknown option or an invalid value, a game that can't be read, or a program
+ *   that isn't installed
  */
 export function makeEnvironment<Id extends string>(
   id: Id,

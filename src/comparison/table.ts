@@ -70,16 +70,16 @@ export function effortColumns({ groups }: Pick<TaskComparison, 'groups'>): reado
     number(timed && 'target', ({ target }) => target?.return, { name: 'target', format: formatReturn }),
     number(timed && 'reached', ({ target }) => target && reachedText(target)),
     forMachines('reached', ({ target }) => target?.reached),
-    number(timed && 'iterations to it', ({ target }) => target && iterationsText(target)),
+    number(timed && 'iterations to target', ({ target }) => target && iterationsText(target)),
     forMachines('median_iterations', ({ target }) => target?.medianIterations),
-    number(timed && 'evaluations to it', ({ target }) => target?.medianEvaluations, {
+    number(timed && 'evaluations to target', ({ target }) => target?.medianEvaluations, {
       name: 'median_evaluations',
     }),
     forMachines('censored_after', ({ target }) => target?.censoredAfter),
     number(raced && 'evaluations cut short', ({ racing: r }) => r && share(r.cut, r.evaluations)),
     number(raced && 'episodes saved', ({ racing: r }) => r && share(r.saved, r.episodes)),
-    number(paid && 'tokens a run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
-    number(paid && 'cost a run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
+    number(paid && 'tokens per run', ({ tokens }) => tokens, { name: 'tokens', format: formatCompact }),
+    number(paid && 'cost per run', ({ cost }) => cost, { name: 'cost', format: formatCost }),
   ];
 }
 

@@ -123,7 +123,7 @@ export interface LoadedPlay {
 }
 
 /**
- * Loads a config of games by its path or by the name of a bundled one.
+ * Loads the config of a play by its path or by the name of a bundled config.
  * @param asWritten leaves relative paths unchanged; in a run directory they are absolute
  * @throws UserError with the place, value, alternatives and remedy of every problem
  */

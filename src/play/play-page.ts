@@ -89,11 +89,11 @@ ${tile('Mean return', shown(meanReturn), interval(figures.returnCi95, games), me
 <dl class="headline">
 ${tile('Games', games, `of ${iterations.of}`)}
 ${won !== null && tile('Won', percent(won), lost === null || lost === 0 ? 'none lost' : `${percent(lost)} lost`)}
-${tile('Mean length', meanLength === null ? '–' : formatReturn(meanLength), truncated === 0 ? 'no game was cut' : `${plural(truncated, 'game')} cut by a limit of steps`)}
+${tile('Mean length', meanLength === null ? '–' : formatReturn(meanLength), truncated === 0 ? 'no game was cut off' : `${plural(truncated, 'game')} cut off by a step limit`)}
 ${unclear !== null && tile('Unclear replies', percent(unclear), 'named no action')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
-${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'none of it in model calls')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'no model calls')}
 </dl>`;
 }
 
@@ -178,7 +178,7 @@ function endChip(game: GameRecord): Html | undefined {
   const end = ending(game);
   if (end === 'ended') return undefined;
   const mark = { won: 'good', lost: 'bad', cut: 'warn' }[end];
-  return html`<span class="chip ${mark}">${end === 'cut' ? 'cut by a limit' : end}</span>`;
+  return html`<span class="chip ${mark}">${end === 'cut' ? 'cut off by a limit' : end}</span>`;
 }
 
 function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined): Html {

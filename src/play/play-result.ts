@@ -89,7 +89,7 @@ const ofMost = (most: number | null) => (most === null ? '' : ` of ${formatRetur
 
 export const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
 
-const cut = (count: number) => (count === 0 ? '' : `, ${plural(count, 'game')} cut by a limit of steps`);
+const cut = (count: number) => (count === 0 ? '' : `, ${plural(count, 'game')} cut off by a step limit`);
 
 export interface PlayFigures {
   readonly games: number;

@@ -1,6 +1,6 @@
 /**
- * Players other than a model: an expert that plays winning commands, a random or first action, a person at
- * the terminal.
+ * Players other than a model: an expert that plays winning commands, random or first actions, and a
+ * person at the terminal.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Agent } from '../agents/agent.js';

@@ -24,7 +24,7 @@ import { type Finding, found, warning } from './findings.js';
 import { madeUpRun } from './made-up-run.js';
 import { type Contexts, forecastPrompts } from './prompt-forecast.js';
 
-/** Context lengths of an experiment's models. @param ask whether to ask servers */
+/** Context lengths of an experiment's models. @param ask whether to ask the models' servers */
 export async function contextsOf(
   { config, critic, feedback, model }: Pick<Assembly, 'config' | 'critic' | 'feedback' | 'model'>,
   ask: boolean,
@@ -41,7 +41,7 @@ export async function contextsOf(
   };
 }
 
-/** Announces the length of the longest prompt, so that servers load each model only once, and asks for the context. */
+/** Announces the longest prompt's length, so that servers load each model only once; then asks for the context. */
 export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefined): Promise<void> {
   const model = languageModelIn(assembly.model);
   const others = [assembly.critic?.model, assembly.feedback?.model];
@@ -50,7 +50,7 @@ export async function makeRoom(assembly: Assembly, signal: AbortSignal | undefin
   const bounds = [forecast.critic?.bound, forecast.feedback?.bound];
   for (const [i, other] of others.entries()) other?.expect?.(bounds[i] ?? 0);
   if (model?.expect === undefined) return;
-  // The run's model also reads the prompts of a critic or of feedback without its own model.
+  // A critic or feedback without a model of its own uses the run's model.
   const own = bounds.filter((_, i) => others[i] === undefined);
   model.expect(longestBound(forecast.longest.bound, ...own));
   await contextOf(assembly.config.model, model, true, signal);
@@ -67,7 +67,7 @@ const probe = {
 } as const;
 
 /**
- * Asks an experiment's proposing model for a first proposal, and its other models for a short answer. Skips baselines
+ * Asks the model that proposes for a first proposal, and the other models for a short answer. Skips baselines
  * and modules without `generate`.
  */
 export async function askModel(
@@ -103,7 +103,7 @@ export async function askModel(
 const longestBound = (...bounds: readonly (number | undefined)[]) =>
   largest(bounds.map((bound) => bound ?? 0));
 
-/** A model to ask, and its config section. */
+/** A model to test, and its config section. */
 interface Probed {
   readonly config: ReturnType<typeof languageModelOf>;
   readonly model: SingleProposer | undefined;
@@ -112,7 +112,7 @@ interface Probed {
   readonly bound: number;
   /** Whether to send a picture, which models without vision reject. */
   readonly isShown?: boolean;
-  /** The experiment whose first proposal to ask for. */
+  /** If set, asks for the first proposal of this experiment instead of a short answer. */
   readonly proposesFor?: Assembly;
 }
 
@@ -124,7 +124,7 @@ async function askOne(
   if (config === undefined || model?.generate === undefined) return [];
   try {
     const asked = 'maxRetries' in config ? createModel(impatient(config), env) : model;
-    // Load the model as the run will.
+    // Have the server load the model as for a run.
     asked.expect?.(bound);
     const name = (await asked.open?.()) ?? asked.id;
     if (proposesFor !== undefined) {
@@ -141,7 +141,7 @@ async function askOne(
     const answers = answerText(name, completion!);
     return [
       completion!.text.trim() === ''
-        ? warning({ field, message: `${answers}, but the answer is empty`, remedy: longerAnswer })
+        ? warning({ field, message: `${answers}, but its answer is empty`, remedy: longerAnswer })
         : found(field, answers),
       ...warningsOf(completion!, field),
     ];
@@ -156,7 +156,7 @@ const noAnswer = (field: string, message: string): Finding => ({
   message: `did not answer: ${message}`,
 });
 
-/** How a run would judge a reply. */
+/** Reports how a run would judge a reply. */
 function proposalFindings(
   call: CallRecord,
   {
@@ -197,18 +197,18 @@ function answerText(name: string, { format, latencyMs, usage }: Completion): str
 
 const longerAnswer = 'raise model.maxTokens; reasoning may use it up before the answer';
 
-/** No warnings for an empty reply, which has its own finding. */
+/** The warnings of a reply; none for an empty one, which has a finding of its own. */
 const warningsOf = ({ text, warnings = [] }: Completion, field: string): readonly Finding[] =>
   text.trim() === '' ? [] : warnings.map((message) => warning({ field, message }));
 
-/** A check reports errors immediately, where a run would retry. */
+/** A config without retries: a check reports errors immediately. */
 function impatient(config: SingleModelConfig): SingleModelConfig {
   if (!('maxRetries' in config)) return config;
   return { ...config, maxRetries: 0, timeoutSeconds: Math.min(config.timeoutSeconds, 180) };
 }
 
 /**
- * Asks a model for a run's first proposal, as the run does, but only once and without corrections.
+ * Asks a model for a run's first proposal as the run would, but only once and without corrections.
  * @returns the call, judged as in a run; undefined if a limit doesn't allow it
  * @throws ModelError if retrying is pointless, or when aborted
  */
@@ -247,7 +247,7 @@ async function firstProposal(
   return asked;
 }
 
-/** The policies of the warm-up with made-up scores, without playing any episode. */
+/** The policies of the warm-up, with made-up scores instead of evaluations. */
 function madeUpWarmUp({ config, family, imported }: Assembly): readonly BufferEntry[] {
   const { seed } = config;
   const random = createGenerator(seed);

@@ -19,8 +19,8 @@ import { preflight } from './preflight.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
 /**
- * Checks a config before it runs. Problems become findings with level `error`.
- * @param offline true to contact no server, start no program and import no module
+ * Checks a config before it is run. Problems become findings of level `error`.
+ * @param offline if true, contacts no server, starts no program and imports no module
  */
 export async function checkConfig(
   { file, overrides }: { readonly file: string; readonly overrides: readonly string[] },
@@ -44,7 +44,7 @@ export async function checkConfig(
       const device = offline ? [] : await deviceFindings(assembly.config.model);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
-      // List a model that doesn't answer first.
+      // List models that don't answer first.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
@@ -63,11 +63,11 @@ export async function checkConfig(
   }
 }
 
-/** Notes of imports and overrides. */
+/** Notes on imported keys and overrides. */
 const notesOf = (loaded: LoadedConfig | undefined): readonly Finding[] =>
   (loaded?.notes ?? []).map((note) => found('config', note.trim()));
 
-/** Adds locations in the file. */
+/** Adds the locations in the file to findings. */
 function located(loaded: LoadedConfig, findings: readonly Finding[]): readonly Finding[] {
   return findings.map((finding) =>
     finding.level === 'ok' ? finding : { ...finding, ...loaded.locate(new UserError(finding)).problems[0]! },
@@ -98,7 +98,7 @@ export async function deviceFindings(config: ModelConfig): Promise<readonly Find
 }
 
 /**
- * Builds the environment, the policy and the first prompt of an imported config before it is written. Doesn't need the
+ * Builds the environment, the policy and the first prompt of an imported config, before it is written. Doesn't need the
  * model; demonstrations may be added later.
  * @returns notes on what was built, and warnings
  * @throws UserError with the keys of the original config

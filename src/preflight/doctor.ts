@@ -17,9 +17,9 @@ import { parseJson } from '../storage/json-depth.js';
 
 export interface Check {
   readonly name: string;
-  /** `missing`: optional and absent; `problem`: broken or too small. */
+  /** `missing`: absent, but optional; `problem`: broken or too small. */
   readonly status: 'ok' | 'missing' | 'problem';
-  /** For an API key, only whether it is set. */
+  /** What was found; for an API key, only whether it is set. */
   readonly found: string;
   readonly remedy?: string;
 }
@@ -34,7 +34,7 @@ const problem = (name: string, found: string, remedy: string): Check => ({
 
 interface Surroundings extends Pick<CommandContext, 'cwd' | 'env'> {
   readonly runsDir: string;
-  /** Don't contact other machines, except for Ollama. */
+  /** If true, contacts no other machine, except for Ollama. */
   readonly offline: boolean;
   readonly fetch: typeof fetch;
 }
@@ -45,7 +45,7 @@ export interface Examination {
   readonly checks: readonly Check[];
 }
 
-/** Runs all checks. They install and write nothing, and cost nothing. */
+/** Runs all checks, which don't install, write or cost anything. */
 export async function examine(surroundings: Surroundings): Promise<Examination> {
   const checks = await Promise.all([
     nodeVersion(process.versions.node),
@@ -69,7 +69,7 @@ const marks = {
   problem: () => styleText('red', 'problem'),
 } as const;
 
-/** A line per check, with its remedy below it. */
+/** Formats one line per check, with its remedy below. */
 export function examinationText({ checks }: Examination): string {
   const width = largest(checks.map(({ name }) => name.length));
   return checks
@@ -89,7 +89,7 @@ export function nodeVersion(version: string): Check {
   return isNew ? ok('Node.js', version) : problem('Node.js', version, remedy);
 }
 
-/** With less memory, no useful model fits next to a run. */
+/** Minimum memory in bytes, for a useful model next to a run. */
 const leastMemory = 2 * 2 ** 30;
 
 function computer(): readonly Check[] {
@@ -102,7 +102,7 @@ function computer(): readonly Check[] {
   ];
 }
 
-/** Runs need megabytes; downloaded models need gigabytes. */
+/** Minimum disk space in bytes: runs need megabytes, downloaded models need gigabytes. */
 const leastDisk = 2 ** 30;
 
 function disk({ cwd, runsDir }: Surroundings): Check {

@@ -1,9 +1,9 @@
-/** Results of checking a config. */
+/** The findings of a check. */
 
 import { formatProblem, type Problem } from '../base/errors.js';
 import { largest } from '../statistics/descriptive.js';
 
-/** With level `ok`, the message is information rather than a problem. */
+/** A result of a check; with level `ok`, the message is information rather than a problem. */
 export interface Finding extends Problem {
   readonly level: 'ok' | 'warning' | 'error';
 }
@@ -18,7 +18,7 @@ export const errorsIn = (findings: readonly Finding[]): readonly Finding[] =>
 export const warningsIn = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ level }) => level === 'warning');
 
-/** A line for each finding, with its value, alternatives and remedy indented below. */
+/** Formats one line per finding, with its value, alternatives and remedy indented below. */
 export function describeFindings(findings: readonly Finding[]): string {
   const width = largest([0, ...findings.map(({ field }) => (field ?? '').length)]);
   return findings

@@ -1,4 +1,4 @@
-/** Code and programs named in a config. An offline check doesn't run them, and reports what it couldn't check. */
+/** Modules and programs named in a config. An offline check doesn't run them, and reports what it couldn't check. */
 import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -14,20 +14,20 @@ import { type Finding, warning } from './findings.js';
 export interface LeftOut {
   readonly field: string;
   readonly value: string;
-  /** What can't be checked without it. */
+  /** What can't be checked without this code. */
   readonly unknown: string;
-  /** Whether other parts, such as the prompts, need it. */
+  /** True if other parts, such as the prompts, need this code. */
   readonly needed: boolean;
 }
 
-/** The environment, if it is a module or runs in another program. */
+/** Contains the environment, if it is a module or runs in another program. */
 export function environmentLeftOut({ environment: { id } }: Config): readonly LeftOut[] {
   if (!isRemoteId(id) && !isModulePath(id)) return [];
   const unknown = 'the environment, its options, the policy and the prompts';
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
-/** All other modules. */
+/** All modules except the environment. */
 export function modulesLeftOut({
   critic,
   feedback,

@@ -1,4 +1,4 @@
-/** Whether answers fit into `maxTokens`, and prompts into each model's context. */
+/** Checks whether answers fit into `maxTokens`, and prompts into each model's context. */
 import type { Config } from '../config/config.js';
 import { visionModelOf } from '../config/feedback.js';
 import { languageModelOf, type SingleModelConfig } from '../config/model.js';
@@ -132,7 +132,7 @@ function tooLongFinding(
   const corrected = wholeOf(read);
   if (corrected <= context) return undefined;
   const fewest = prompt.tokens.fewest + Math.min(reply.fewest, reply.most);
-  // A target or a limit may end the run before its prompts get that long.
+  // A target or a limit may end the run before prompts become that long.
   const { rejections: _, ...caps } = limits;
   const mayEnd = target !== undefined || Object.keys(caps).length > 0;
   const never = fewest > context && !mayEnd;
@@ -149,7 +149,7 @@ function tooLongFinding(
 
 const wholeOf = (read: Read) => read.prompt.corrected + replyOf(read).most;
 
-/** Tokens in an answer, which `maxTokens` may truncate. */
+/** Number of tokens in an answer; `maxTokens` limits `most`. */
 function replyOf({ model, prompt: { answer } }: Read): Tokens {
   return { fewest: answer.fewest, most: Math.min(maxTokensOf(model) ?? answer.most, answer.most) };
 }

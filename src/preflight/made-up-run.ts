@@ -1,4 +1,4 @@
-/** Made-up runs with the longest and the shortest numbers, to measure how long prompts may get. */
+/** Made-up runs with very long and very short numbers, to measure how long prompts can become. */
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
@@ -18,7 +18,7 @@ export type Parts = Pick<
 
 export type Width = 'wide' | 'narrow';
 
-/** Sample scores, as wide and as narrow as they get in a prompt. */
+/** Sample scores, as long and as short as they can be in a prompt. */
 export const scores: Readonly<Record<Width, number>> = { wide: -1234.56, narrow: 0 };
 const rewards: Readonly<Record<Width, number>> = { wide: 12.3456, narrow: 0 };
 /** A sample reason for a reply. */
@@ -38,7 +38,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const { evaluation, feedback, memory, prompts } = parts.config;
   const isReported = (iteration: number) =>
     feedback !== undefined && iteration > 0 && iteration % feedback.every === 0;
-  // Racing stops an evaluation before its last episode at the latest, and the history shows the number played.
+  // The history shows the number of episodes of an evaluation that racing stopped: at most all but one.
   const cut = width === 'wide' && evaluation.racing !== undefined;
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
@@ -92,7 +92,7 @@ function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Wid
   return width === 'wide' ? byLength.at(-1)! : byLength[0]!;
 }
 
-/** `wide`: a trajectory as long and wide as possible, up to 500 steps; `narrow`: one step. */
+/** `wide`: an episode with the longest possible trajectory, up to 500 steps; `narrow`: one step. */
 export function episodeOf({ config, environment }: Parts, width: Width): EpisodeRecord {
   const length =
     config.memory.trajectories === 'none' || width === 'narrow' ? 1 : longestEpisode({ config, environment });
@@ -139,6 +139,6 @@ export function swingingEpisode({ config, environment }: Parts, width: Width): E
 const longestEpisode = ({ config: { evaluation }, environment }: Pick<Parts, 'config' | 'environment'>) =>
   Math.min(environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps, 500);
 
-/** The state, with its sign changed if `odd` is 1. */
+/** Changes the sign of a state if `odd` is 1. */
 const opposite = (state: Observation, odd: number): Observation =>
   typeof state === 'object' && odd === 1 ? state.map((value) => -value) : state;

@@ -1,4 +1,4 @@
-/** Findings about an assembled config, before its run costs anything. `assemble` reports its own errors. */
+/** Checks an assembled config before its run costs anything. Errors in assembling are reported by `assemble`. */
 import { basename, extname } from 'node:path';
 import type { Problem } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -113,7 +113,7 @@ function boundFindings({ config, environment: { id, maxSteps } }: Assembly): rea
   return findings;
 }
 
-/** Racing's savings depend on the policies, so only the maximum is known. */
+/** Reports the maximum savings of racing; the actual ones depend on the policies. */
 function racingFindings({ config, imported, racing }: Assembly): readonly Finding[] {
   if (racing === undefined) return [];
   const { evaluation, repeats, warmup } = config;
@@ -170,13 +170,13 @@ function promptFindings(
   return problems.filter((problem) => problem !== false && problem !== undefined).map(warning);
 }
 
-/** The embedded model understands the number format of only one prompt set. */
+/** Warns about prompt sets with a number format that the embedded model doesn't understand. */
 function notationFindings({ critic, model, prompts }: Config): readonly Finding[] {
   const reader = languageModelOf(model);
   const isEmbedded = (one: SingleModelConfig | undefined) =>
     one?.provider === 'local' && one.path === embeddedModel && one.adapter === undefined;
   const reviser = critic?.model ?? reader;
-  const message = 'is noise to the embedded model, which only understands the prompt set compact';
+  const message = "can't be read by the embedded model, which only understands the prompt set compact";
   return [
     ...(isEmbedded(reader) && ['numeric', 'semantic'].includes(prompts.set)
       ? [
@@ -213,7 +213,7 @@ function memoryFindings(
   const last = warmup.policies + imported.length + (iterations - 1) * perIteration;
   const wanted = best === undefined && recent === undefined ? last : (best ?? 0) + (recent ?? 0);
   const shown = Math.min(last, wanted);
-  // Room for fewer than two is reported elsewhere.
+  // Room for fewer than two evaluations is reported elsewhere.
   if (room >= shown || room < 2) return [];
   const enough = Math.ceil((shown * entryTokens) / 1000) * 1000;
   const doubt = context === undefined ? " (if the model's context is long enough)" : '';
@@ -229,7 +229,7 @@ function memoryFindings(
   ];
 }
 
-/** A built-in description explains the environment's own rewards. */
+/** Reports a reward function that contradicts the built-in description of the environment's rewards. */
 function rewardProblem({ environment: { id }, evaluation, model, prompts }: Config): Problem | false {
   const isReported = languageModelOf(model) !== undefined && isBuiltInId(id) && prompts.set !== 'numeric';
   return (
@@ -263,7 +263,7 @@ const contextFindings = ({ critic, feedback, model }: Contexts): readonly Findin
     .filter((message) => message !== undefined)
     .map((message) => warning({ field: 'model.name', message }));
 
-/** To enforce a format, Ollama calls a reasoning model twice. */
+/** Warns about reasoning models in Ollama: it calls them twice to enforce a format. */
 function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = false): readonly Finding[] {
   if (!thinks || model?.provider !== 'ollama' || model.format !== 'json' || model.think === false) return [];
   return [
@@ -271,7 +271,7 @@ function thoughtFindings(model: ReturnType<typeof languageModelOf>, thinks = fal
       field: 'model.think',
       value: model.think,
       message:
-        'with format: json, reasoning and answer may each use model.maxTokens, and Ollama counts only the answer, so reasoning tokens are estimated',
+        'with format: json, reasoning and answer can each use up to model.maxTokens; Ollama counts only the answer, so reasoning tokens are estimated',
       remedy: 'set model.think=false, or model.format=auto, which enforces no format on reasoning models',
     }),
   ];

@@ -1,4 +1,4 @@
-/** Forecasts the length of a run's prompts from two made-up runs. */
+/** Estimates the length of a run's prompts, using two made-up runs. */
 
 import { framesOf } from '../config/feedback.js';
 import { criticPrompter } from '../experiment/critic-parts.js';
@@ -30,12 +30,12 @@ export interface PromptForecast {
   readonly longest: {
     readonly messages: readonly ChatMessage[];
     readonly tokens: Tokens;
-    /** Estimated tokens after all possible corrections. */
+    /** Estimated number of tokens after all possible corrections. */
     readonly corrected: number;
-    /** Upper bound on these tokens for any tokenizer. */
+    /** Upper bound on that number for any tokenizer. */
     readonly bound: number;
   };
-  /** Estimated tokens of the prompts of all iterations, without corrections. */
+  /** Estimated total tokens of all prompts, without corrections. */
   readonly total: number;
   /** Tokens of an answer: `most` with a short reason, `fewest` with parameters alone. */
   readonly answer: Tokens;
@@ -55,7 +55,7 @@ export interface LongestPrompt {
 }
 
 /**
- * `most`: for the longest numbers; a high estimate unless the model counts tokens. `fewest`: for the shortest numbers,
+ * `most`: with the longest numbers; a high estimate unless the model counts tokens. `fewest`: with the shortest numbers,
  * with the tokenizer that needs the fewest tokens.
  */
 export interface Tokens {
@@ -76,7 +76,7 @@ type Runs = readonly [wide: MadeUpRun, narrow: MadeUpRun];
 /** Number of prompts measured along a run. */
 const samples = 6;
 
-/** @param contexts whose token counts are used if available */
+/** @param contexts contexts of the models, whose tokenizers are used if available */
 export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptForecast {
   const count = contexts.model?.count;
   const { corrections: maximumCorrections, iterations } = parts.config;
@@ -116,7 +116,7 @@ export function forecastPrompts(parts: Parts, contexts: Contexts = {}): PromptFo
 }
 
 function answerOf({ family }: Parts, [wide, narrow]: Runs, count: Count): Tokens {
-  // Our small models use one token per number.
+  // Models that count tokens may use a single token per number, as this project's small models do.
   const fewest = count === undefined ? fewestOf(narrow.answer) : family.parameters.count;
   return { most: estimateTokens(wide.reply), fewest };
 }
@@ -184,14 +184,14 @@ function turnsOf({ config }: Parts): number {
   return conversation === 'fresh' ? 1 : conversation.turns;
 }
 
-/** The prompts of a conversation that starts at iteration `begin`; without conversations, only that iteration's prompt. */
+/** Prompts of a conversation that starts at iteration `begin`; without conversations, only that iteration's prompt. */
 function conversationAt(parts: Parts, begin: number, { entry, episode, reply, room }: MadeUpRun) {
   const { config, imported } = parts;
   const turns = turnsOf(parts);
   const perIteration = config.memory.ofGroup === undefined ? evaluatedEach(config) : 1;
   const before = config.warmup.policies + imported.length + (begin - 1) * perIteration;
   const held = Math.min(before, Math.max(1, room));
-  // Each entry counts as the best of its own iteration.
+  // Each made-up entry is the best of its own iteration.
   const entries = Array.from({ length: held }, (_, i) => entry(begin + i - held));
   const buffer = createReplayBuffer(entries);
   const episodes = entries.map(({ iteration }) => ({ ...episode, iteration }));

@@ -13,18 +13,18 @@ import { sum } from '../statistics/descriptive.js';
 import { type Finding, found } from './findings.js';
 import type { LongestPrompt, PromptForecast } from './prompt-forecast.js';
 
-/** `expected`: without corrections; `most`: with every correction. */
+/** `expected`: without corrections; `most`: with all corrections. */
 interface Amount {
   readonly expected: number;
   readonly most: number;
 }
 
-/** Totals of all repeats. */
+/** Totals over all repeats. */
 export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
   readonly completionTokens: Amount;
-  /** In the currency of `model.price`; absent without a price. Assumes no prompt cache. */
+  /** In the currency of `model.price`; absent if there is no price. Assumes that no prompts are cached. */
   readonly cost?: Amount;
 }
 
@@ -38,7 +38,7 @@ function runEstimate(
   return all.length === 0 ? undefined : sharesOf(all.reduce(sumOf), playedShare(assembly));
 }
 
-/** The share of iterations that `limits.evaluations` allows if every proposal is evaluated. */
+/** Share of iterations that `limits.evaluations` allows if every proposal is evaluated. */
 function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>): number {
   const first = config.warmup.policies + imported.length;
   return (budgetOf(config, first) - first) / evaluationsOf(config);
@@ -68,7 +68,7 @@ function lookEstimate(config: Config, { feedback: forecast }: PromptForecast): R
   return estimateBeside(config, { reader, forecast, questions: questionsOf(config) });
 }
 
-/** Calls other than proposals; `most` includes all corrections. */
+/** Estimates calls other than proposals; `most` includes all corrections. */
 function estimateBeside(
   { corrections, repeats }: Pick<Config, 'corrections' | 'repeats'>,
   {
@@ -77,7 +77,7 @@ function estimateBeside(
     reader,
   }: {
     readonly forecast: LongestPrompt;
-    /** Per run. */
+    /** Number of questions per run. */
     readonly questions: number;
     readonly reader: SingleModelConfig;
   },
@@ -130,7 +130,7 @@ function proposalEstimate(
   const share = shareOf(config.model);
   const mostCalls = iterations * candidates * repeats;
   const calls = Math.round(mostCalls * share);
-  // A prompt for several candidates is processed only once.
+  // If one call gives several candidates, their prompt is processed only once.
   const prompts = share * total * repeats * (languageModelIn(model)?.givesSeveral ? 1 : candidates);
   const maxTokens = 'maxTokens' in reader ? reader.maxTokens : undefined;
   const longestAnswer = Math.max(answer, maxTokens ?? answer);
@@ -143,7 +143,7 @@ function proposalEstimate(
   return priced(reader, { calls: asked, promptTokens, completionTokens });
 }
 
-/** The expected share of candidates that the language model proposes; equal shares if results determine them. */
+/** Expected share of candidates that the language model proposes; assumes equal shares if these depend on results. */
 function shareOf(model: ModelConfig): number {
   const members = membersOf(model);
   const isWeighted = model.provider === 'portfolio' && model.switch === 'shares';
@@ -152,7 +152,7 @@ function shareOf(model: ModelConfig): number {
   return weights[own]! / sum(weights);
 }
 
-/** The estimate as a finding; baselines cost nothing. */
+/** Estimates a run's calls, tokens and cost, as a finding. */
 export function estimateRun(
   assembly: Pick<Assembly, 'config' | 'imported' | 'model'>,
   forecast: PromptForecast,

@@ -1,4 +1,4 @@
-/** Whether a policy can do what its environment requires. */
+/** Checks whether a policy suits its environment. */
 
 import type { Config } from '../config/config.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
@@ -34,7 +34,7 @@ export function policyFindings(
 const defaultLow = -10;
 const defaultHigh = 10;
 
-/** Reports a range that was probably intended as action numbers, as in other programs. */
+/** Reports a range that was probably intended as a range of action numbers, as in other programs. */
 function rangeFindings({ form, low, high }: QTableConfig, environment: EnvironmentSpec): readonly Finding[] {
   if (form !== 'actions' || (low === defaultLow && high === defaultHigh)) return [];
   const { actionSpace, id } = environment;
@@ -96,7 +96,7 @@ function actionFindings({ actions = [] }: QTableConfig, environment: Environment
   });
 }
 
-/** Unreachable bins cost parameters and teach nothing. */
+/** Reports bins that no observation reaches, which waste parameters. */
 function binFindings(
   bins: readonly BinEdges[],
   { observationSpace: space, id }: EnvironmentSpec,
@@ -116,7 +116,7 @@ function binFindings(
 }
 
 /**
- * Mean distance between two random policies: the root mean square of x − y; for tables, the share of differing entries.
+ * Typical distance of two random policies: the root mean square of x − y; for tables, the share of differing entries.
  */
 const apart = (spec: ParameterSpec): number =>
   isTable(spec) ? 1 - 1 / createValueGrid(spec).size : Math.sqrt(1 / 6);
@@ -133,7 +133,7 @@ export function noveltyFindings(
       field: 'novelty.distance',
       value: novelty.distance,
       message: `exceeds the mean distance between two random policies (${formatNumber(usual, 2)}): after a few evaluations, nearly all proposals ${then}`,
-      remedy: 'lower novelty.distance, to 0.05 for example',
+      remedy: 'lower novelty.distance, for example to 0.05',
     }),
   ];
 }
@@ -173,7 +173,7 @@ function callFindings(assembly: Assembly, { first }: PromptForecast): readonly F
   ];
 }
 
-/** With prices of 0, a cost limit has no effect. */
+/** Warns that cost limits have no effect if prices are 0. */
 function costFindings({ config }: Assembly): readonly Finding[] {
   const { critic, feedback, limits, model } = config;
   const limit = ['cost', 'perCall.cost', 'total.cost'].find(

@@ -1,14 +1,14 @@
 import type { ChatMessage } from '../models/language-model.js';
 
-/** Maximum number of tokens that a chat template adds per message. */
+/** Maximum number of tokens that a chat template adds to a message. */
 const messageTokens = 8;
 
-/** Estimated number of tokens of a whole prompt, erring on the high side. */
+/** Estimates the number of tokens in a whole prompt, erring on the high side. */
 export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'content'>[]): number {
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }
 
-/** A high estimate of a text's tokens: one per digit, mark, line break, four letters, and space before a digit. */
+/** Estimates the tokens in a text, on the high side: one per 4 letters, space before a digit or other character. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   let letters = 0;

@@ -3,7 +3,7 @@ import type { Frame, Point } from '../environments/frame.js';
 export const pictureFormats = ['gif', 'svg'] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
 
-/** A state of the episode. */
+/** A state of an episode. */
 export interface Moment {
   readonly frame: Frame;
   readonly step: number;
@@ -21,11 +21,11 @@ export interface Animation {
 export interface Pace {
   readonly stride: number;
   readonly seconds: number;
-  /** Playback speed as a multiple of the task's own; absent without one or if equal to it. */
+  /** Playback speed relative to the task's own speed; absent if it is the same or the task has none. */
   readonly speed?: number;
 }
 
-/** How long the last moment is held before the animation repeats. */
+/** How long the last moment is shown before the animation repeats. */
 export const holdSeconds = 1.2;
 
 const highestRate = 30; // pictures per second; more would not be noticed
@@ -59,13 +59,13 @@ export function isShown(step: number, steps: number, { stride }: Pace): boolean 
   return step % stride === 0 || step === steps;
 }
 
-/** The text above the picture, next to the title. */
+/** Text above the picture, next to the title. */
 export interface Caption {
   readonly return: string;
   readonly step: string;
 }
 
-/** The captions of all moments, with the same number of decimals so that they don't jump. */
+/** Captions of all moments, all with the same number of decimals so that they don't shift. */
 export function captionsOf({ moments }: Pick<Animation, 'moments'>): readonly Caption[] {
   const decimals = moments.every((moment) => Number.isInteger(moment.return))
     ? 0
@@ -89,11 +89,11 @@ export function speedText({ speed }: Pace): string | undefined {
   return `${speed >= 10 ? Math.round(speed) : Number(speed.toPrecision(2))}× speed`;
 }
 
-/** Positions in a picture, in its own units, with y pointing down. */
+/** The layout of a picture, in its own units, with y pointing down. */
 export interface Layout {
   readonly width: number;
   readonly height: number;
-  /** The view of the frames; anything beyond it is clipped. */
+  /** Area in which frames are drawn; anything beyond it is clipped. */
   readonly scene: {
     readonly left: number;
     readonly top: number;

@@ -21,13 +21,13 @@ interface Encoder {
     width: number,
     height: number,
     options: {
-      /** Palette of the whole picture; passed with the first frame. */
+      /** Palette of the whole picture; passed only with the first frame. */
       readonly palette?: readonly (readonly number[])[];
-      /** Milliseconds; GIF stores hundredths of a second. */
+      /** In milliseconds, although GIF stores hundredths of a second. */
       readonly delay: number;
       readonly transparent?: boolean;
       readonly transparentIndex?: number;
-      /** 1: the next frame is drawn over this one. */
+      /** 1 means that the next frame is drawn over this one. */
       readonly dispose: number;
     },
   ): void;
@@ -49,7 +49,7 @@ export interface Gif {
 }
 
 /**
- * A GIF that loops forever, in the colours of a light page.
+ * Encodes an animation as a GIF that loops forever, in the colours of a light page.
  * @param width in pixels
  * @param onFrame called after each frame with the number of frames drawn so far
  */
@@ -129,7 +129,7 @@ export class Painter {
     return this.#paints.indexOf(paint);
   }
 
-  /** @param place start of the text's baseline */
+  /** @param place start of the text on its baseline */
   #write(text: string, [x, y]: Point, height: number, paint: Paint, bold = false): void {
     const strokes = strokesOf(text, height).strokes.map((stroke) =>
       stroke.map(([dx, dy]): Point => [x + dx, y + dy]),
@@ -183,7 +183,7 @@ export class Painter {
   }
 }
 
-/** Only the colours in use, because fewer colours allow smoother edges. */
+/** The colours in use; fewer colours leave room for smoother edges. */
 function paintsOf({ moments }: Animation): readonly Paint[] {
   const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
   return [...new Set<Paint>(['page', 'writing', 'note', ...used])];

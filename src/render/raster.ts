@@ -1,6 +1,6 @@
 import type { Point, Role, Shape } from '../environments/frame.js';
 
-/** Scan lines per row of pixels. */
+/** Number of scan lines per row of pixels. */
 const subRows = 4;
 
 interface Area {
@@ -10,7 +10,7 @@ interface Area {
   readonly bottom: number;
 }
 
-/** The pixels of a picture: x points right and y down from the top left corner; pixel centres are at +0.5. */
+/** The pixels of a picture. x points right and y down from the top left corner; pixel centres are at half units. */
 export class Raster {
   readonly pixels: Uint8Array;
   readonly #width: number;
@@ -34,7 +34,7 @@ export class Raster {
     this.pixels.fill(colour);
   }
 
-  /** From now on, only pixels inside this rectangle are drawn. */
+  /** Restricts drawing to this rectangle from now on. */
   clip(left: number, top: number, right: number, bottom: number): void {
     this.#bounds = {
       left: Math.max(0, left),
@@ -69,7 +69,7 @@ export class Raster {
     this.#paint(area, colour);
   }
 
-  /** The pixels that a shape with these points may touch. */
+  /** The area of pixels that a shape with these points may touch. */
   #around(points: readonly Point[], reach: number): Area {
     let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
     for (const [x, y] of points) {
@@ -84,7 +84,7 @@ export class Raster {
     };
   }
 
-  /** Draws the covered pixels and resets the coverage. */
+  /** Colours the covered pixels, then resets the coverage. */
   #paint(area: Area, colour: number): void {
     const cover = this.#cover;
     for (let y = area.top; y < area.bottom; y++) {
@@ -97,7 +97,7 @@ export class Raster {
     }
   }
 
-  /** Uses the distance from the segment, so a pixel whose centre is on the edge is half covered. */
+  /** Computes coverage from the distance to the segment; a pixel with its centre on the edge is half covered. */
   #coverSegment(from: Point, to: Point, radius: number): void {
     const [[x0, y0], [x1, y1]] = [from, to];
     const cover = this.#cover;
@@ -127,10 +127,10 @@ export class Raster {
   }
 }
 
-/** x positions where a polygon's outline crosses each scan line from `first` to `end` (exclusive). */
+/** For each scan line from `first` to `end` (exclusive), the x positions where the polygon's outline crosses it. */
 function crossingsOf(points: readonly Point[], first: number, end: number): readonly number[][] {
   const lines = Array.from({ length: Math.max(0, end - first) }, (): number[] => []);
-  /** The first scan line at or below y; each line is in the middle of its share of a pixel. */
+  /** Index of the first scan line at or below y; lines are in the middle of their parts of a pixel. */
   const lineAt = (y: number) => Math.ceil(y * subRows - 0.5);
   for (let i = 0; i < points.length; i++) {
     const [x0, y0] = points[i]!;
@@ -166,7 +166,7 @@ export const colours: Readonly<Record<Paint, { readonly light: string; readonly 
   guide: { light: '#d6dade', dark: '#363c44' },
 };
 
-/** The colour of a shape. Guides are faint, but their text must be readable. */
+/** The colour of a shape. Guides are faint, but text in them must be readable. */
 export function paintOf({ kind, role }: Shape): Paint {
   return kind === 'text' && role === 'guide' ? 'note' : role;
 }
@@ -176,7 +176,7 @@ export function rgbOf(hex: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** The colours of a picture plus, for its edges, blends between any two of them: at most `size` in all. */
+/** The colours of a picture and, for its edges, blends of any two of them; at most `size` in total. */
 export interface Blends {
   readonly palette: readonly Rgb[];
   /** Palette index of colour `under` with a share (0 … 1) of the pixel covered by `over`. */
@@ -185,7 +185,7 @@ export interface Blends {
 
 const mostLevels = 16;
 
-/** @param colours at most 16 different ones; they get the indices 0, 1, … */
+/** @param colours at most 16 different colours, which get the indices 0, 1, … */
 export function createBlends(colours: readonly Rgb[], size: number): Blends {
   const pairs = (colours.length * (colours.length - 1)) / 2;
   const levels = Math.min(mostLevels, 1 + Math.floor((size - colours.length) / Math.max(1, pairs)));

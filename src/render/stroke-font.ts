@@ -4,7 +4,7 @@
  */
 import type { Point } from '../environments/frame.js';
 
-/** The width, then each stroke as its points, two digits x and y per point. A repeated point is a dot. */
+/** Width, then strokes as points, each with one digit for x and one for y. A repeated point is a dot. */
 const glyphs: Readonly<Record<string, string>> = {
   ' ': '1',
   '0': '4 030718384743321203',

@@ -23,13 +23,13 @@ import {
   tracksOf,
 } from './svg-tracks.js';
 
-/** Width of a picture in units; whole units are exact enough and short to write. */
+/** Width of a picture in units, chosen so that whole units are precise enough. */
 const across = 1000;
-/** A caption that changes faster than this can't be read. */
+/** Captions that change faster than this, in seconds, can't be read. */
 const captionSeconds = 0.12;
 
 /**
- * An SVG that loops forever without a script, with colours for light and dark pages. With reduced motion, or
+ * Renders an SVG that loops forever without a script, with colours for light and dark pages. With reduced motion, or
  * in a viewer without animation, it shows the last moment.
  * @param width in pixels, unless the page overrides it
  */
@@ -60,7 +60,7 @@ const style = [
 function caption(animation: Animation, layout: Layout, clock: Clock): string {
   const { title, figures, columns, margin } = layout.caption;
   const speed = speedText(animation.pace);
-  // A letter is about 0.58 times as wide as its height.
+  // The width of a letter is about 0.58 times its height.
   const room = layout.width - 3 * margin - (speed?.length ?? 0) * figures.size * 0.58;
   const size = Math.min(title.size, room / (animation.title.length * 0.58));
   const note = `${painted('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
@@ -75,7 +75,7 @@ function caption(animation: Animation, layout: Layout, clock: Clock): string {
     .join('\n');
 }
 
-/** All figures stacked vertically, behind a window that shows one line. */
+/** Stacks all figures vertically, behind a window that shows one line. */
 function captionFigures(animation: Animation, layout: Layout, clock: Clock): string {
   const { figures, columns, title } = layout.caption;
   const captions = captionsOf(animation);
@@ -137,7 +137,7 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
 }
 
 interface Camera {
-  /** The shift of the world at each moment. */
+  /** Offset of the world at each moment. */
   readonly offsets: readonly Point[];
   readonly layout: Layout;
   readonly clock: Clock;
@@ -145,7 +145,7 @@ interface Camera {
 
 interface DescribedTrack {
   readonly track: Track;
-  /** Its appearance, and its position if it doesn't move. */
+  /** The shape's appearance, and its position if it doesn't move. */
   readonly shape: SvgShape;
   readonly motion: 'moving' | 'in view' | 'in world';
 }
@@ -173,7 +173,7 @@ function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
 }
 
 /**
- * Shapes at rest, either in the view or in the world. Adjacent shapes that are always present and look alike
+ * Draws shapes at rest, either in the view or in the world. Adjacent shapes that are always present and look alike
  * are joined into one path if possible; shapes that come and go are shown and hidden.
  */
 function fixedElements(
@@ -193,7 +193,7 @@ function fixedElements(
   for (const { track, shape } of tracks) {
     const isThere = (moment: number) => track[moment] !== undefined;
     const isInSight = (moment: number) => isVisible(shape, offsets[moment]!, layout);
-    // A shape may also be drawn while it is out of sight.
+    // It does no harm to draw a shape that is out of sight.
     const always = offsets.every(
       (_, moment) => isThere(moment) || (place === 'inWorld' && !isInSight(moment)),
     );
@@ -219,7 +219,7 @@ function isVisible({ middle }: SvgShape, [dx, dy]: Point, { scene }: Layout): bo
   return x > 0 && x < scene.width && y > 0 && y < scene.height;
 }
 
-/** An invisible position: an empty path, or a text far away. */
+/** An invisible position: an empty path, or text far outside the picture. */
 const nowhere = { path: 'M0 0', text: '-9999 0' } as const;
 
 function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {
@@ -232,7 +232,7 @@ function movingElement({ track, shape }: DescribedTrack, clock: Clock): string {
   );
 }
 
-/** A shape at a position; `inside` is inserted into the element before its text. */
+/** Draws a shape at a position; `inside` is inserted into the element before its text. */
 function element(shape: SvgShape, place: string, inside = '', attributes = ''): string {
   if (shape.kind === 'text') {
     return `<text ${shape.attributes}${attributes} transform="translate(${place})">${inside}${shape.content}</text>`;

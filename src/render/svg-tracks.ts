@@ -24,7 +24,7 @@ export function motion(
   return `${element} calcMode="discrete" dur="${Number(seconds.toFixed(3))}s" repeatCount="indefinite" ${shortest(values, moments)}/>`;
 }
 
-/** Writes either all values at equal intervals or each change with its time, whichever is shorter. */
+/** Writes all values at equal intervals, or each change with its time, whichever is shorter. */
 function shortest(values: readonly string[], moments: number): string {
   const changes = [...values.keys()].filter((i) => i === 0 || values[i] !== values[i - 1]);
   const times = changes.map(
@@ -39,22 +39,22 @@ function shortest(values: readonly string[], moments: number): string {
   return sparse.length < all.length ? sparse : all;
 }
 
-/** The moving elements, and their final frame for users who prefer reduced motion. */
+/** Moving elements, with their final frame for users who prefer reduced motion. */
 export const movingOrStill = (moving: string, still: string) =>
   `<g class="moving">${moving}</g><g class="still" display="none">${still}</g>`;
 
-/** Repeats the last value until the loop restarts. */
+/** Extends the values by repeating the last one until the loop restarts. */
 export function lasting<Value>(values: readonly Value[], { moments }: Clock): readonly Value[] {
   return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
-/** One shape through all moments; undefined where it is absent. Present at least once. */
+/** A shape at every moment, undefined where it is absent; present at least once. */
 export type Track = readonly (SvgShape | undefined)[];
 
 interface OpenTrack {
   shape: SvgShape;
   readonly shapes: (SvgShape | undefined)[];
-  /** Whether it has moved in the world, and how often it was seen. */
+  /** Whether the shape has moved in the world; `seen`: number of moments in which it was present. */
   moved: boolean;
   seen: number;
 }
@@ -90,7 +90,7 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves:
   return tracks.map(({ shapes }) => Array.from({ length: moments.length }, (_, moment) => shapes[moment]));
 }
 
-/** The track of each shape, in ascending order; undefined for a new one. */
+/** The track of each shape, in ascending order; undefined for a new shape. */
 function matchesOf(
   shapes: readonly SvgShape[],
   tracks: readonly OpenTrack[],
@@ -118,7 +118,7 @@ function matchesOf(
           candidate > before &&
           candidate < limit &&
           keyOf(track.shape) === keyOf(shape) &&
-          // A shape at rest in the world can't have moved, so this must be another one that came into view.
+          // A track at rest in the world can't have moved, so this shape must be a different one that came into view.
           !(cameraMoves && !track.moved && (track.seen > 1 || track.shapes[moment - 1] === undefined)),
       );
       if (position >= 0) found[i] = position;
@@ -145,25 +145,25 @@ function positionsBy(
   return positions;
 }
 
-/** A shape at one moment as SVG: its appearance and its position. */
+/** A shape at one moment, as SVG: its appearance and position. */
 export interface SvgShape {
   readonly kind: 'path' | 'text';
   /** All attributes except the position; shapes with equal attributes look alike. */
   readonly attributes: string;
   readonly content: string;
-  /** Path data, or the start of a text, relative to the top left corner of the first moment's view. */
+  /** Path data, or the start of the text, relative to the top left corner of the first moment's view. */
   readonly inWorld: string;
-  /** The same, relative to the top left corner of this moment's view. */
+  /** The same position, relative to the top left corner of this moment's view. */
   readonly inView: string;
-  /** Centre of its bounds, in the coordinates of `inWorld`. */
+  /** Centre of the shape's bounds, in the coordinates of `inWorld`. */
   readonly middle: Point;
   /** Strokes can be joined into one path; areas can't, because they may overlap. */
   readonly joinable: boolean;
 }
 
 /**
- * Sets the colour by attribute, so that nothing depends on the style sheet, and by class, so that a dark page
- * can change it.
+ * Sets the colour as an attribute, so that no style sheet is needed, and as a class, so that a dark page can
+ * change it.
  */
 export function painted(paint: Paint): string {
   return `class="${paint}" color="${colours[paint].light}"`;
@@ -191,7 +191,7 @@ export function svgShapes({ shapes, view }: Frame, origin: Point, { scale }: Lay
   });
 }
 
-/** Maps a point of the frame to the picture. */
+/** Maps a point of a frame to the picture. */
 type Place = (point: Point) => Point;
 
 const filled = 'fill="currentColor" stroke="none"';
@@ -211,7 +211,7 @@ function partsOf(
       return { points, look: filled, data: (to) => `M${joined(points.map(to))}z` };
     }
     case 'circle': {
-      // A line of zero length, whose round caps form the circle.
+      // A line of zero length; its round caps form the circle.
       const data = (to: Place) => `M${joined([to(shape.centre)])}h0`;
       return { points: [shape.centre], look: stroked(2 * shape.radius), data };
     }
@@ -234,7 +234,7 @@ function partsOf(
   }
 }
 
-/** A minus sign separates two numbers just as a space does. */
+/** Joins coordinates. A minus sign separates two numbers just as well as a space. */
 function joined(points: readonly Point[]): string {
   return points.flat().join(' ').replaceAll(' -', '-');
 }

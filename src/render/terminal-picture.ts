@@ -6,7 +6,7 @@ import { type Animation, captionsOf, layoutOf } from './animation.js';
 import { Painter } from './gif-animation.js';
 import type { Rgb } from './raster.js';
 
-/** Minimum and maximum width of a moment in columns, and the gap between moments. */
+/** Minimum and maximum width of a moment, and the gap between moments, in columns. */
 const narrowest = 34;
 const widest = 56;
 const gap = 2;
@@ -19,7 +19,7 @@ const shades = ' .:-=+*#%@';
 const escapeCharacter = '\u001b';
 
 /**
- * The lines of the picture, at most `columns` wide.
+ * Draws moments as lines of at most `columns` characters.
  * @param moments to show, oldest first; a narrow terminal shows fewer, but always the last one
  * @param depth colour depth of the terminal in bits; 1 means no colours
  */
@@ -60,7 +60,7 @@ function linesOf(
   depth: number,
 ): readonly string[] {
   const lines: string[] = [];
-  // Skip the caption above the scene, which would be too small to read.
+  // Skip the caption above the scene, because it would be too small to read.
   for (let y = scene.top; y < height; y += 2) {
     let line = '';
     let style = '';
@@ -80,7 +80,7 @@ function linesOf(
   return lines;
 }
 
-/** Maps brightness to a character. Pages are almost white; lines are darker. */
+/** Chooses a character by brightness. The page is almost white; lines are darker. */
 function shadeOf(...pixels: readonly Rgb[]): string {
   const brightness = pixels.flat().reduce((sum, part) => sum + part, 0) / (3 * 255 * pixels.length);
   return shades[Math.min(shades.length - 1, Math.floor((1 - brightness) * 1.6 * shades.length))]!;

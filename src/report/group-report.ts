@@ -84,7 +84,7 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const asText = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
 ${confirmedTile(confirmed)}
-${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, so optimistic`)}
+${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, so they are optimistic`)}
 </dl>
 <dl class="headline">
 ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the confirmed means')}

@@ -265,8 +265,8 @@ function columns({ budget, seeds, date, policyloop }: BaselinesResult): readonly
 
 function budgetText({ budget, seeds, date, policyloop, status }: BaselinesResult): string {
   const missing = status === 'completed' ? '' : ' Not all runs are complete.';
-  return `Confirmed returns, on seeds that chose nothing, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
+  return `Confirmed returns, on seeds that weren't used to choose policies, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
 }
 
 const budgetWords = ({ iterations, candidates, episodes }: Budget) =>
-  `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} an evaluation`;
+  `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} per evaluation`;

@@ -26,8 +26,8 @@ export interface RunOptions {
   /** Replaces the config's environment; runs in the main thread. The run doesn't close it. */
   readonly environment?: UserEnvironment;
   /**
-   * Gives the feedback that the `feedback` section asks for, in place of a person or of the config's model.
-   * Never closed.
+   * Gives the feedback that the `feedback` section requests, instead of a person or the config's model. The run
+   * doesn't close it.
    */
   readonly feedback?: UserModel;
   /** Receives all events in order, the same that the console and the logs show. */

@@ -239,7 +239,7 @@ function showConfig(
   context: CommandContext,
 ): number {
   const modules = unshown.map(({ field, value }) => `${field} (${value})`).join(', ');
-  const reason = `the prompt is not shown because it needs ${modules}, and a dry run imports only the environment's module`;
+  const reason = `the prompt is not shown: a dry run imports only the environment's module, and the prompt needs ${modules}`;
   if (json) context.print(JSON.stringify({ config: { ...config }, notShown: reason } satisfies NoPrompt));
   else context.print(`${resolvedYaml(config).trimEnd()}\n\n# ${reason}`);
   return 0;

@@ -77,7 +77,7 @@ export function studyPlan<Arm extends StudyArm>(
 
 /**
  * @param files config files, or names of bundled configs
- * @param overrides for all arms; those of the model apply only to language models
+ * @param overrides overrides for all arms; those of the model apply only to language models
  * @param seed first root seed; if undefined, that of the first config
  * @param field name of the option that lists the files
  * @param reserved keys that no override may set, with the alternative

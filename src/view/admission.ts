@@ -39,7 +39,7 @@ const forwarding = (target: string) =>
 `);
 
 /**
- * @throws HttpError 401 unless the request has the token (in a header or its address) or the key of its address
+ * @throws HttpError 401 unless the request contains the token (in a header or its address) or the key for its address
  */
 export function requireEntered({ headers, method, url = '' }: IncomingMessage, token: string): void {
   if (isSame(headers.authorization ?? '', authorizationOf(token))) return;

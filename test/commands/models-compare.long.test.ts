@@ -146,7 +146,7 @@ it('resumes after an interruption, takes more models and histories, and shows wh
   expect(predictions).toMatchObject({ count: 2, bias: (errors[0]! + errors[1]!) / 2 });
   expect(existsSync(at('whole', 'report.html'))).toBe(true);
   expect(server.requests.length).toBe(asked);
-  await expect(compare([all], { out: 'nothing', replay: true })).rejects.toThrow(/nothing is recorded/);
+  await expect(compare([all], { out: 'nothing', replay: true })).rejects.toThrow(/contains no recorded results/);
   await expect(compare([...some, 'warmup=2'], { out: 'whole' })).rejects.toThrow(/--out: contains runs of/);
   const items = new Items([{ path: place, prefix: '' }]);
   items.look();
@@ -230,9 +230,9 @@ it('prints a table, and takes paths for local models next to names', async () =>
 it.each([
   ['iterations=3', {}, /iterations: can't be overridden here[\s\S]*--histories/],
   ['warmup=2,3', {}, /warmup: can't vary: all contestants/],
-  ['seed=1..3', {}, /seed: names the first history/],
-  ['warmup=0', {}, /warmup\.policies[\s\S]*hold nothing/],
-  ['seed=1', { histories: 0 }, /--histories: there is no history/],
+  ['seed=1..3', {}, /seed: must be a single number/],
+  ['warmup=0', {}, /warmup\.policies[\s\S]*would be empty/],
+  ['seed=1', { histories: 0 }, /--histories: there are no histories/],
   ['seed=1', { baselines: 'chance' }, /--baselines: unknown baseline/],
 ])('refuses %s %j', async (override, changes, message) => {
   await expect(compare([override], { out: 'refused', ...changes })).rejects.toThrow(message);

@@ -208,7 +208,7 @@ describe('a model', () => {
     const random = await played('agents/cartpole', ['player=random', 'episodes=1']);
     await expect(
       played('agents/cartpole', [`model={provider: replayed, run: ${random.path}}`]),
-    ).rejects.toThrow('no model played there');
+    ).rejects.toThrow('no model played in this run');
   });
 });
 
@@ -293,7 +293,7 @@ describe('scored actions', () => {
         'policy.act=scored',
         'model={provider: openai, name: gpt-5-mini, baseUrl: "http://127.0.0.1:9"}',
       ]),
-    ).rejects.toThrow(/openai\/gpt-5-mini gives no log-probabilities/);
+    ).rejects.toThrow(/openai\/gpt-5-mini can.t compute log-probabilities/);
     await expect(
       played(
         'agents/cartpole',

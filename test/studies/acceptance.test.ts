@@ -82,6 +82,6 @@ it.each(['FrozenLake-v1', '"synthetic:balance?seed=3"'])(
   (environment) => {
     const fixed = collectionOf(`  - { environment: ${environment}, accept: {} }`);
     expect(() => checkCollection(fixed)).toThrow(UserError);
-    expect(() => checkCollection(fixed)).toThrow(/tasks\.0\.accept: draws a task anew/);
+    expect(() => checkCollection(fixed)).toThrow(/tasks\.0\.accept: only works for synthetic tasks/);
   },
 );

@@ -125,5 +125,5 @@ it('takes over a lease whose holder is gone, by the clock of the file system, an
 it('is written as a share', () => {
   expect(partOf('3/4')).toEqual({ index: 3, of: 4 });
   for (const text of ['4/4', '1', '-1/2', '1/99999'])
-    expect(() => partOf(text)).toThrow(/--part: a part is written/);
+    expect(() => partOf(text)).toThrow(/--part: must be INDEX\/PARTS/);
 });

@@ -46,7 +46,7 @@ export class ScoreTexts {
   /** Formats a score, even one that isn't in the history. */
   readonly of: ScoreText = (score) => this.#texts.get(score) ?? this.#own(score);
 
-  /** `entries`: the whole history, oldest first. @returns true if texts returned earlier may have changed */
+  /** Registers the whole history, oldest first. @returns true if scores formatted earlier may look different now */
   know(entries: readonly Scored[]): boolean {
     if (this.#digits === undefined) return false;
     const least = decimalsFor(firstScores(entries));

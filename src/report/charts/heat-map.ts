@@ -144,7 +144,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
   return pngDataUri(pixels, pixels.length, sequentialPalette);
 }
 
-/** Short names if the policy is linear or a network or has named states, otherwise those of the spec. */
+/** Short names for linear policies, networks and tables; otherwise the names of the spec. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
   if (policy.kind === 'linear' && policy.projection === undefined && policy.places === undefined) {
     const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;

@@ -113,7 +113,7 @@ function conclusionOf({ contestants, differences }: ModelsResult): string | unde
   if (found.length === 0) return undefined;
   const all = baselines.length === 1 ? baselines[0]! : 'every baseline';
   if (found.every(({ verdict }) => verdict === 'too-few'))
-    return `Too few histories for a verdict, which takes ${fewestForVerdict}: --histories adds some.`;
+    return `Too few histories for a verdict, which requires ${fewestForVerdict}; add some with --histories.`;
   const winners = models.filter((model) => {
     const own = found.filter(({ of }) => of === model);
     return own.length === baselines.length && own.every(({ verdict }) => verdict === 'higher');
@@ -124,9 +124,9 @@ function conclusionOf({ contestants, differences }: ModelsResult): string | unde
 }
 
 const readingOf = (result: ModelsResult): readonly string[] => [
-  'improvements: proposals that return more than the best policy of their history; a history without a valid proposal counts as no improvement. Intervals are exact (Clopper and Pearson)',
+  'improvements: proposals with a higher return than the best policy of their history; a history without a valid proposal counts as no improvement. Intervals are exact (Clopper and Pearson)',
   'policies beaten: the mean share of the history’s policies that a proposal beats; a random policy beats half of a random history',
-  'seconds, tokens: means of a history, corrections included',
+  'seconds, tokens: means per history, including corrections',
   ...verdictRule(testedIn(result)),
 ];
 

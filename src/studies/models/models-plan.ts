@@ -143,9 +143,9 @@ function refuseOtherKeys(keys: readonly SweptKey[]): void {
 }
 
 /**
- * Every combination of values. If both `model.path` and `model.name` vary, each path and each name is a model
+ * All combinations of values. If both `model.path` and `model.name` vary, each path and each name is a model
  * of its own.
- * @param written the model in the config
+ * @param written returns the config's model
  */
 function settingsFor(keys: readonly SweptKey[], written: () => ModelConfig): readonly Setting[] {
   const settings = (of: readonly SweptKey[]) => settingsOf({ method: 'grid', keys: {} }, of);

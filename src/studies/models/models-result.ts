@@ -322,7 +322,7 @@ function differencesOf(
 }
 
 /**
- * 95% interval of a difference of shares if all pairs have the same outcome, so that there is no spread:
+ * 95% interval of a difference between shares if all pairs have the same outcome and therefore no spread:
  * derived from the exact interval of the share of such pairs. Undefined if outcomes vary.
  */
 function unvaryingInterval95(wins: number, losses: number, pairs: number): Interval | undefined {

@@ -109,7 +109,7 @@ export interface Effects {
 /**
  * Effects in a grid whose settings all use the same seeds, averaged over the other keys and paired by seed.
  * @param measured every combination of the values
- * @param range of a return
+ * @param range possible range of a return
  */
 export function gridEffects(
   keys: readonly SweptKey[],

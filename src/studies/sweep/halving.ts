@@ -1,5 +1,5 @@
 /**
- * Successive halving over seeds: all settings run on a few seeds, the better ones on more and more seeds
+ * Successive halving over seeds: all settings run on a few seeds, and the better ones on ever more seeds
  * (Jamieson & Talwalkar 2016, "Non-stochastic best arm identification"). Settings that have almost
  * certainly lost are dropped early, as in a race.
  */
@@ -25,7 +25,7 @@ export function roundsOf(
   }
 }
 
-/** Maximum number of runs: those if no setting is dropped early. */
+/** Maximum number of runs, reached if no setting is dropped early. */
 export function mostRuns(
   halving: Pick<Halving, 'first' | 'factor'>,
   settings: number,

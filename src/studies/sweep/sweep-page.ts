@@ -215,8 +215,8 @@ ${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.co
 <dl class="headline">
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'of all runs')}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of the price')}
-${tile('Time', formatDuration(activeMs), 'of all runs, one after the other')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
 }
 

@@ -108,7 +108,7 @@ describe('is refused', () => {
     const place = { directory: context.cwd } as never;
     await expect(
       playPlan(plan, place, { json: false, quiet: true }, context, () => undefined),
-    ).rejects.toThrow(/feedback\.from.*played alone/s);
+    ).rejects.toThrow(/feedback\.from.*only works in single runs/s);
     expect(readdirSync(context.cwd)).toEqual([]);
   });
 });

@@ -156,7 +156,7 @@ proposers: [{ model: { provider: hill-climb } }, { model: { provider: random } }
     const { code, stderr } = await given('run', 'pole.yaml', '--run-dir', 'one', '--slurm');
     expect({ code, stderr }).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/this is one run.*repeats=8/s),
+      stderr: expect.stringMatching(/this is a single run.*repeats=8/s),
     });
   });
 });
