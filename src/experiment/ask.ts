@@ -6,6 +6,7 @@ import { isByBaseline } from '../config/model.js';
 import {
   type ChatMessage,
   type Completion,
+  type LanguageModel,
   ModelError,
   type ModelErrorKind,
   type SamplingChoice,
@@ -249,11 +250,11 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
 
 /** Runs one round: asks all portfolio members for their candidates concurrently. */
 async function askEach(request: AskRequest, pending: readonly Pending[], attempt: number): Promise<Round> {
-  const members = new Map<string | undefined, { readonly answerer: Answerer; readonly items: Pending[] }>();
+  const members = new Map<LanguageModel, { readonly answerer: Answerer; readonly items: Pending[] }>();
   for (const item of pending) {
     const answerer = request.by(item.candidate);
-    const own = members.get(answerer.member) ?? { answerer, items: [] };
-    members.set(answerer.member, own);
+    const own = members.get(answerer.model) ?? { answerer, items: [] };
+    members.set(answerer.model, own);
     own.items.push(item);
   }
   const rounds = await Promise.all(

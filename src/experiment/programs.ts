@@ -4,13 +4,12 @@ import { isRemote } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/programs/library.js';
 import { isProgramFault } from '../policies/programs/program.js';
-import type { TuneConfig } from '../policies/settings.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
 import { actionsOn, type EvaluationSetting, evaluate } from '../rollout/evaluation.js';
-import { type BufferEntry, vectorKey } from '../rollout/replay-buffer.js';
+import { vectorKey } from '../rollout/replay-buffer.js';
 import { createTuner, tuningDue } from '../search/tuning.js';
 import { knownTo } from './evaluate.js';
 import type { Experiment } from './parts.js';
@@ -96,37 +95,25 @@ export function triedIn(experiment: Experiment, iteration: number): Proposals['t
   };
 }
 
-/** The model that tunes constants, if it is its turn in this iteration; undefined if programs are proposed. */
-export function tunerOf(experiment: Experiment, iteration: number) {
+/**
+ * Proposes constants for a candidate, if it is the turn of tuning; undefined if the model proposes.
+ * @param before number of candidates in flight before this one
+ */
+export function tuningFor(experiment: Experiment, iteration: number, before: number) {
   const { config, setting } = experiment;
   const programs = programsOf(setting.family);
   const tune = config.policy?.kind === 'program' ? config.policy.tune : undefined;
   if (programs === undefined || tune === undefined) return undefined;
-  const known = knownTo(experiment, iteration);
-  const structure = tuningDue(
-    known.map(asTuned),
-    tune,
-    ({ parameters }) => programs.program(parameters).constants.length,
-  );
+  const proposed = knownTo(experiment, iteration).filter(({ source }) => source === 'proposal');
+  const structure = tuningDue(proposed, tune, before);
   if (structure === undefined) return undefined;
-  return { by: tune.by, propose: tunerFor(known, structure, tune, experiment) };
-}
-
-const asTuned = ({ parameters, score, source, tuned }: BufferEntry) => ({
-  ...{ parameters, score, tuned: tuned === true },
-  isProposal: source === 'proposal',
-});
-
-function tunerFor(
-  known: readonly BufferEntry[],
-  structure: number,
-  { by }: TuneConfig,
-  { setting }: Experiment,
-): (randoms: readonly RandomGenerator[]) => Promise<readonly ParameterVector[]> {
-  const programs = programsOf(setting.family)!;
-  const own = known.filter(({ parameters }) => parameters[0] === structure);
+  const own = proposed.filter(({ parameters }) => parameters[0] === structure);
   const { constants } = programs.program(own[0]!.parameters);
-  const history = own.map(({ parameters, score }) => ({ values: parameters.slice(1), score }));
-  const tuner = createTuner(by);
-  return ([random]) => tuner.propose(constants, history, random!).then((values) => [[structure, ...values]]);
+  const tuner = createTuner(tune.by);
+  return {
+    by: tune.by,
+    propose: async ([random]: readonly RandomGenerator[]): Promise<readonly ParameterVector[]> => [
+      [structure, ...(await tuner.propose(constants, own, random!))],
+    ],
+  };
 }

@@ -27,7 +27,7 @@ import {
 } from './ask.js';
 import { type Iteration, knownTo, searched } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { triedIn, tunerOf } from './programs.js';
+import { triedIn, tuningFor } from './programs.js';
 import { lastKnown } from './prompter.js';
 import { answering, writing } from './proposer.js';
 import { evaluationsLeft, RunStopped } from './stopping.js';
@@ -186,21 +186,38 @@ export function branches(
   return made.length === 0 ? undefined : (candidate) => made[candidate % made.length]!;
 }
 
+/** Who answers for each candidate: the search that tunes constants if it is its turn, otherwise a proposer. */
+function answerers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
+  const proposer = proposers(experiment, iteration);
+  const { config, setting } = experiment;
+  const encoding = encodingFor(setting.family, 'numeric');
+  const pending = (iteration - 1 - lastKnown(config, iteration)) * config.candidates;
+  const chosen = new Map<number, Answerer>();
+  return (candidate) => {
+    const known = chosen.get(candidate);
+    if (known !== undefined) return known;
+    const tuning = tuningFor(experiment, iteration, pending + candidate);
+    const answerer =
+      tuning === undefined
+        ? proposer(candidate)
+        : {
+            model: writing(`control/${tuning.by}`, encoding, {
+              givesSeveral: false,
+              propose: tuning.propose,
+            }),
+            ...{ member: tuning.by, isFree: true, isBaseline: true },
+          };
+    chosen.set(candidate, answerer);
+    return answerer;
+  };
+}
+
 /**
- * Who answers for each candidate: the run's model, its baseline (which sees what a model's memory would
+ * The proposer of each candidate: the run's model, its baseline (which sees what a model's memory would
  * show), or a portfolio member.
  */
-function answerers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
+function proposers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
   const { buffer, config, isBaseline, model, seed } = experiment;
-  const tuner = tunerOf(experiment, iteration);
-  if (tuner !== undefined) {
-    const { by: member, propose } = tuner;
-    const model = writing(`control/${member}`, encodingFor(experiment.setting.family, 'numeric'), {
-      givesSeveral: false,
-      propose,
-    });
-    return () => ({ model, member, isFree: true, isBaseline: true });
-  }
   const isPortfolio = 'members' in model;
   const task: Task = {
     ...searched(experiment, knownTo(experiment, iteration)),

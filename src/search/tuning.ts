@@ -1,25 +1,136 @@
+/** Tunes the constants of programs: when, and to which values. */
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { ProgramConstant } from '../policies/programs/program.js';
 import type { RandomGenerator } from '../random/generator.js';
-export function createTuner(_by: string) {
+import type { Baseline } from './baseline.js';
+import { createCmaEs } from './cma-es.js';
+import { createGp } from './gp.js';
+import { createHillClimb } from './local-search.js';
+
+/** An evaluation of a program: its parameters are its structure and constants. */
+export interface ProgramEvaluation {
+  readonly parameters: ParameterVector;
+  readonly score: number;
+  /** Present if tuning proposed the constants. */
+  readonly tuned?: true;
+}
+
+export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
+
+/** The range of a constant. */
+type Range = Pick<ProgramConstant, 'low' | 'high'>;
+
+export interface Tuner {
+  /**
+   * Proposes constants, each within its range and with at most 4 digits of it.
+   * @param constants at least one
+   * @param evaluations those of one structure, oldest first, at least one. The search starts at the best evaluation
+   * before the tuned ones at the end. Values outside their ranges count as the nearest end.
+   */
+  propose(
+    constants: readonly Range[],
+    evaluations: readonly ProgramEvaluation[],
+    random: RandomGenerator,
+  ): Promise<readonly number[]>;
+}
+
+/** The search sees each constant as a share of its range, in thousandths. */
+const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
+
+/** A pure function of the evaluations and the generator. */
+export function createTuner(by: TuningSearch): Tuner {
   return {
-    async propose(
-      _c: readonly ProgramConstant[],
-      _h: readonly { values: readonly number[]; score: number }[],
-      _r: RandomGenerator,
-    ): Promise<readonly number[]> {
-      throw new Error('pending');
+    async propose(constants, evaluations, random) {
+      const history = evaluations.map(({ parameters, score }) => ({
+        parameters: constants.map((range, i) => shareOf(parameters[i + 1]!, range)),
+        score,
+      }));
+      const warmup = evaluations.findLastIndex(({ tuned }) => tuned === undefined) + 1;
+      const task = { parameters: { ...share, count: constants.length }, history, warmup };
+      const shares = await searchBy(by).propose(task, random);
+      return shares.map((value, i) => valueAt(value, constants[i]!));
     },
   };
 }
+
+function searchBy(by: TuningSearch): Baseline {
+  switch (by) {
+    case 'cma-es':
+      return createCmaEs({ provider: 'cma-es', sigma: 0.15, population: 6 });
+    case 'gp':
+      return createGp();
+    case 'hill-climb':
+      return createHillClimb({ provider: 'hill-climb' });
+  }
+}
+
+function shareOf(value: number, { low, high }: Range): number {
+  // Halves, because the width of the widest range is infinite.
+  const exact = (value / 2 - low / 2) / (high / 2 - low / 2);
+  return Number(Math.min(1, Math.max(0, exact)).toFixed(share.decimals));
+}
+
+function valueAt(portion: number, { low, high }: Range): number {
+  const value = low * (1 - portion) + high * portion;
+  const width = Math.min(high - low, Number.MAX_VALUE);
+  return Math.min(high, Math.max(low, rounded(value, 3 - Math.floor(Math.log10(width)))));
+}
+
+/** @param decimals may be negative */
+function rounded(value: number, decimals: number): number {
+  if (decimals > 100) return value;
+  if (decimals >= 0) return Number(value.toFixed(decimals)) + 0;
+  return Number(`${Math.round(value / 10 ** -decimals)}e${-decimals}`) + 0;
+}
+
+/** The model and tuning take turns, counted in evaluations. */
+export interface TuningSchedule {
+  /** Evaluations of the model's programs before each tuning phase. */
+  readonly after: number;
+  /** Evaluations of each tuning phase. */
+  readonly evaluations: number;
+  /** How many of the best structures share a phase; `best` is 1. */
+  readonly of: 'best' | number;
+}
+
+/**
+ * The structure whose constants the next evaluation tunes; undefined if the model proposes. A phase tunes the structures
+ * that were best when it began, in turn, among those with constants. If there are none, the model continues.
+ * @param entries all evaluations, oldest first
+ * @param ahead number of evaluations proposed but not in `entries` yet
+ */
 export function tuningDue(
-  _e: readonly {
-    readonly parameters: readonly number[];
-    readonly score: number;
-    readonly tuned: boolean;
-    readonly isProposal: boolean;
-  }[],
-  _t: object,
-  _c: (entry: { readonly parameters: readonly number[] }) => number,
+  entries: readonly ProgramEvaluation[],
+  { after, evaluations, of }: TuningSchedule,
+  ahead = 0,
 ): number | undefined {
-  return undefined;
+  let [modelled, tuned, began] = [0, 0, 0];
+  const count = (isTuned: boolean, position: number) => {
+    if (!isTuned) {
+      modelled++;
+      return;
+    }
+    if (tuned === 0) began = position;
+    tuned++;
+    if (tuned === evaluations) [modelled, tuned] = [0, 0];
+  };
+  const turn = (): number | undefined => {
+    if (modelled < after) return undefined;
+    const best = bestStructures(tuned === 0 ? entries : entries.slice(0, began));
+    const sharing = best.slice(0, of === 'best' ? 1 : of);
+    return sharing.length === 0 ? undefined : sharing[tuned % sharing.length];
+  };
+  for (const [i, entry] of entries.entries()) count(entry.tuned === true, i);
+  for (let i = 0; i < ahead; i++) count(turn() !== undefined, entries.length);
+  return turn();
+}
+
+/** The structures with constants, by the best score of each; the earlier first if tied. */
+function bestStructures(entries: readonly ProgramEvaluation[]): readonly number[] {
+  const best = new Map<number, number>();
+  for (const { parameters, score } of entries) {
+    const [structure, ...constants] = parameters;
+    if (constants.length > 0) best.set(structure!, Math.max(score, best.get(structure!) ?? score));
+  }
+  return [...best].sort(([, a], [, b]) => b - a).map(([structure]) => structure);
 }
