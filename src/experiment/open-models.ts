@@ -199,9 +199,13 @@ export function openRecording(
     const path = (runs.find((run) => run.seed === seed) ?? runs[0]!).path;
     const recorded = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true }).config;
     const cassette = { path, model: readManifest(path).model, calls: callsIn(path) };
-    const { digits, tokens } = recorded.memory;
+    const { best, digits, recent, tokens } = recorded.memory;
     const limits = { rejections: recorded.limits.rejections ?? 0 };
-    const defaults = { limits, memory: { ...(digits && { digits }), ...(tokens && { tokens }) } };
+    const selection = recorded.policy?.kind === 'program' && { best, recent };
+    const defaults = {
+      limits,
+      memory: { ...selection, ...(digits && { digits }), ...(tokens && { tokens }) },
+    };
     if (recorded.model.provider === 'replayed')
       return { ...openRecording(recorded.model, recorded), cassette, defaults };
     const { critic, feedback } = recorded;

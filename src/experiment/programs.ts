@@ -78,9 +78,11 @@ export function triedIn(experiment: Experiment, iteration: number): Proposals['t
       kind: 'repeated',
       ...{ iteration: at, ...(score !== undefined && { score }), same },
     });
-    // The search finds the constants of a structure.
+    // The search finds the constants of a structure, once it has begun to tune it.
     const [structure] = parameters;
-    const variant = tune && !isTuned && earlier.find((one) => one.parameters[0] === structure);
+    const variant = isTuned
+      ? undefined
+      : known.find((one) => one.tuned === true && one.parameters[0] === structure);
     if (variant) return repeats(variant, 'structure');
     try {
       const actions = await behaviour.actions(parameters);

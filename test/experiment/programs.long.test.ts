@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { type LanguageModel, ModelError } from '../../src/models/language-model.js';
+import { readManifest, readRun } from '../../src/runs/reader.js';
+import { quick, readRunFile, resumeExperiment, runExperimentFrom } from '../support/experiments.js';
+
+const config = {
+  ...quick,
+  model: { provider: 'ollama', name: 'scripted' },
+  policy: { kind: 'program' },
+} as const satisfies ConfigInput;
+const tuned = { kind: 'program', tune: { by: 'cma-es', after: 2, evaluations: 3 } } as const;
+
+const body = (text: string) => `\`\`\`js\nfunction act(observation, memory, constants) {\n${text}\n}\n\`\`\``;
+
+/** Writes a different program for each seed; every third one fails. */
+const seeded: LanguageModel = {
+  id: 'ollama/scripted',
+  async generate(_messages, { seeds }) {
+    return seeds.map((seed) => ({
+      text: body(
+        seed % 3 === 0
+          ? '  return observation.nothing.here;'
+          : `  return observation.poleAngle + ${(seed % 97) / 50} * observation.poleAngularVelocity > 0 ? 1 : 0;`,
+      ),
+      ...{ finishReason: 'stop', usage: { promptTokens: 9, completionTokens: 9 }, latencyMs: 1, retries: 0 },
+    }));
+  },
+};
+
+const scripted = (...replies: readonly string[]): LanguageModel => {
+  let next = 0;
+  return {
+    id: 'ollama/scripted',
+    generate: async (_messages, { seeds }) =>
+      seeds.map(() => ({
+        text: replies[Math.min(next++, replies.length - 1)]!,
+        ...{ finishReason: 'stop', usage: {}, latencyMs: 1, retries: 0 },
+      })),
+  };
+};
+
+const expectSame = (path: string, other: string) => {
+  for (const file of ['evaluations', 'episodes'] as const)
+    expect(readRunFile(path, file) === readRunFile(other, file)).toBe(true);
+  const { confirmations, reason } = readManifest(other);
+  expect(readManifest(path)).toMatchObject({ confirmations, reason });
+};
+const failures = (path: string) =>
+  readRun(path).calls.flatMap(({ outcome }) => (outcome.kind === 'rejected' ? [outcome.failure] : []));
+
+describe('a run with programs', () => {
+  it('corrects programs that fail, with line, reason and observation, and goes on', async () => {
+    const model = scripted(
+      'I would push left.',
+      body('  return observation.poleAngle >'),
+      body('  const x = 1;\n  return observation.missing.x;'),
+      body('  return 0 / 0;'),
+      body('  while (true) {}'),
+      body('  return observation.poleAngle + 0.5 * observation.poleAngularVelocity > 0 ? 1 : 0;'),
+    );
+    const { path } = await runExperimentFrom({ ...config, iterations: 1, corrections: 9 }, { model });
+    const [missing, syntax, thrown, nan, endless] = failures(path);
+    expect(missing).toEqual({ kind: 'missing' });
+    expect(syntax).toMatchObject({ kind: 'program', line: 3 });
+    expect(thrown).toMatchObject({ kind: 'program', line: 3 });
+    expect(thrown).toHaveProperty('observation.length', 4);
+    expect(nan).toMatchObject({ kind: 'program', reason: expect.stringContaining('NaN') });
+    expect(endless).toMatchObject({ kind: 'program', reason: expect.stringContaining('work') });
+    const { calls, entries } = readRun(path);
+    expect(calls.at(-1)!.messages.at(-1)!.content).toMatch(/work.*\n.*observation \[/);
+    expect(entries.at(-1)).toMatchObject({
+      iteration: 1,
+      score: 60,
+      program: expect.stringContaining('0.5 *'),
+    });
+    expect(readManifest(path)).toMatchObject({ status: 'completed', confirmations: expect.anything() });
+  });
+
+  it('rejects a program that acts like an earlier one, before it is evaluated', async () => {
+    const one = body('  return observation[2] > 0 ? 1 : 0;');
+    const model = scripted(
+      one,
+      one,
+      body('  const lean = observation.poleAngle;\n  return lean > 0 ? 1 : 0;'),
+    );
+    const { path } = await runExperimentFrom({ ...config, iterations: 2, corrections: 1 }, { model });
+    expect(failures(path)).toEqual([
+      expect.objectContaining({ kind: 'repeated', iteration: 1 }),
+      expect.objectContaining({ kind: 'repeated', iteration: 1, same: 'actions' }),
+    ]);
+    expect(readRun(path).entries.filter(({ iteration }) => iteration > 0)).toHaveLength(1);
+  });
+
+  it('stores a source once, and a search proposes constants for the best', async () => {
+    const { path } = await runExperimentFrom({ ...config, policy: tuned, iterations: 10 }, { model: seeded });
+    const { calls, entries } = readRun(path);
+    const tunedEntries = entries.filter((entry) => entry.tuned);
+    expect(tunedEntries.length).toBeGreaterThanOrEqual(3);
+    const structures = new Set(entries.map(({ parameters }) => parameters[0]));
+    expect(entries.filter(({ program }) => program !== undefined)).toHaveLength(structures.size);
+    for (const { candidate, iteration } of tunedEntries) {
+      const call = calls.findLast((one) => one.iteration === iteration && one.candidate === candidate);
+      expect(call).toMatchObject({ member: 'cma-es', outcome: { kind: 'accepted' } });
+    }
+    // Tuned constants aren't paid for.
+    expect(readManifest(path).usage.promptTokens).toBe(9 * calls.filter(({ member }) => !member).length);
+  });
+
+  it('edits a parent by search-and-replace blocks', async () => {
+    const line = '  return observation.poleAngle + 0.4 * observation.poleAngularVelocity > 0 ? 1 : 0;';
+    const edited = line.replace('>', '+ 0.3 * observation.cartVelocity >');
+    const model = scripted(
+      '<<<<<<< SEARCH\nno such line\n=======\nx\n>>>>>>> REPLACE',
+      body(line),
+      `<<<<<<< SEARCH\n${line}\n=======\n${edited}\n>>>>>>> REPLACE`,
+    );
+    const proposal = { form: 'delta', beam: 1 } as const;
+    const { path } = await runExperimentFrom({ ...config, proposal, iterations: 2 }, { model });
+    expect(failures(path)[0]).toMatchObject({
+      kind: 'program',
+      reason: expect.stringContaining('no such line'),
+    });
+    expect(readRun(path).entries.at(-1)?.program).toContain('0.3 * observation.cartVelocity');
+  });
+
+  it.each([
+    ['programs', config],
+    ['tuned programs', { ...config, policy: tuned }],
+    ['several candidates in a pipeline', { ...config, candidates: 3, pipeline: 2 }],
+    ['genetic programming', { ...config, model: { provider: 'genetic', population: 3 } }],
+  ] as const)('that is interrupted and resumed equals an uninterrupted one: %s', async (_, given) => {
+    const isModel = given.model.provider !== 'genetic';
+    const whole = await runExperimentFrom(given, isModel ? { model: seeded } : {});
+    for (const stopAt of [2, 5, 9]) {
+      const stop = new AbortController();
+      let asked = 0;
+      const stopping: LanguageModel = {
+        id: seeded.id,
+        async generate(messages, options) {
+          if (++asked === stopAt) {
+            stop.abort();
+            throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
+          }
+          return seeded.generate(messages, options);
+        },
+      };
+      let events = 0;
+      const { path } = await runExperimentFrom(given, {
+        abort: stop.signal,
+        ...(isModel
+          ? { model: stopping }
+          : {
+              onEvent: ({ kind }) => {
+                if (kind === 'call-finished' && ++events === stopAt) stop.abort();
+              },
+            }),
+      });
+      await resumeExperiment(path, isModel ? { model: seeded } : {});
+      expectSame(path, whole.path);
+    }
+  });
+
+  it('can be replayed', async () => {
+    const given = { ...config, policy: tuned, iterations: 8 };
+    const { path } = await runExperimentFrom(given, { model: seeded });
+    const replay = await runExperimentFrom({ ...given, model: { provider: 'replayed', run: path } });
+    expectSame(replay.path, path);
+  });
+});
