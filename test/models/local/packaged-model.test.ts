@@ -49,7 +49,7 @@ test('models check explains it where no directory is named', async () => {
 
 test('where the package holds no such model, what to do is said', async () => {
   const message =
-    /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*remedy: install/;
+    /model\.path: this installation .*models.tiny-improver\n.*package:models[\s\S]*remedy: reinstall/;
   expect(() => createModel(config().model, {})).toThrow(message);
   const { context } = recordingContext(temporaryDirectory());
   await expect(checkModelCommand({ json: false }, context)).rejects.toThrow(message);

@@ -59,7 +59,7 @@ test.each([
   ],
   ['an empty file', Buffer.alloc(0), /header is longer/],
   ['a download that was cut', safetensors({ w: two }, new Uint8Array(4)), /beyond the end/],
-  ['a shape that disagrees', safetensors({ w: { ...two, shape: [3] } }, new Uint8Array(8)), /needs 12/],
+  ['a shape that disagrees', safetensors({ w: { ...two, shape: [3] } }, new Uint8Array(8)), /requires 12/],
   [
     'a header that is no JSON',
     Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),

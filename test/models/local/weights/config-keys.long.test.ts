@@ -199,7 +199,7 @@ describe('model.ignoreKeys', () => {
       );
       return { code, text: printed.join('\n') };
     };
-    expect((await check()).text).toMatch(/some_scale: this key[\s\S]*--ignore-keys some_scale/);
+    expect((await check()).text).toMatch(/some_scale: unknown key[\s\S]*--ignore-keys some_scale/);
     expect((await check('some_scale')).code).toBe(1);
     expect((await check('some_scale, other')).code).toBe(0);
   });
