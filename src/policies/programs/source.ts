@@ -18,8 +18,7 @@ import { fixedParts } from './tunable.js';
 
 /**
  * Constants are the ones that the program declares by a top-level `const constants = {…}`. If it declares none, they are
- * the number literals that can take other values: see `tunable.ts` and, for actions that aren't vectors of floats,
- * `action-flow.ts`.
+ * the number literals that can take other values: see `tunable.ts` and `action-flow.ts`.
  * @throws ProgramFault for a syntax error, a source of more than 20,000 characters, a program without a function `act`
  * at top level, and an invalid declaration of constants
  */
@@ -30,7 +29,7 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   const constants =
     declared?.kind === 'const'
       ? declaredConstants(declared.value, source)
-      : literalConstants(script, actionSpace.kind === 'box' ? new Set() : actionNumbers(script, act));
+      : literalConstants(script, actionNumbers(script, act, actionSpace));
   return {
     source,
     structure: hashOf(canonicalText(script, new Set(constants.map(({ node }) => node)))),
