@@ -3,12 +3,12 @@ import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../../environments/environment.js';
 import { calledName, type FunctionNode, isFunction, nodesIn, numberOf, returnsOf } from './syntax.js';
 
-/** Methods of arrays that return elements of the array. */
-const elementMethods = new Set(['at', 'find', 'pop', 'shift', 'slice', 'concat', 'filter', 'reverse']);
+/** Methods that return elements of an array or map. */
+const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
 /** Methods that make their arguments elements of an array. */
 const filling = new Set(['push', 'unshift', 'fill']);
-/** Functions that return one of their arguments, or its number or text. */
-const passing = new Set(['min', 'max', 'Number', 'String', ...filling]);
+/** Functions that return one of their arguments, its elements, number or text. */
+const passing = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...filling]);
 /** Functions that limit a value, the program's own ones by their usual names. */
 const limiting = /^(min|max|clip|clamp|limit|saturate|bound)/i;
 const arithmetic = new Set(['+', '-', '*']);
@@ -149,6 +149,8 @@ function partsOf(node: AnyNode): Nodes {
       return node.expressions.slice(-1);
     case 'ArrayExpression':
       return node.elements;
+    case 'NewExpression':
+      return node.arguments;
     case 'ObjectExpression':
       return node.properties;
     case 'Property':

@@ -87,7 +87,7 @@ const constantAt = ({ start, end }: AnyNode, value: number, name?: string): Prog
 });
 
 /** The range of a constant that declares none: value ± 2 · |value|; −1 to 1 for 0. */
-export function automaticRange(value: number): { readonly low: number; readonly high: number } {
+function automaticRange(value: number): { readonly low: number; readonly high: number } {
   const half = value === 0 ? 1 : 2 * Math.abs(value);
   const largest = Number.MAX_VALUE;
   return { low: Math.max(value - half, -largest), high: Math.min(value + half, largest) };

@@ -105,6 +105,7 @@ describe('parseProgram', () => {
     ['const a = x > 0.2 ? 1 : 0; const b = a; let c; c = b; return c;', [0.2]],
     ['const actions = [0, 1, 2]; return actions[x > 0.2 ? 1 : 0];', [0.2]],
     ['const moves = {left: 0, right: 2}; return x < 0.2 ? moves.left : moves.right;', [0.2]],
+    ['const table = new Map([[0, 2], [1, 1]]); return table.get(x > 0.2 ? 1 : 0);', [0.2]],
     ['memory.last = 1; memory.gain = 0.3; return memory.last;', [0.3]],
     ['const out = []; out.push(1); out[1] = x > 0.2 ? 1 : 0; return out;', [0.2]],
     ['return observation.map((o) => (o > 0.2 ? 1 : 0));', [0.2]],
