@@ -1,23 +1,40 @@
-/** Which numbers of a program can become the returned action, or a part of it, unchanged. */
+/** Which numbers of a program become the returned action, or a part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
+import type { Space } from '../../environments/environment.js';
 import { calledName, type FunctionNode, isFunction, nodesIn, numberOf, returnsOf } from './syntax.js';
 
-/** Methods of arrays that return elements of the array. */
-const elementMethods = new Set(['at', 'find', 'pop', 'shift', 'slice', 'concat', 'filter', 'reverse']);
+/** Methods that return elements of an array or map. */
+const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
 /** Methods that make their arguments elements of an array. */
 const filling = new Set(['push', 'unshift', 'fill']);
-/** Functions that return one of their arguments, or its number or text. */
-const passing = new Set(['min', 'max', 'Number', 'String', ...filling]);
+/** Functions that return one of their arguments, its elements, number or text. */
+const passing = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...filling]);
+/** Functions that limit a value, the program's own ones by their usual names. */
+const limiting = /^(min|max|clip|clamp|limit|saturate|bound)/i;
 const arithmetic = new Set(['+', '-', '*']);
 
 type Nodes = readonly (AnyNode | null | undefined)[];
 
 /**
+ * The numbers that are actions, so that no other value may take their place. For vectors of floats, these are only the
+ * limits of the returned values, such as 2 in `Math.min(2, u)`.
+ */
+export function actionNumbers(script: Script, act: FunctionNode, space: Space): ReadonlySet<AnyNode> {
+  if (space.kind !== 'box') return numbersOfActions(script, act, true);
+  const numbers = numbersOfActions(script, act, false);
+  const limits = [...nodesIn(script)].flatMap((node) =>
+    node.type === 'CallExpression' && limiting.test(calledName(node.callee) ?? '') ? node.arguments : [],
+  );
+  return new Set(limits.filter((node) => numbers.has(node)));
+}
+
+/**
  * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects, variables,
  * properties and calls of the program's own functions. Names aren't resolved by scope, so the result may contain numbers
  * of other variables with the same name.
+ * @param withArithmetic whether the numbers of sums and products count
  */
-export function actionNumbers(script: Script, act: FunctionNode): ReadonlySet<AnyNode> {
+function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];
   const names = new Set<string>();
   const followed = new Set<AnyNode>();
@@ -43,6 +60,8 @@ export function actionNumbers(script: Script, act: FunctionNode): ReadonlySet<An
         return [node.left, node.right];
       case 'CallExpression':
         return ofCall(node);
+      case 'BinaryExpression':
+        return withArithmetic ? partsOf(node) : [];
       default:
         return partsOf(node);
     }
@@ -130,6 +149,8 @@ function partsOf(node: AnyNode): Nodes {
       return node.expressions.slice(-1);
     case 'ArrayExpression':
       return node.elements;
+    case 'NewExpression':
+      return node.arguments;
     case 'ObjectExpression':
       return node.properties;
     case 'Property':

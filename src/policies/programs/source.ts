@@ -18,8 +18,7 @@ import { fixedParts } from './tunable.js';
 
 /**
  * Constants are the ones that the program declares by a top-level `const constants = {…}`. If it declares none, they are
- * the number literals that can take other values: see `tunable.ts` and, for actions that aren't vectors of floats,
- * `action-flow.ts`.
+ * the number literals that can take other values: see `tunable.ts` and `action-flow.ts`.
  * @throws ProgramFault for a syntax error, a source of more than 20,000 characters, a program without a function `act`
  * at top level, and an invalid declaration of constants
  */
@@ -30,7 +29,7 @@ export function parseProgram(source: string, actionSpace: Space): Program {
   const constants =
     declared?.kind === 'const'
       ? declaredConstants(declared.value, source)
-      : literalConstants(script, actionSpace.kind === 'box' ? new Set() : actionNumbers(script, act));
+      : literalConstants(script, actionNumbers(script, act, actionSpace));
   return {
     source,
     structure: hashOf(canonicalText(script, new Set(constants.map(({ node }) => node)))),
@@ -88,7 +87,7 @@ const constantAt = ({ start, end }: AnyNode, value: number, name?: string): Prog
 });
 
 /** The range of a constant that declares none: value ± 2 · |value|; −1 to 1 for 0. */
-export function automaticRange(value: number): { readonly low: number; readonly high: number } {
+function automaticRange(value: number): { readonly low: number; readonly high: number } {
   const half = value === 0 ? 1 : 2 * Math.abs(value);
   const largest = Number.MAX_VALUE;
   return { low: Math.max(value - half, -largest), high: Math.min(value + half, largest) };

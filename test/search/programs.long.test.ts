@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { createGenerator } from '../../src/random/generator.js';
+import {
+  createGeneticPrograms,
+  createRandomPrograms,
+  type EvaluatedProgram,
+  type ProgramSearch,
+} from '../../src/search/programs.js';
+
+describe('genetic programming on Pendulum', () => {
+  it('beats random programs', { timeout: 200_000 }, async () => {
+    const environment = await makeEnvironment('Pendulum-v1');
+    const score = (source: string) => {
+      const constants = Object.fromEntries(
+        [...source.split('\n')[0]!.matchAll(/(k\d+): ([-\d.e]+)/g)].map(([, name, value]) => [
+          name,
+          Number(value),
+        ]),
+      );
+      const act = new Function(`${source}; return act;`)();
+      let sum = 0;
+      for (let episode = 0; episode < 5; episode++) {
+        let step = { observation: environment.reset(episode), reward: 0, truncated: false };
+        while (!step.truncated) {
+          step = environment.step(act(step.observation, {}, constants));
+          sum += step.reward;
+        }
+      }
+      return sum / 5;
+    };
+    const bestOf = (search: ProgramSearch, seed: number) => {
+      const history: EvaluatedProgram[] = [];
+      const known = new Set<string>();
+      for (let i = 0; i < 150; i++) {
+        const task = { environment, history, isKnown: (source: string) => known.has(source) };
+        const source = search.propose(task, createGenerator(seed, [i]));
+        known.add(source);
+        history.push({ source, score: score(source) });
+      }
+      return Math.max(...history.map((one) => one.score));
+    };
+    const seeds = [0, 1, 2, 3, 4, 5];
+    const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[3]!;
+    const genetic = seeds.map((seed) =>
+      bestOf(createGeneticPrograms({ population: 20, tournament: 3 }), seed),
+    );
+    const random = seeds.map((seed) => bestOf(createRandomPrograms(), seed));
+    expect(median(genetic)).toBeGreaterThan(median(random) + 50);
+  });
+});
