@@ -77,16 +77,29 @@ const take = (action) => {
   floats[${length - 1}] = ${actionKinds.other};
   return shown(action);
 };
+const brief = (value) => {
+  switch (typeof value) {
+    case 'function': return 'a function';
+    case 'symbol': return 'a symbol';
+    case 'bigint': return 'a bigint';
+    case 'string': return stringify(value.length > 60 ? value.slice(0, 60) + '…' : value);
+    case 'object': return value === null ? 'null' : isArray(value) ? '[…]' : '{…}';
+    default: return value + '';
+  }
+};
 const shown = (value) => {
+  if (typeof value !== 'object' || value === null) return brief(value);
   try {
-    if (typeof value === 'function') return 'a function';
-    if (typeof value === 'symbol') return 'a symbol';
-    if (typeof value === 'bigint') return value + 'n';
-    if (typeof value === 'undefined') return 'undefined';
-    if (typeof value === 'string' && value.length > 100) return stringify(value.slice(0, 100) + '…');
-    return (stringify(value) + '').slice(0, 100);
+    if (isArray(value)) {
+      const items = value.length > 8 ? ['… (' + value.length + ' items)'] : [];
+      for (let i = min(value.length, 8) - 1; i >= 0; i--) items.unshift(brief(value[i]));
+      return '[' + items.join(', ') + ']';
+    }
+    const names = keys(value), parts = [];
+    for (let i = 0; i < names.length && i < 4; i++) parts.push(names[i].slice(0, 30) + ': ' + brief(value[names[i]]));
+    return '{' + parts.join(', ') + (names.length > 4 ? ', …' : '') + '}';
   } catch {
-    return 'an unreadable ' + typeof value;
+    return 'an unreadable object';
   }
 };
 for (let i = 0; i < ${length}; i++) floats[i] = ${firstMark} - i;
@@ -124,7 +137,7 @@ return {
 
 /** Removes what reads code from text or could differ between machines, seeds `Math.random`, and freezes everything. */
 const hardening = `
-const { isArray } = Array, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
+const { isArray } = Array, { min } = Math, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
 const NoCode = function Function() { throw new TypeError('code from text is not available'); };
 NoCode.prototype = Function.prototype;
 for (const made of [() => 0, function* () {}])

@@ -97,7 +97,7 @@ describe('actions', () => {
     ['"1"', pair, 'returned "1", but an action is an integer from 0 to 1'],
     ['[1]', pair, 'returned [1], but an action is an integer from 0 to 1'],
     ['undefined', pair, 'returned undefined, but an action is an integer from 0 to 1'],
-    ['1n', pair, 'returned 1n, but an action is an integer from 0 to 1'],
+    ['1n', pair, 'returned a bigint, but an action is an integer from 0 to 1'],
     ['[NaN, 0]', box(2), 'returned [NaN, 0], but an action is an array of 2 finite numbers'],
     ['[1]', box(2), 'returned [1], but an action is an array of 2 finite numbers'],
     ['1', box(2), 'returned 1, but an action is an array of 2 finite numbers'],
@@ -201,7 +201,7 @@ describe('faults', () => {
       { reason: 'out of memory', line: 1 },
     ],
     ['let all = []; function act() { for (;;) all = [all, all] }', { reason: 'out of memory' }],
-    ['function act() { throw { code: 1 } }', { reason: 'threw {"code":1}' }],
+    ['function act() { throw { code: 1 } }', { reason: 'threw {code: 1}' }],
     [`function act() { return 0 }${' '.repeat(20_000)}`, { reason: 'longer than 20000 characters (20027)' }],
     ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
   ])('%j', (source, failure) => {
