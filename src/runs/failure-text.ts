@@ -1,4 +1,5 @@
 import { unreachable } from '../base/errors.js';
+import type { Observation } from '../environments/environment.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ProgramFailure } from '../policies/programs/program.js';
@@ -136,8 +137,19 @@ const sameText = {
 /** Example: `line 3: TypeError: x is not a function (observation [0.1, 0.2])`. */
 export function programFailureText({ line, observation, reason }: ProgramFailure): string {
   const place = line === undefined ? '' : `line ${line}: `;
-  const seen = observation === undefined ? '' : ` (observation ${JSON.stringify(observation)})`;
+  const seen = observation === undefined ? '' : ` (observation ${observationText(observation)})`;
   return `${place}${reason}${seen}`;
+}
+
+const longestObservation = 300; // characters
+
+/** Examples: `[0.01234, -1.5]`, `4`, `"You are in a kitchen."`. */
+export function observationText(observation: Observation): string {
+  const text =
+    typeof observation === 'object'
+      ? `[${observation.map((value) => formatNumber(value)).join(', ')}]`
+      : JSON.stringify(observation);
+  return text.length > longestObservation ? `${text.slice(0, longestObservation)}…` : text;
 }
 
 function listIndices(indices: readonly number[]): string {

@@ -23,6 +23,7 @@ import {
   type RunData,
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
+import { sourceView } from './program-view.js';
 
 /** Longer texts are truncated so that the page opens quickly; calls.jsonl has the full text. */
 const longestText = 100_000;
@@ -159,9 +160,10 @@ function outcomeChip(call: CallRecord): Html {
     : html`<span class="chip bad">${kind}</span>`;
 }
 
-function outcomeText({ outcome }: CallRecord): Html {
+function outcomeText({ completion, outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
+      if (outcome.program !== undefined) return programOf(outcome.program, completion?.text);
       // Longer vectors would fill the page; they are in the reply anyway.
       if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
       return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
@@ -171,6 +173,10 @@ function outcomeText({ outcome }: CallRecord): Html {
       return html`<p class="failure">${failureMeaning(`error: ${outcome.error}`)}: ${outcome.message.slice(0, 2000)}</p>`;
   }
 }
+
+/** The program, unless the reply shows it anyway. */
+const programOf = (source: string, reply = '') =>
+  html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${sourceView(source)}</details>`}`;
 
 const movedText = (moved: { readonly distance: number } | undefined) =>
   html`${moved && html`<p class="muted">Moved: the proposed parameters were too close to earlier ones (distance ${formatNumber(moved.distance, 3)}).</p>`}`;
