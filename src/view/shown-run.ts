@@ -1,7 +1,13 @@
 /** Pages of runs. They never import or start what a run refers to, because the run may come from someone else. */
 
 import { UserError } from '../base/errors.js';
-import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
+import {
+  drawBounded,
+  drawEpisode,
+  isDrawnFromConfig,
+  openDrawable,
+  openShownPolicies,
+} from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatNumber, plural } from '../format/numbers.js';
 import { parentOf } from '../report/data/lineage.js';
@@ -178,6 +184,9 @@ function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame[
 
 const width = 480; // pixels
 
+/** Seconds in which a program is replayed. */
+const patience = 5;
+
 /**
  * The animation of an episode, as an SVG document.
  * @param candidate 1-based
@@ -192,7 +201,8 @@ export async function episodeSvg(
     iteration,
   }: { readonly iteration: number; readonly candidate: number; readonly episode: number },
 ): Promise<string> {
-  const { config, family, manifest } = await readShownFrame(path);
+  const frame = await readShownFrame(path);
+  const { config, manifest } = frame;
   if (!isDrawnFromConfig(config))
     throw new UserError({
       message: "this run uses a module, which the view doesn't load; draw it with policyloop render",
@@ -208,11 +218,13 @@ export async function episodeSvg(
       message: `the policy was evaluated on only ${plural(entry.returns.length, 'episode')}`,
     });
   const environment = await openDrawable(config);
+  const family = await openShownPolicies(frame, [entry], patience);
   try {
     const setting = { config, seed: manifest.seed, environment, family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
     return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), width).svg;
   } finally {
     environment.close?.();
+    family.close?.();
   }
 }
