@@ -108,6 +108,13 @@ export interface PolicyFamily {
   initial(random: RandomGenerator): ParameterVector;
 }
 
+/** Examples: `10 parameters`, `programs`. */
+export const policiesText = ({
+  description,
+  parameters,
+}: Pick<PolicyFamily, 'description' | 'parameters'>) =>
+  description.kind === 'program' ? 'programs' : `${parameters.count} parameters`;
+
 /** Maps a few parameters to many weights: weights = scale · B · parameters. */
 export interface Projection {
   readonly seed: number;

@@ -116,7 +116,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
 <summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
-<span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
+<span class="reason">${oneLine(reason === '' ? withoutCode(reply) : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
@@ -212,6 +212,14 @@ const retriesText = (retries: number, failedTries: readonly string[] = []) =>
 function longText(text: string, longest: number): Html {
   if (text.length <= longest) return preformatted(text);
   return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
+}
+
+/** The words around the code of a reply, if there are any. */
+function withoutCode(reply: string): string {
+  const words = reply
+    .slice(0, longestText)
+    .replaceAll(/^[ \t]*```[\s\S]*?(?:^[ \t]*```[^\n]*$|(?![\s\S]))/gm, ' ');
+  return words.trim() === '' ? reply : words;
 }
 
 function oneLine(text: string): string {

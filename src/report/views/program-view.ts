@@ -16,7 +16,7 @@ const keywords =
   'break|case|catch|const|continue|default|do|else|false|finally|for|function|if|in|let|new|null|of|return|switch|this|throw|true|try|typeof|undefined|var|while';
 const token = new RegExp(
   [
-    String.raw`(?<comment>\/\/[^\n]*|\/\*[^]*?\*\/)`,
+    String.raw`(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)`,
     String.raw`(?<string>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|${'`'}(?:[^${'`'}\\]|\\.)*${'`'})`,
     String.raw`(?<![\w$.])(?<keyword>${keywords})(?![\w$])`,
     String.raw`(?<![\w$])(?<number>\.?\d(?:[eE][+-]?\d|[\w.])*)`,
