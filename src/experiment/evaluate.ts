@@ -165,13 +165,10 @@ export const searched = (
   noisy: config.evaluation.seeds === 'fresh',
 });
 
-/** Adds a program's source to the first evaluation of its structure. */
-function withProgram({ buffer, setting }: Experiment, entry: BufferEntry): BufferEntry {
+/** Adds the source of a program. */
+function withProgram({ setting }: Experiment, entry: BufferEntry): BufferEntry {
   const programs = programsOf(setting.family);
-  const [structure] = entry.parameters;
-  if (programs === undefined || buffer.entries.some(({ parameters }) => parameters[0] === structure))
-    return entry;
-  return { ...entry, program: programs.program(entry.parameters).source };
+  return programs === undefined ? entry : { ...entry, program: programs.program(entry.parameters).source };
 }
 
 export function searchedPrograms({ environment, family }: EvaluationSetting): Task['programs'] {
@@ -287,6 +284,7 @@ async function confirm(
     iteration: entry.iteration,
     candidate: entry.candidate,
     parameters: entry.parameters,
+    ...(entry.program !== undefined && { program: entry.program }),
     observed: entry.score,
     mean: centre,
     ci95: clipped(meanInterval95(returns), range, centre),

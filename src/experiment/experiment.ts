@@ -146,7 +146,7 @@ function emitStart(experiment: Experiment): void {
     run,
     environment: setting.environment.id,
     model: model.id,
-    parameters: setting.family.parameters.count,
+    ...(config.policy?.kind !== 'program' && { parameters: setting.family.parameters.count }),
     iterations: config.iterations,
     ...(completed > 0 && { resumedAt: completed + 1 }),
     ...(buffer.best && { best: buffer.best }),

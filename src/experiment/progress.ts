@@ -151,7 +151,9 @@ class RunDisplay {
     this.#kept = event.best;
     this.#saved = event.racing?.saved ?? 0;
     this.#tally = event.tally ?? tallyOf([]);
-    this.#progress.say(`${event.environment}, ${event.parameters} parameters, ${event.model}`);
+    const { environment, model, parameters } = event;
+    const policies = parameters === undefined ? 'programs' : `${parameters} parameters`;
+    this.#progress.say(`${environment}, ${policies}, ${model}`);
     if (event.resumedAt !== undefined) this.#progress.say(`resumed at iteration ${event.resumedAt}`);
     this.#iterate();
   }

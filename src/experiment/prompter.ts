@@ -16,6 +16,7 @@ import {
   parentsOf,
   remembered,
   selectHistory,
+  withoutVariants,
 } from '../prompting/context/history.js';
 import type { PromptContext, TaskContext } from '../prompting/context/prompt-context.js';
 import { taskContext } from '../prompting/context/task-context.js';
@@ -121,16 +122,10 @@ export class Prompter {
     ];
   }
 
-  /** The evaluations in memory. Programs that differ only in constants count as one: the best of them. */
+  /** The evaluations in memory. */
   #held(known: number): readonly BufferEntry[] {
     const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory);
-    if (!this.#arePrograms) return held;
-    const best = new Map<number | undefined, BufferEntry>();
-    for (const entry of held) {
-      const [structure] = entry.parameters;
-      if (entry.score > (best.get(structure)?.score ?? Number.NEGATIVE_INFINITY)) best.set(structure, entry);
-    }
-    return held.filter((entry) => best.get(entry.parameters[0]) === entry);
+    return this.#arePrograms ? withoutVariants(held) : held;
   }
 
   /** The evaluations shown by a prompt that starts a new conversation. */

@@ -133,11 +133,12 @@ function catchUp(directory: RunDirectory, experiment: Experiment): void {
   });
 }
 
-const bestOf = ({ iteration, candidate, score, parameters }: BufferEntry) => ({
+const bestOf = ({ iteration, candidate, score, parameters, program }: BufferEntry) => ({
   iteration,
   candidate,
   return: score,
   parameters,
+  ...(program !== undefined && { program }),
 });
 
 function keepManifest(directory: RunDirectory, event: RunEvent, activeMs: number): void {

@@ -100,11 +100,20 @@ export interface PolicyFamily {
   readonly description: PolicyDescription;
   /** Makes `build` work again after a program was killed; call it before playing outside the evaluation threads. */
   prepare?(): Promise<void>;
+  /** Ends the thread that programs run in. */
+  close?(): void;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): Policy;
   /** Draws a random initial vector, with the same distribution as the reference implementation. */
   initial(random: RandomGenerator): ParameterVector;
 }
+
+/** Examples: `10 parameters`, `programs`. */
+export const policiesText = ({
+  description,
+  parameters,
+}: Pick<PolicyFamily, 'description' | 'parameters'>) =>
+  description.kind === 'program' ? 'programs' : `${parameters.count} parameters`;
 
 /** A linear map from a few parameters to many weights: weights = scale · B · parameters. */
 export interface Projection {

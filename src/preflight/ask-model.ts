@@ -18,6 +18,7 @@ import { emptyPicture } from '../render/png.js';
 import { type BufferEntry, createReplayBuffer } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { rejectionText } from '../runs/failure-text.js';
+import { programTitle } from '../runs/program-text.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
 import { type Finding, found, warning } from './findings.js';
@@ -169,7 +170,10 @@ function proposalFindings(
   if (outcome.kind === 'error') return [noAnswer(field, outcome.message)];
   const answers = answerText(name, completion!);
   if (outcome.kind === 'accepted') {
-    const used = `a run would accept the reply: ${plural(outcome.parameters.length, 'parameter')} in range`;
+    const { parameters, program } = outcome;
+    const answer =
+      program === undefined ? `${plural(parameters.length, 'parameter')} in range` : programTitle(outcome);
+    const used = `a run would accept the reply: ${answer}`;
     return [found(field, `${answers}; ${used}`), ...warningsOf(completion!, field)];
   }
   const isCut = completion!.finishReason === 'length' || completion!.text.trim() === '';

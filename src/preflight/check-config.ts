@@ -10,6 +10,7 @@ import { languageModelIn } from '../experiment/proposer.js';
 import { defaultSampling } from '../models/local/default-sampling.js';
 import { findDevices } from '../models/local/engine/find-devices.js';
 import { samplingText } from '../models/local/weights/generation-config.js';
+import { policiesText } from '../policies/policy.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { nothingRecorded } from '../runs/reader.js';
 import { askModel, contextsOf } from './ask-model.js';
@@ -125,7 +126,7 @@ export async function buildImport(
       const steps = Math.min(made.environment.maxSteps ?? evaluation.maxSteps, evaluation.maxSteps);
       const { longest } = forecastPrompts(assembly);
       return [
-        `built: ${made.environment.id}, ${made.family.parameters.count} parameters, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
+        `built: ${made.environment.id}, ${policiesText(made.family)}, episodes of at most ${steps} steps, prompts of up to about ${longest.tokens.most} tokens`,
         ...(isThere ? [] : [`not built: the demonstrations; ${demonstrations.from} does not exist yet`]),
         ...warningsIn(findings).map((warning) => `warning ${formatProblem(warning)}`),
       ];

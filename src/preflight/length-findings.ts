@@ -15,8 +15,8 @@ interface Read {
   readonly prompt: Pick<LongestPrompt, 'answer' | 'corrected' | 'tokens'>;
   /** Context length in tokens; undefined if unknown. */
   readonly context: number | undefined;
-  /** Number of parameters in the answer; absent for a remark, which may be truncated. */
-  readonly parameters?: number;
+  /** What is asked for, such as `10 parameters`; absent for a remark, which may be truncated. */
+  readonly answer?: string;
   readonly what: string;
   readonly field: string;
   readonly remedy: string;
@@ -27,7 +27,9 @@ export function lengthFindings(
   forecast: PromptForecast,
   contexts: Contexts,
 ): readonly Finding[] {
-  const all = readsOf(config, family.parameters.count, forecast, contexts);
+  const answer =
+    family.description.kind === 'program' ? 'a program' : `${family.parameters.count} parameters`;
+  const all = readsOf(config, answer, forecast, contexts);
   const sections = [...new Set(all.map(({ section }) => section))];
   return sections.flatMap((section) => {
     const own = all.filter((read) => read.section === section);
@@ -37,7 +39,7 @@ export function lengthFindings(
 
 function readsOf(
   config: Config,
-  parameters: number,
+  answer: string,
   forecast: PromptForecast,
   contexts: Contexts,
 ): readonly Read[] {
@@ -54,7 +56,7 @@ function readsOf(
       model: proposes,
       section: 'model',
       context: contexts.model?.tokens,
-      parameters,
+      answer,
       prompt: { ...forecast.longest, answer: forecast.answer },
       field: 'memory.tokens',
       what: 'the longest prompt',
@@ -66,7 +68,7 @@ function readsOf(
       model: revises,
       section: critic?.model === undefined ? 'model' : 'critic.model',
       context: contexts.critic?.tokens,
-      parameters,
+      answer,
       prompt: forecast.critic,
       field: 'critic.show',
       what: "the critic's longest prompt",
@@ -88,9 +90,9 @@ function readsOf(
 }
 
 function answerFindings(reads: readonly Read[]): readonly Finding[] {
-  const answering = reads.find(({ parameters }) => parameters !== undefined);
+  const answering = reads.find(({ answer }) => answer !== undefined);
   if (answering === undefined) return [];
-  const { model, parameters, prompt, section } = answering;
+  const { answer, model, prompt, section } = answering;
   const { fewest, most } = prompt.answer;
   const maxTokens = maxTokensOf(model);
   if (maxTokens === undefined || most <= maxTokens) return [];
@@ -100,8 +102,8 @@ function answerFindings(reads: readonly Read[]): readonly Finding[] {
       level: never ? 'error' : 'warning',
       field: `${section}.maxTokens`,
       value: maxTokens,
-      message: `an answer of ${parameters} parameters ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens and would be truncated`,
-      remedy: `set ${section}.maxTokens=${2 * most}, or use fewer parameters`,
+      message: `an answer of ${answer} ${never ? `takes at least ${fewest}` : `may take about ${most}`} tokens and would be truncated`,
+      remedy: `set ${section}.maxTokens=${2 * most}${answer === 'a program' ? '' : ', or use fewer parameters'}`,
     },
   ];
 }

@@ -43,9 +43,10 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
   const programs = programsOf(parts.family);
-  const parameters =
-    programs?.add(sampleProgram(width)) ?? Array<number>(spec.count).fill(parameterOf(spec, width));
-  const answer = encoding.text(parameters);
+  const parametersOf = (iteration: number) =>
+    programs?.add(sampleProgram(width, iteration)) ??
+    Array<number>(spec.count).fill(parameterOf(spec, width));
+  const answer = encoding.text(parametersOf(0));
   const episode = episodeOf(parts, width);
   const history = createHistory({ encoding, memory, trajectory: () => episode });
   const entry = (iteration: number): BufferEntry => ({
@@ -53,7 +54,7 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
     group: iteration,
     candidate: 0,
     source: 'proposal',
-    parameters,
+    parameters: parametersOf(iteration),
     returns: cut ? Array.from({ length: evaluation.episodes - 1 }, () => 0) : [],
     lengths: [],
     score: scores[width],
@@ -76,13 +77,14 @@ const longestFeedback = (from: Feedback['from']): Feedback => ({
   remark: 'w '.repeat(longestRemark / 2).trim(),
 });
 
-/** A long and a short program, as models write them. */
-function sampleProgram(width: Width): string {
+/** A long or a short program, as models write them; those of different iterations differ in their structure. */
+function sampleProgram(width: Width, iteration: number): string {
+  const name = `part${Math.abs(iteration)}${iteration < 0 ? 'a' : ''}`;
   const lines = Array.from(
     { length: width === 'wide' ? 30 : 2 },
-    (_, i) => `  memory.part${i} = 0.123 * ${i};`,
+    (_, i) => `  memory.${name}x${i} = 0.123 * ${i};`,
   );
-  return `function act(observation, memory, constants) {\n${lines.join('\n')}\n  return memory.part0;\n}`;
+  return `function act(observation, memory, constants) {\n${lines.join('\n')}\n  return memory.${name}x0;\n}`;
 }
 
 function parameterOf({ low, high, decimals, choices }: ParameterSpec, width: Width): number {

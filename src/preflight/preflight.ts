@@ -136,6 +136,7 @@ function promptFindings(
   { longest, room }: PromptForecast,
 ): readonly Finding[] {
   const { count } = family.parameters;
+  const arePrograms = family.description.kind === 'program';
   const { memory, prompts } = config;
   const asked = longest.messages.filter(({ role }) => role !== 'assistant');
   const text = asked.map(({ content }) => content).join('\n');
@@ -143,26 +144,34 @@ function promptFindings(
   const highest = named.reduce((most, index) => Math.max(most, index), -1);
   const showsNothing = memory.best === 0 && memory.recent === 0;
   const problems = [
-    highest >= count && {
-      field: 'prompts.set',
-      value: prompts.set,
-      message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
-      remedy: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
-    },
-    named.length === 0 &&
-      !/"params"/.test(text) && {
+    !arePrograms &&
+      highest >= count && {
         field: 'prompts.set',
         value: prompts.set,
-        message:
-          'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
-        remedy: 'include the partial {{> answer-format}}',
+        message: `the prompt mentions params[${highest}], but the policy has ${count} parameters (0 to ${count - 1})`,
+        remedy: 'use {{parameters.count}} or {{parameters.lastIndex}} instead of a number',
       },
+    arePrograms
+      ? !/```|^<{5,}/m.test(text) && {
+          field: 'prompts.set',
+          value: prompts.set,
+          message: 'the prompt never shows how to write a program, so replies are likely to be rejected',
+          remedy: 'include the partial {{> program-answer}}',
+        }
+      : named.length === 0 &&
+        !/"params"/.test(text) && {
+          field: 'prompts.set',
+          value: prompts.set,
+          message:
+            'the prompt never shows how to write parameters (params[0]: …), so replies are likely to be rejected',
+          remedy: 'include the partial {{> answer-format}}',
+        },
     !showsNothing &&
       room < 2 && {
         field: 'memory.tokens',
         value: memory.tokens,
-        message: `fits ${room === 0 ? 'less than one evaluation' : 'only one evaluation'} of ${count} parameters, so prompts show only the last one`,
-        remedy: 'raise memory.tokens, or use fewer parameters (policy.projection, fewer bins)',
+        message: `fits ${room === 0 ? 'less than one evaluation' : 'only one evaluation'} of ${arePrograms ? 'a long program' : `${count} parameters`}, so prompts show only the last one`,
+        remedy: `raise memory.tokens${arePrograms ? '' : ', or use fewer parameters (policy.projection, fewer bins)'}`,
       },
     descriptionProblem(prompts.description, environment.id),
     rewardProblem(config),

@@ -7,6 +7,7 @@ import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { type CallRecord, stageOf } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
+import { programTitle } from '../runs/program-text.js';
 
 export interface IterationFigures {
   readonly iteration: number;
@@ -68,9 +69,17 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
         entry === undefined
           ? 'not evaluated'
           : `mean return ${asText(entry.score)} of ${plural(entry.returns.length, 'episode')} (${entry.returns.map(asText).join(', ')})`;
-      return [styleText('bold', `${name} ${candidate + 1}: ${score}`), ...own.flatMap(callText)].join('\n');
+      const title = styleText('bold', `${name} ${candidate + 1}: ${score}`);
+      return [title, ...own.flatMap(callText), ...programText(entry, own)].join('\n');
     })
     .join('\n\n');
+}
+
+/** The evaluated program, unless the last reply shows it. */
+function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
+  const source = entry?.program?.trim();
+  if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];
+  return [`--- ${programTitle(entry)} ---`, quoted(source)];
 }
 
 /** Indents text so that none of its lines can be mistaken for output of policyloop. */

@@ -7,6 +7,7 @@ import { placeName } from '../runs/summary.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';
+import { lineage } from './data/lineage.js';
 import {
   type Animations,
   loggedProposals,
@@ -23,6 +24,7 @@ import { failureView } from './views/failure-view.js';
 import { learningView, predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
+import { failedPrograms, lineageView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /**
@@ -46,18 +48,31 @@ export function runPage(data: RunData): Page {
   const feedback = data.config.feedback && feedbackView(feedbackFigures(data.events, data.calls));
   const predictions = predictionView(proposals);
   const members = memberView(memberFigures(proposals));
+  const arePrograms = data.policy.kind === 'program';
+  const descent = arePrograms
+    ? lineageView(lineage(data, proposals, shown.calls), data.config, shown.link)
+    : undefined;
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(data, proposals) },
     notices && { id: 'warnings', title: 'Warnings', content: notices },
     { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, shown.link) },
     predictions && { id: 'predictions', title: 'Predicted returns', content: predictions },
     animations && { id: 'episodes', title: 'Episodes', content: animations },
-    { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
-    { id: 'policy', title: 'Best policy', content: bestPolicy(data, labels) },
+    arePrograms
+      ? undefined
+      : { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
+    {
+      ...{ id: 'policy', title: arePrograms ? 'Best program' : 'Best policy' },
+      content: bestPolicy(data, labels),
+    },
+    descent && { id: 'lineage', title: 'Lineage', content: descent },
     critic && { id: 'critic', title: 'Critic', content: critic },
     feedback && { id: 'feedback', title: 'Feedback', content: feedback },
     members && { id: 'members', title: 'Members', content: members },
-    { id: 'failures', title: 'Failures', content: failureView(proposals, data.config, shown.link) },
+    {
+      ...{ id: 'failures', title: 'Failures' },
+      content: html`${failureView(proposals, data.config, shown.link)}${failedPrograms(data, proposals, shown)}`,
+    },
     learning && { id: 'learning', title: 'Learning', content: learning },
     { id: 'usage', title: 'Usage', content: usageView(data.manifest, usage.totals) },
     { id: 'log', title: 'Log', content: callLog(data, shown, onlyProposals(proposals).length) },
@@ -89,7 +104,7 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
 ${policyView(best.parameters, data.policy, data.parameters, labels, grid)}
 ${confirmationTable(data.manifest.confirmations, data.config)}
 </div>
-<details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`;
+${data.policy.kind !== 'program' && html`<details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`}`;
 }
 
 /** Shows the animations side by side; undefined if there are none. */

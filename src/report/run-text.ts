@@ -14,6 +14,7 @@ import {
 import { type CallRecord, stageOf } from '../runs/calls.js';
 import { type Labels, readLabels } from '../runs/listing/listing.js';
 import type { OpenedRun } from '../runs/open-run.js';
+import { programTitle, sourceLines } from '../runs/program-text.js';
 import { runFiles } from '../runs/reader.js';
 import { controlledText, type LoggedControl } from '../runs/requests.js';
 import {
@@ -60,6 +61,8 @@ export interface RunFigures extends RunResult, Labels {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
+    /** Source of a program; `parameters` then holds its structure and its constants. */
+    readonly program?: string;
     /** The proposer: a portfolio member or `critic`; absent if there is only one. */
     readonly by?: string;
     /** Present if the parameters are coordinates in a random subspace of the weights. */
@@ -101,10 +104,11 @@ export function runFigures(
     ...(config.evaluation.racing && { racing: racingTotals(recorded.entries) }),
     ...(learning && { learning }),
     top: bestEntries(recorded.entries, top).map((entry) => {
-      const { iteration, candidate, score, parameters } = entry;
+      const { iteration, candidate, score, parameters, program } = entry;
       const by = maker(entry);
       return {
         ...{ iteration, candidate, return: score, parameters },
+        ...(program !== undefined && { program }),
         ...(by !== undefined && { by }),
         ...(weightsOf && { weights: weightsOf(parameters) }),
       };
@@ -149,7 +153,7 @@ export function runText(
       ? 'not confirmed'
       : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} unseen episodes (iteration ${confirmed.iteration})`,
     '',
-    ...describePolicy({ family, manifest }, (confirmed ?? result.best)?.parameters, columns),
+    ...describePolicy({ family, manifest }, confirmed ?? result.best, result.run, columns),
     '',
     ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
     ...(learning ? [`learning  ${adaptationText(learning, manifest.activeMs)}`] : []),
@@ -241,15 +245,21 @@ function describeFailures(failures: Readonly<Record<string, number>>): string {
 
 function describePolicy(
   { family, manifest }: Pick<OpenedRun, 'family' | 'manifest'>,
-  parameters: readonly number[] | undefined,
+  best: Pick<BufferEntry, 'parameters' | 'program'> | null,
+  run: string,
   width: number | undefined,
 ): readonly string[] {
-  if (parameters === undefined) return ['no policy yet'];
+  if (best === null) return ['no policy yet'];
+  if (best.program !== undefined)
+    return [
+      `${styleText('bold', 'best policy')}  ${programTitle(best)}`,
+      ...sourceLines(best.program, 2, `policyloop show ${run} --json`),
+    ];
   const { description } = family;
   const labels = taskLabels(manifest.environment, description, manifest.spec);
   return [
     styleText('bold', 'best policy'),
-    ...policyLines(description, family.parameters, parameters, labels, width),
+    ...policyLines(description, family.parameters, best.parameters, labels, width),
   ];
 }
 

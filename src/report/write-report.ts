@@ -8,8 +8,10 @@ import {
   drawnIterations,
   isDrawnFromConfig,
   openDrawable,
+  openShownPolicies,
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
+import { isProgramFault } from '../policies/programs/program.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';
@@ -96,25 +98,27 @@ export function namedPolicies(
   return names;
 }
 
-async function animationsOf(
-  { path, manifest, config, family, recorded }: OpenedRun,
-  played: PolicyFamily | undefined,
-): Promise<Animations> {
+/** Seconds in which the programs of a report are replayed. */
+const patience = 10;
+
+async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): Promise<Animations> {
+  const { path, manifest, config, recorded } = run;
   const files = drawnIterations(path);
   const names = namedPolicies(recorded.entries, manifest);
   if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config)))
     return { episodes: [], files };
   const environment = await openDrawable(config).catch(noDrawing);
   if (environment === undefined) return { episodes: [], files };
-  const setting = { config, seed: manifest.seed, environment, family: played ?? family };
+  const family = played ?? (await openShownPolicies(run, [...names.keys()], patience));
+  const setting = { config, seed: manifest.seed, environment, family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
-    const episodes = [...names].map(([entry, name]): ShownEpisode => {
-      const {
-        replay,
-        recorded = replay.return,
-        svg,
-      } = drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), animationWidth);
+    const episodes = [...names].flatMap(([entry, name]): ShownEpisode | readonly [] => {
+      const drawn = ifDrawn(() =>
+        drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), animationWidth),
+      );
+      if (drawn === undefined) return [];
+      const { replay, recorded = replay.return, svg } = drawn;
       const { iteration, candidate, score } = entry;
       const { length, return: replayed } = replay;
       return { name, iteration, candidate, score, return: replayed, length, recorded, svg };
@@ -122,6 +126,17 @@ async function animationsOf(
     return { episodes, files };
   } finally {
     environment.close?.();
+    if (played === undefined) family.close?.();
+  }
+}
+
+/** Undefined for a program that fails or takes too long. */
+function ifDrawn<T>(draw: () => T): T | undefined {
+  try {
+    return draw();
+  } catch (error) {
+    if (isProgramFault(error)) return undefined;
+    return noDrawing(error);
   }
 }
 

@@ -34,7 +34,7 @@ export interface BufferEntry {
   /** For a revision, the candidate of the same iteration that the critic revised. */
   readonly revises?: number;
   readonly parameters: ParameterVector;
-  /** Source of the program, if policies are programs and this is the first evaluation of its structure. */
+  /** Source of the program with the constants of `parameters`, if policies are programs. */
   readonly program?: string;
   /** True if a search over the constants of a program proposed it (`policy.tune`). */
   readonly tuned?: true;

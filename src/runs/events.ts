@@ -53,6 +53,8 @@ export interface Confirmation {
   readonly iteration: number;
   readonly candidate: number;
   readonly parameters: ParameterVector;
+  /** Source of a program; `parameters` then holds its structure and its constants. */
+  readonly program?: string;
   /** The score by which it was selected. */
   readonly observed: number;
   readonly mean: number;
@@ -180,7 +182,8 @@ export type RunEvent =
       readonly run: string;
       readonly environment: string;
       readonly model: string;
-      readonly parameters: number;
+      /** Number of parameters; absent if policies are programs. */
+      readonly parameters?: number;
       readonly iterations: number;
       readonly resumedAt?: number;
       /** Only for a resumed run. */

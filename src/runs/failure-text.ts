@@ -1,4 +1,5 @@
 import { unreachable } from '../base/errors.js';
+import type { Observation } from '../environments/environment.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
 import type { ProgramFailure } from '../policies/programs/program.js';
@@ -53,13 +54,13 @@ export function failureMeaning(kind: FailureKind): string {
 }
 
 const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
-  missing: 'no parameters in the reply',
+  missing: 'no answer in the requested format',
   count: 'missing or extra indices',
   range: 'a value outside the range or not among the choices',
   decimals: 'more decimals than allowed',
   'duplicate-index': 'an index given twice with different values',
   'not-finite': "a value that isn't a finite number",
-  repeated: 'parameters that were already evaluated',
+  repeated: 'a policy that was already evaluated',
   'too-close': 'parameters too close to evaluated ones (`novelty`)',
   'too-far': 'a revision that changes too much (`critic.distance`)',
   'no-feedback': 'neither a rating nor a remark in the reply (`feedback`)',
@@ -81,7 +82,7 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
 export function explainFailure(failure: LoggedFailure): string {
   switch (failure.kind) {
     case 'missing':
-      return 'The reply contains no parameters.';
+      return 'The reply contains no answer in the requested format.';
     case 'count': {
       const parts = [`Found ${failure.found} of ${plural(failure.expected, 'parameter')}`];
       if (failure.absent.length > 0) parts.push(`absent: ${listIndices(failure.absent)}`);
@@ -128,7 +129,7 @@ export function explainFailure(failure: LoggedFailure): string {
 }
 
 const sameText = {
-  parameters: 'These parameters were',
+  parameters: 'This policy was',
   actions: 'The program chooses the same actions as one',
   structure: 'The program differs only in its constants from one',
 } as const;
@@ -136,8 +137,19 @@ const sameText = {
 /** Example: `line 3: TypeError: x is not a function (observation [0.1, 0.2])`. */
 export function programFailureText({ line, observation, reason }: ProgramFailure): string {
   const place = line === undefined ? '' : `line ${line}: `;
-  const seen = observation === undefined ? '' : ` (observation ${JSON.stringify(observation)})`;
+  const seen = observation === undefined ? '' : ` (observation ${observationText(observation)})`;
   return `${place}${reason}${seen}`;
+}
+
+const longestObservation = 300; // characters
+
+/** Examples: `[0.01234, -1.5]`, `4`, `"You are in a kitchen."`. */
+export function observationText(observation: Observation): string {
+  const text =
+    typeof observation === 'object'
+      ? `[${observation.map((value) => formatNumber(value)).join(', ')}]`
+      : JSON.stringify(observation);
+  return text.length > longestObservation ? `${text.slice(0, longestObservation)}…` : text;
 }
 
 function listIndices(indices: readonly number[]): string {

@@ -53,6 +53,8 @@ export interface Manifest {
     readonly candidate: number;
     readonly return: number;
     readonly parameters: ParameterVector;
+    /** Source of a program; `parameters` then holds its structure and its constants. */
+    readonly program?: string;
   };
   readonly confirmations: readonly Confirmation[];
   /** Final savings of racing. */

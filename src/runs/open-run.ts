@@ -77,8 +77,10 @@ export function addPrograms(
   entries: readonly BufferEntry[],
 ): readonly string[] {
   const programs = programsOf(family);
-  return entries.flatMap(({ iteration, program }) => {
-    if (program === undefined || programs === undefined) return [];
+  const known = new Set<number | undefined>();
+  return entries.flatMap(({ iteration, parameters: [structure], program }) => {
+    if (program === undefined || programs === undefined || known.has(structure)) return [];
+    known.add(structure);
     try {
       programs.add(program);
       return [];

@@ -131,9 +131,9 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    // Manifests may come from untrusted sources, and their text is shown in terminals.
-    content = parseJson(readOwnText(file), (value) =>
-      typeof value === 'string' ? harmlessLines(value) : value,
+    // Manifests may come from untrusted sources, and their text is shown in terminals. Sources are escaped where shown.
+    content = parseJson(readOwnText(file), (value, key) =>
+      typeof value === 'string' && key !== 'program' ? harmlessLines(value) : value,
     );
   } catch (error) {
     if (error instanceof UserError) throw error;

@@ -21,6 +21,7 @@ import { summarize } from '../statistics/paired.js';
 import { type Cap, numbersAfter, type Stage, type UsageTotals } from './calls.js';
 import { type Confirmation, finalConfirmation, type StopReason } from './events.js';
 import type { Manifest } from './manifest.js';
+import { programTitle, sourceLines } from './program-text.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
 /** The result of a run, read only from its manifest. */
@@ -111,7 +112,12 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
       : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
-  if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
+  if (policy?.program !== undefined)
+    append(lines, [
+      `policy      ${programTitle(policy)}`,
+      ...sourceLines(policy.program, 12, `policyloop show ${result.run} --json`),
+    ]);
+  else if (policy !== null) lines.push(`policy      ${shorten(formatParameters(policy.parameters, spec))}`);
   if (racing !== undefined) lines.push(`raced       ${racingText(racing)}`);
   const { caps, usage } = result;
   append(lines, [

@@ -7,10 +7,10 @@ export const deepestJson = 200;
  * @param change function applied to each value, innermost first
  * @throws SyntaxError for invalid JSON, or for more than `deepestJson` levels
  */
-export function parseJson(text: string, change?: (value: unknown) => unknown): unknown {
+export function parseJson(text: string, change?: (value: unknown, key: string) => unknown): unknown {
   if (isDeeperThan(text, deepestJson))
     throw new SyntaxError(`lists and objects are nested more than ${deepestJson} levels deep`);
-  return JSON.parse(text, change && ((_, value: unknown) => change(value)));
+  return JSON.parse(text, change && ((key, value: unknown) => change(value, key)));
 }
 
 /** The parsed value; undefined if the text isn't JSON or is nested too deeply. */

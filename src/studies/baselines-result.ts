@@ -46,7 +46,7 @@ export interface BaselineRun {
   readonly path: string;
   readonly status: RunSummary['status'] | 'not begun';
   readonly environment: string | null;
-  /** Number of parameters; null before the first evaluation. */
+  /** Number of parameters; null before the first evaluation, and if policies are programs. */
   readonly parameters: number | null;
   /** Mean return of the chosen policy on untouched seeds; null if the run is not complete. */
   readonly confirmed: number | null;
@@ -127,7 +127,7 @@ function readBaselineRun({ experiment, arm, config, path }: StudyRun<BaselineNam
     ...named,
     status,
     environment: manifest.environment,
-    parameters: entries[0]?.parameters.length ?? null,
+    parameters: entries[0]?.program === undefined ? (entries[0]?.parameters.length ?? null) : null,
     confirmed: status === 'completed' ? (confirmed?.mean ?? null) : null,
     observed,
     evaluations: entries.length,

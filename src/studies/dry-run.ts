@@ -6,12 +6,13 @@ import { resolvedYaml } from '../config/load.js';
 import type { Assembly } from '../experiment/assemble.js';
 import { Prompter } from '../experiment/prompter.js';
 import type { ChatMessage } from '../models/language-model.js';
-import type { ParameterSpec } from '../policies/policy.js';
+import { type ParameterSpec, policiesText } from '../policies/policy.js';
 import { evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import { measure } from '../rollout/evaluation.js';
 import { createReplayBuffer } from '../rollout/replay-buffer.js';
 import { findRun } from '../runs/listing/names.js';
 import type { RecordedRun } from '../runs/logs.js';
+import { addPrograms } from '../runs/open-run.js';
 import { nothingRecorded, openLogs } from '../runs/reader.js';
 import { evaluatedEach } from '../search/settings.js';
 
@@ -29,7 +30,8 @@ export interface FirstPrompt {
   /** The resolved config, in the format of `configs/schema.json`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly model: string;
-  readonly parameters: ParameterSpec;
+  /** Absent if policies are programs. */
+  readonly parameters?: ParameterSpec;
   /** Iteration of the prompt shown. */
   readonly iteration: number;
   readonly messages: readonly ChatMessage[];
@@ -49,12 +51,18 @@ export async function dryRun(assembly: Assembly, args: Arguments, context: Comma
   const iteration = Math.min(recorded.iteration + 1, config.iterations);
   const messages = prompter.messages(iteration);
   if (args.json) {
-    const said = { model: model.id, parameters: family.parameters, iteration, messages };
-    context.print(JSON.stringify({ config: { ...config }, ...said } satisfies FirstPrompt));
+    const { description, parameters } = family;
+    const said = {
+      config: { ...config },
+      model: model.id,
+      ...(description.kind !== 'program' && { parameters }),
+      ...{ iteration, messages },
+    };
+    context.print(JSON.stringify(said satisfies FirstPrompt));
     return 0;
   }
   context.print(resolvedYaml(config).trimEnd());
-  context.print(`\n# ${environment.id}, ${family.parameters.count} parameters, ${model.id}`);
+  context.print(`\n# ${environment.id}, ${policiesText(family)}, ${model.id}`);
   if (recorded.entries.length > 0) {
     context.print(`# prompt of iteration ${iteration}, after ${recorded.entries.length} evaluations`);
   }
@@ -80,12 +88,18 @@ async function historyOf(
   }
   const path = findRun(historyFrom, { cwd, runsDir });
   const recorded = openLogs(path);
-  const { count } = assembly.family.parameters;
-  const other = recorded.entries.find(({ parameters }) => parameters.length !== count);
-  if (other === undefined) return recorded;
+  const { description, parameters: spec } = assembly.family;
+  const arePrograms = description.kind === 'program';
+  const other = recorded.entries.find(({ parameters, program }) =>
+    arePrograms ? program === undefined : program !== undefined || parameters.length !== spec.count,
+  );
+  if (other === undefined) {
+    addPrograms(assembly.family, recorded.entries);
+    return recorded;
+  }
   throw new UserError({
     field: '--history-from',
-    message: `this run has ${other.parameters.length} parameters, but this policy has ${count}`,
+    message: `this run has ${other.program === undefined ? `${other.parameters.length} parameters` : 'programs'}, but this policy has ${arePrograms ? 'programs' : spec.count}`,
     value: historyFrom,
     remedy: 'choose a run with the same environment and policy',
   });

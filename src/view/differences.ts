@@ -1,11 +1,11 @@
 /** Compares two iterations of one or two runs: config, prompt, reply and parameters. */
 import { join } from 'node:path';
-import { diffLines, diffWordsWithSpace } from 'diff';
 import { UserError } from '../base/errors.js';
-import { type Content, type Html, html, preformatted } from '../format/html.js';
+import { type Html, html } from '../format/html.js';
 import { apart, formatCount, formatParameter, formatSigned, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import type { Page, Section } from '../report/page/page.js';
+import { textDifference } from '../report/views/text-difference.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
@@ -39,7 +39,12 @@ export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const isOneRun = left.name === right.name;
   const sections: (Section | undefined)[] = [
     { id: 'figures', title: 'Results', content: figures(left, right) },
-    { id: 'parameters', title: 'Parameters', content: parameters(left, right) },
+    left.family.description.kind === 'program' || right.family.description.kind === 'program'
+      ? {
+          ...{ id: 'program', title: 'Program' },
+          content: textDifference(left.entry?.program, right.entry?.program),
+        }
+      : { id: 'parameters', title: 'Parameters', content: parameters(left, right) },
     { id: 'reply', title: 'Reply', content: textDifference(replyOf(left), replyOf(right)) },
     { id: 'prompt', title: 'Prompt', content: textDifference(promptOf(left), promptOf(right)) },
     isOneRun
@@ -157,77 +162,3 @@ const promptOf = ({ calls }: Side): string | undefined =>
     .join('\n');
 
 const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completion?.text;
-
-/** Number of unchanged lines shown before and after a difference. */
-const context = 3;
-
-/** Time limit for comparing two texts, in milliseconds; after it, both are shown in full. */
-const patience = 1000;
-
-/** Maximum number of characters to compare. */
-const longest = 500_000;
-
-function textDifference(left: string | undefined, right: string | undefined): Content {
-  if (left === undefined && right === undefined) return html`<p class="empty">None on either side.</p>`;
-  if (left === right) return html`<p class="empty">No differences.</p>${folded(left ?? '')}`;
-  const [a, b] = [ended(left), ended(right)];
-  const parts = diffLines(a, b, { timeout: patience });
-  if (parts === undefined)
-    return html`<p class="note">Too different for a line-by-line comparison.</p>
-<h5>Left</h5>${preformatted(a)}<h5>Right</h5>${preformatted(b)}`;
-  return html`<pre class="diff" tabindex="0">
-${parts.flatMap((part, i) => {
-  const before = parts[i - 1];
-  if (!part.added && !part.removed) return equalLines(part.value, i > 0, i < parts.length - 1);
-  // Show the two sides of a change together, line by line if they have the same number of lines.
-  if (part.added) return before?.removed ? [] : linesOf('ins', part.value);
-  const after = parts[i + 1];
-  return after?.added ? changedLines(part.value, after.value) : linesOf('del', part.value);
-})}</pre>`;
-}
-
-const linesIn = (value: string): readonly string[] => value.split(/(?<=\n)/);
-
-const linesOf = (kind: 'ins' | 'del', value: string): readonly Html[] =>
-  linesIn(value).map((line) => (kind === 'ins' ? html`<ins>${line}</ins>` : html`<del>${line}</del>`));
-
-/** Time limit for comparing one line word by word, in milliseconds. */
-const patienceOfLine = 50;
-
-/** Maximum number of lines in a change that is compared word by word. */
-const mostCompared = 50;
-
-function changedLines(left: string, right: string): readonly Html[] {
-  const [a, b] = [linesIn(left), linesIn(right)];
-  if (a.length !== b.length || a.length > mostCompared)
-    return [...linesOf('del', left), ...linesOf('ins', right)];
-  return a.flatMap((line, i) => {
-    const words = diffWordsWithSpace(line, b[i]!, { timeout: patienceOfLine });
-    if (words === undefined) return [html`<del>${line}</del>`, html`<ins>${b[i]}</ins>`];
-    const side = (own: 'added' | 'removed') =>
-      words.map((word) =>
-        word[own] ? html`<b>${word.value}</b>` : !word.added && !word.removed && word.value,
-      );
-    return [html`<del>${side('removed')}</del>`, html`<ins>${side('added')}</ins>`];
-  });
-}
-
-/** Truncates a text, and adds the final line break that a comparison by lines requires. */
-const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
-
-const folded = (text: string) =>
-  html`<details><summary>Full text</summary>${preformatted(text.slice(0, longest))}</details>`;
-
-function equalLines(value: string, isAfter: boolean, isBefore: boolean): Content {
-  const lines = linesIn(value);
-  const first = isAfter ? context : 0;
-  const last = isBefore ? context : 0;
-  const left = lines.length - first - last;
-  if (left <= 1) return value;
-  return [
-    lines.slice(0, first).join(''),
-    html`<span class="gap">… ${formatCount(left)} unchanged lines …
-</span>`,
-    lines.slice(lines.length - last).join(''),
-  ];
-}

@@ -1,16 +1,25 @@
 /** Pages of runs. They never run code or programs that a run refers to, because it may come from someone else. */
 
 import { UserError } from '../base/errors.js';
-import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
+import {
+  drawBounded,
+  drawEpisode,
+  isDrawnFromConfig,
+  openDrawable,
+  openShownPolicies,
+} from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatNumber, plural } from '../format/numbers.js';
-import { loggedProposals } from '../report/data/proposals.js';
+import { parentOf } from '../report/data/lineage.js';
+import { loggedProposals, proposalId } from '../report/data/proposals.js';
+import type { ShownCalls } from '../report/data/shown-calls.js';
 import { gridMap, taskLabels } from '../report/data/task-labels.js';
 import type { Page, Section } from '../report/page/page.js';
 import { runPage } from '../report/run-report.js';
 import { iterationLog } from '../report/views/call-log.js';
 import { runHeader, tile } from '../report/views/overview.js';
 import { policyView } from '../report/views/policy-view.js';
+import { failedPrograms, programChange } from '../report/views/program-view.js';
 import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -105,21 +114,33 @@ export async function iterationPage(name: string, path: string, iteration: numbe
       : undefined;
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const facts = summaryOf(path, manifest);
-  const log = iterationLog(manifest.run, { proposals, calls: new Map(calls.entries()) });
+  const byIndex = new Map(calls.entries());
+  const log = iterationLog(manifest.run, { proposals, calls: byIndex });
   const shown = own.slice(0, mostShown);
   const asText = apart(shown.map(({ score }) => score));
-  const policies = shown.map(
-    (entry) => html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
+  const arePrograms = family.description.kind === 'program';
+  const policies = shown.map((entry) => {
+    const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, { config, entries });
+    return html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
 ${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
-<details><summary>Parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`,
-  );
+${
+  arePrograms
+    ? parent && programChange(entry, parent, config, true)
+    : html`<details><summary>Parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`
+}`;
+  });
+  const failed =
+    arePrograms && failedPrograms({ config, entries }, proposals, { calls: byIndex, link: proposalLink });
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Result', content: headline(own, before, calls.length) },
     isDrawnFromConfig(config) && shown.length > 0
       ? { id: 'episodes', title: 'Episodes', content: episodes(name, shown, config) }
       : undefined,
     log && { id: 'log', title: 'Prompts and replies', content: log },
-    shown.length > 0 ? { id: 'policy', title: 'Policies', content: policies } : undefined,
+    shown.length > 0
+      ? { id: 'policy', title: arePrograms ? 'Programs' : 'Policies', content: policies }
+      : undefined,
+    failed ? { id: 'failures', title: 'Failures', content: failed } : undefined,
   ];
   const title = iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`;
   return {
@@ -129,6 +150,8 @@ ${policyView(entry.parameters, family.description, family.parameters, labels, gr
     footer: undefined,
   };
 }
+
+const proposalLink: ShownCalls['link'] = (place) => `#${proposalId(place)}`;
 
 /** Maximum number of candidates whose policies and episodes are shown. */
 const mostShown = 32;
@@ -161,6 +184,9 @@ function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame[
 
 const width = 480; // pixels
 
+/** Seconds in which a program is replayed. */
+const patience = 5;
+
 /**
  * The animation of an episode, as an SVG document.
  * @param candidate 1-based
@@ -175,7 +201,8 @@ export async function episodeSvg(
     iteration,
   }: { readonly iteration: number; readonly candidate: number; readonly episode: number },
 ): Promise<string> {
-  const { config, family, manifest } = await readShownFrame(path);
+  const frame = await readShownFrame(path);
+  const { config, manifest } = frame;
   if (!isDrawnFromConfig(config))
     throw new UserError({
       message: "this run uses a module, which the view doesn't load; draw it with policyloop render",
@@ -191,11 +218,13 @@ export async function episodeSvg(
       message: `the policy was evaluated on only ${plural(entry.returns.length, 'episode')}`,
     });
   const environment = await openDrawable(config);
+  const family = await openShownPolicies(frame, [entry], patience);
   try {
     const setting = { config, seed: manifest.seed, environment, family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
     return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), width).svg;
   } finally {
     environment.close?.();
+    family.close?.();
   }
 }

@@ -49,6 +49,8 @@ export interface EvaluationFigures {
   /** Mean number of steps. */
   readonly meanLength: number;
   readonly parameters: ParameterVector;
+  /** Source of a program; `parameters` then holds its structure and its constants. */
+  readonly program?: string;
   readonly returns: readonly number[];
 }
 
@@ -58,7 +60,7 @@ export async function evaluateRun(
   context: CommandContext,
 ): Promise<{ readonly environment: string; readonly figures: EvaluationFigures }> {
   const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
-  const { iteration, parameters } = choosePolicy(run, request.iteration ?? 'best');
+  const { iteration, parameters, program } = choosePolicy(run, request.iteration ?? 'best');
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
   const { returns, lengths } = await play(run, parameters, seeds, request.workers, context);
@@ -79,6 +81,7 @@ export async function evaluateRun(
     max: largest(returns),
     meanLength: mean(lengths),
     parameters,
+    ...(program !== undefined && { program }),
     returns,
   };
   return { environment: manifest.environment, figures };

@@ -34,7 +34,9 @@ export async function openProgramPolicies(environment: EnvironmentSpec): Promise
   const family = programPolicies(environment);
   const programs = programsOf(family)!;
   const open = async () =>
-    hostsModules() ? { ...(await openSandbox(environment)), ended: false } : openThread(environment);
+    hostsModules()
+      ? { ...(await openSandbox(environment)), ended: false, close: undefined }
+      : openThread(environment);
   let sandbox = await open();
   return {
     ...family,
@@ -42,6 +44,7 @@ export async function openProgramPolicies(environment: EnvironmentSpec): Promise
     async prepare() {
       if (sandbox.ended) sandbox = await open();
     },
+    close: () => sandbox.close?.(),
   };
 }
 

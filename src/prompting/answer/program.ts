@@ -30,12 +30,29 @@ export function readEdits(
   context: ParseContext = {},
 ): ParseResult {
   const { text } = answerText(reply);
-  if (!/^\s*<{5,}/m.test(text)) return readProgram(reply, programs, context);
+  if (!areEdits(text)) return readProgram(reply, programs, context);
   try {
     const source = applyEdits(programs.program(parent).source, text);
     return added(source, programs, context, context.finishReason === 'length');
   } catch (error) {
     return failedBy(error);
+  }
+}
+
+const areEdits = (text: string) => /^\s*<{5,}/m.test(text);
+
+/**
+ * The program that a reply proposes, even if it can't be used; undefined if it has none.
+ * @param parent the source that edits change, if edits are asked for
+ */
+export function proposedSource(reply: string, parent: string | undefined): string | undefined {
+  const { text } = answerText(reply);
+  if (parent === undefined || !areEdits(text)) return sourceIn(text).source;
+  try {
+    return applyEdits(parent, text);
+  } catch (error) {
+    if (isProgramFault(error)) return undefined;
+    throw error;
   }
 }
 

@@ -55,6 +55,16 @@ function withoutWorse<Entry extends Remembered>(entries: readonly Entry[]): read
   return dropped.size === 0 ? entries : entries.filter((entry) => !dropped.has(entry));
 }
 
+/** Of programs that differ only in their constants, keeps the best. */
+export function withoutVariants(entries: readonly BufferEntry[]): readonly BufferEntry[] {
+  const best = new Map<number | undefined, BufferEntry>();
+  for (const entry of entries) {
+    const [structure] = entry.parameters;
+    if (entry.score > (best.get(structure)?.score ?? Number.NEGATIVE_INFINITY)) best.set(structure, entry);
+  }
+  return entries.filter((entry) => best.get(entry.parameters[0]) === entry);
+}
+
 /**
  * The evaluations shown in a prompt: all, or the `best` highest scores (the earlier wins ties) and the `recent` last
  * ones. To fit the token budget, the oldest are dropped first (if all are shown, down to three quarters of it) and

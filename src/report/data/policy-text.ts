@@ -36,6 +36,7 @@ export function policyLines(
   labels: TaskLabels,
   width: number | undefined,
 ): readonly string[] {
+  if (policy.kind === 'program') return ['its source is missing from evaluations.jsonl'];
   const vector = formatParameters(parameters, spec);
   if (policy.kind !== 'linear' && policy.kind !== 'mlp')
     return [vector.length > 2000 ? `${vector.slice(0, 1999)}…` : vector];

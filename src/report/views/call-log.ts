@@ -23,6 +23,7 @@ import {
   type RunData,
 } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
+import { sourceView } from './program-view.js';
 
 /** Longer replies are truncated, so that the page opens quickly; calls.jsonl contains them in full. */
 const longestText = 100_000;
@@ -115,7 +116,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
 <summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
-<span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
+<span class="reason">${oneLine(reason === '' ? withoutCode(reply) : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
@@ -159,9 +160,10 @@ function outcomeChip(call: CallRecord): Html {
     : html`<span class="chip bad">${kind}</span>`;
 }
 
-function outcomeText({ outcome }: CallRecord): Html {
+function outcomeText({ completion, outcome }: CallRecord): Html {
   switch (outcome.kind) {
     case 'accepted':
+      if (outcome.program !== undefined) return programOf(outcome.program, completion?.text);
       // Longer vectors would fill the page, and the reply shows them anyway.
       if (outcome.parameters.length === 0 || outcome.parameters.length > 60) return movedText(outcome.moved);
       return html`${movedText(outcome.moved)}<p class="parameters"><span class="muted">Parameters</span> ${outcome.parameters.map(formatParameter).join('  ')}</p>`;
@@ -171,6 +173,10 @@ function outcomeText({ outcome }: CallRecord): Html {
       return html`<p class="failure">${failureMeaning(`error: ${outcome.error}`)}: ${outcome.message.slice(0, 2000)}</p>`;
   }
 }
+
+/** The program, unless the reply shows it anyway. */
+const programOf = (source: string, reply = '') =>
+  html`${!reply.includes(source.trim()) && html`<details><summary>Program</summary>${sourceView(source)}</details>`}`;
 
 const movedText = (moved: { readonly distance: number } | undefined) =>
   html`${moved && html`<p class="muted">Moved: the proposed parameters were too close to earlier ones (distance ${formatNumber(moved.distance, 3)}).</p>`}`;
@@ -206,6 +212,14 @@ const retriesText = (retries: number, failedTries: readonly string[] = []) =>
 function longText(text: string, longest: number): Html {
   if (text.length <= longest) return preformatted(text);
   return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
+}
+
+/** The words around the code of a reply, if there are any. */
+function withoutCode(reply: string): string {
+  const words = reply
+    .slice(0, longestText)
+    .replaceAll(/^[ \t]*```[\s\S]*?(?:^[ \t]*```[^\n]*$|(?![\s\S]))/gm, ' ');
+  return words.trim() === '' ? reply : words;
 }
 
 function oneLine(text: string): string {

@@ -17,8 +17,9 @@ import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import type { Confirmation, StopReason } from '../../runs/events.js';
+import { type Confirmation, finalConfirmation, type StopReason } from '../../runs/events.js';
 import type { Manifest } from '../../runs/manifest.js';
+import { programTitle } from '../../runs/program-text.js';
 import { controlledText } from '../../runs/requests.js';
 import { placeName, racingText } from '../../runs/summary.js';
 import {
@@ -32,7 +33,7 @@ import {
 const inSubspace = ({ projection }: PolicyDescription & { kind: 'linear' | 'mlp' }) =>
   projection === undefined ? '' : ' in a random subspace of its weights';
 
-function policyName(policy: PolicyDescription): string {
+function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): string {
   switch (policy.kind) {
     case 'q-table':
       return 'Q-table';
@@ -40,8 +41,6 @@ function policyName(policy: PolicyDescription): string {
       return `network with ${policy.hidden.join(' and ')} hidden units (${policy.activation})${inSubspace(policy)}`;
     case 'linear':
       return `linear policy${inSubspace(policy)}`;
-    case 'program':
-      return 'program';
     case 'module':
       return policy.name;
   }
@@ -55,7 +54,7 @@ export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'polic
 <h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
 <p class="state"><span class="status ${status}">${status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
 <dl class="facts">
-<div><dt>policy</dt><dd>${policyName(policy)}, ${plural(parameters.count, 'parameter')}</dd></div>
+<div><dt>policy</dt><dd>${policy.kind === 'program' ? programTitle(bestOf(data)) : html`${policyName(policy)}, ${plural(parameters.count, 'parameter')}`}</dd></div>
 <div><dt>seed</dt><dd>${manifest.seed}</dd></div>
 <div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
 <div><dt>policyloop</dt><dd>${policyloop}${commit !== undefined && ` (${commit.slice(0, 10)})`}</dd></div>
@@ -63,6 +62,9 @@ export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'polic
 </dl>
 </header>`;
 }
+
+const bestOf = ({ manifest: { best, confirmations } }: Pick<RunData, 'manifest'>) =>
+  finalConfirmation(confirmations) ?? best;
 
 function stopText(reason: StopReason): string {
   switch (reason.kind) {

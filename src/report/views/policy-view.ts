@@ -1,3 +1,4 @@
+import { UserError } from '../../base/errors.js';
 import { type Content, type Html, html } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
@@ -6,6 +7,7 @@ import { largest } from '../../statistics/descriptive.js';
 import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
+import { sourceView } from './program-view.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
@@ -24,9 +26,21 @@ export function policyView(
     case 'q-table':
       return actionTable(parameters, policy, spec, labels, grid);
     case 'program':
-      return html`<pre class="program"><code>${policy.programs.program(parameters).source}</code></pre>`;
+      return programView(parameters, policy);
     case 'module':
       return parameterTable(parameters, policy.text, spec);
+  }
+}
+
+function programView(
+  parameters: ParameterVector,
+  { programs }: PolicyDescription & { kind: 'program' },
+): Html {
+  try {
+    return sourceView(programs.program(parameters).source);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return html`<p class="empty">The source is missing from <code>evaluations.jsonl</code>.</p>`;
   }
 }
 

@@ -4,6 +4,7 @@ import { largest, smallest } from '../../statistics/descriptive.js';
 import { type CallRecord, purposeOf } from '../calls.js';
 import type { GameRecord } from '../events.js';
 import { type ListedRun, resultOfLine } from '../listing/listing.js';
+import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
 
 /** Names of DuckDB types. Lists become JSON in files. */
@@ -69,7 +70,9 @@ export const tables = {
     column('lowest', 'DOUBLE', 'lowest episode return'),
     column('highest', 'DOUBLE', 'highest episode return'),
     column('steps', 'BIGINT', 'total steps of its episodes'),
-    column('parameters', 'DOUBLE[]', 'parameters of the policy'),
+    column('parameters', 'DOUBLE[]', 'parameters of the policy; of a program, its constants'),
+    column('program', 'VARCHAR', 'source of the program'),
+    column('structure', 'VARCHAR', 'equal for programs that differ only in constants, comments and layout'),
   ],
   episodes: [
     ...place,
@@ -141,13 +144,17 @@ export function* rowsOf(table: Exclude<TableName, 'runs' | 'steps'>, run: Listed
   switch (table) {
     case 'evaluations':
       for (const entry of recorded.entries) {
-        const { candidate, feedback, iteration, lengths, parameters, returns, score, source } = entry;
+        const { candidate, feedback, iteration, lengths, parameters, program, returns, score, source } =
+          entry;
         yield {
           ...{ ...own, iteration, candidate, source, revises: entry.revises ?? null },
           ...{ rating: feedback?.rating ?? null, remark: feedback?.remark ?? null },
           ...{ score, episodes: returns.length, planned: entry.planned ?? null },
           ...{ lowest: smallest(returns), highest: largest(returns) },
-          ...{ steps: lengths.reduce((sum, length) => sum + length, 0), parameters },
+          steps: lengths.reduce((sum, length) => sum + length, 0),
+          parameters: program === undefined ? parameters : parameters.slice(1),
+          program: program ?? null,
+          structure: program === undefined ? null : structureText(parameters),
         };
       }
       break;

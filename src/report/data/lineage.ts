@@ -1,0 +1,59 @@
+/** Where the programs of a run come from. */
+import type { Config } from '../../config/config.js';
+import { knownEntries, lastKnown } from '../../experiment/prompter.js';
+import { parentsOf, remembered, withoutVariants } from '../../prompting/context/history.js';
+import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
+import type { LoggedProposal, RunData } from './proposals.js';
+import type { ShownCalls } from './shown-calls.js';
+
+/** A program, and the evaluation that it was made from. */
+export interface Descent {
+  readonly entry: BufferEntry;
+  readonly parent: BufferEntry | undefined;
+}
+
+type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
+  Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
+
+/**
+ * The evaluation that a program was made from: the one that was tuned, the one that the critic revised, the parent
+ * that `proposal` set, or the best one that the prompt showed.
+ */
+export function parentOf(
+  { candidate, iteration, parameters, revises, tuned }: Proposed,
+  { config, entries }: { readonly config: Config; readonly entries: readonly BufferEntry[] },
+): BufferEntry | undefined {
+  if (revises !== undefined)
+    return entries.find((one) => one.iteration === iteration && one.candidate === revises);
+  const known = knownEntries(entries, lastKnown(config, iteration));
+  if (tuned) return bestEntry(known.filter((one) => one.parameters[0] === parameters?.[0]));
+  const held = withoutVariants(remembered(known, config.memory));
+  const parents = parentsOf(config.proposal, held);
+  if (parents.length > 0) return parents[candidate % parents.length];
+  const { best, recent } = config.memory;
+  return bestEntry(best === 0 ? (recent ? held.slice(-recent) : []) : held);
+}
+
+/** New bests and their ancestors, oldest first. */
+export function lineage(
+  data: Pick<RunData, 'config' | 'entries'>,
+  proposals: readonly LoggedProposal[],
+  calls: ShownCalls['calls'],
+): readonly Descent[] {
+  // A baseline reads no prompt.
+  const prompted = new Set(
+    proposals.flatMap(({ attempts, entry }) =>
+      calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0 ? [] : (entry ?? []),
+    ),
+  );
+  const found = new Map<BufferEntry, Descent>();
+  for (const { entry: best, improved } of proposals) {
+    for (let entry = improved ? best : undefined; entry !== undefined && !found.has(entry); ) {
+      const isMade = entry.source === 'proposal' && (entry.tuned || prompted.has(entry));
+      const parent: BufferEntry | undefined = isMade ? parentOf(entry, data) : undefined;
+      found.set(entry, { entry, parent });
+      entry = parent;
+    }
+  }
+  return data.entries.flatMap((entry) => found.get(entry) ?? []);
+}

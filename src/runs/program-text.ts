@@ -1,0 +1,34 @@
+/** Programs as text for people. */
+import { harmless } from '../base/terminal-text.js';
+import { plural } from '../format/numbers.js';
+import type { ParameterVector } from '../policies/policy.js';
+
+/** An evaluated or confirmed program. */
+interface Recorded {
+  readonly parameters: ParameterVector;
+  readonly program?: string | undefined;
+}
+
+/** Example: `program, 12 lines, 3 constants`; without a program, `programs`. */
+export function programTitle(recorded: Recorded | undefined): string {
+  if (recorded?.program === undefined) return 'programs';
+  const lines = recorded.program.trimEnd().split('\n').length;
+  return `program, ${plural(lines, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;
+}
+
+/** The structure of a program, as 12 hexadecimal digits. */
+export const structureText = ([structure = 0]: ParameterVector): string =>
+  structure.toString(16).padStart(12, '0');
+
+const mostLines = 60;
+
+/** The first 60 lines of a source, indented so that none can be mistaken for output of policyloop. */
+export function sourceLines(source: string, indent: number, whole: string): readonly string[] {
+  const lines = harmless(source.trimEnd()).split('\n');
+  const left = lines.length - mostLines;
+  const shown = left > 1 ? lines.slice(0, mostLines) : lines;
+  return [
+    ...shown.map((line) => `${' '.repeat(indent)}${line}`),
+    ...(left > 1 ? [`${' '.repeat(indent)}… ${left} more lines: ${whole}`] : []),
+  ];
+}
