@@ -188,7 +188,7 @@ describe('withConstants', () => {
         expect(back.structure).toBe(program.structure);
         expect(values(back.source)).toEqual(values(source));
       }),
-      { numRuns: 30, seed: 1 },
+      { numRuns: 20, seed: 1 },
     );
   });
 
