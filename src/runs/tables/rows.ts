@@ -43,7 +43,7 @@ export const tables = {
     column('iterations', 'INTEGER', 'complete iterations (games of a play)'),
     column('planned', 'INTEGER', 'planned iterations'),
     column('best', 'DOUBLE', 'highest observed mean return (selected on noise)'),
-    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on untouched seeds'),
+    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on unseen episodes'),
     column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
     column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
     column('calls', 'INTEGER', 'model calls'),
