@@ -215,6 +215,9 @@ function requireNames(argv: Readonly<Record<string, unknown>>): true {
   return true;
 }
 
+/** Whether the command accepts `key=value`. */
+const takesOverrides = ([signature]: ListedCommand): boolean => /\[overrides|<configs/.test(signature);
+
 /** The error for an invalid command line; its remedy points to the help of the command or group. */
 function misused(message: string): UserError {
   const named = namedCommand(words);
@@ -223,6 +226,16 @@ function misused(message: string): UserError {
   const { command, path } = named;
   if (command === undefined)
     return new UserError({ message, remedy: `run policyloop ${path} --help to list its commands` });
+  // A common slip: --iterations 50 for iterations=50.
+  const option = /^unknown arguments?: ([^\s,]+)/.exec(message)?.[1];
+  const word = option === undefined ? undefined : words.find((one) => one.startsWith(`--${option}`));
+  if (word !== undefined && takesOverrides(command)) {
+    const [key, value = 'VALUE'] = word.slice(2).split('=');
+    return new UserError({
+      message,
+      remedy: `for a config key, write ${key}=${value} without dashes; policyloop ${path} --help lists the options`,
+    });
+  }
   const usage = ['policyloop', path, ...command[0].split(' ').slice(1)].join(' ');
   return new UserError({
     message: `${message}; usage: ${usage}`,
@@ -262,7 +275,7 @@ function addGroup(y: Argv, name: string, describe: string, group: readonly Liste
 /** The arguments of this process, with every `key=value` moved to where no option consumes it. */
 async function readArguments(): Promise<readonly string[]> {
   const command = namedCommand(words)?.command;
-  if (command === undefined || !/\[overrides|<configs/.test(command[0])) return words;
+  if (command === undefined || !takesOverrides(command)) return words;
   return overridesApart(words, await declaredOptions(command));
 }
 

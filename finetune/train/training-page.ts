@@ -98,7 +98,7 @@ function validationTile(validations: readonly MetricOf<'validation'>[]): Html {
   }
   const before =
     best === first
-      ? html`at step ${formatCount(best.step)}, the first of ${plural(validations.length, 'validation')}`
+      ? html`at step ${formatCount(best.step)}, the ${validations.length === 1 ? 'only validation' : `first of ${formatCount(validations.length)} validations`}`
       : html`at step ${formatCount(best.step)}; <b>${formatLoss(first.loss)}</b> at the first validation, step ${formatCount(first.step)}`;
   return tile('Lowest validation loss', formatLoss(best.loss), before, 'confirmed');
 }

@@ -65,7 +65,8 @@ for (let seed = first!; seed <= last!; seed++) {
     for (const model of values.models === undefined ? [] : values.with.split(',')) {
       const path = JSON.stringify(resolve(values.models!, `${model}.gguf`));
       const section = `model={provider: local, path: ${path}, threads: 1, device: cpu, maxTokens: 600}`;
-      for (const arm of values.arms.split(',')) play({ with: model, task, arm, seed }, [section, ...arms[arm]!]);
+      for (const arm of values.arms.split(','))
+        play({ with: model, task, arm, seed }, [section, ...arms[arm]!]);
     }
   }
 }

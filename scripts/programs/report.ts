@@ -52,11 +52,15 @@ function returns(): string {
     const own = rowsOf(proposer);
     if (own.length === 0) return [];
     const cells = Object.keys(tasks).map((task) => {
-      const confirmed = own.flatMap((row) => (row.task === task && row.return !== undefined ? [row.return] : []));
+      const confirmed = own.flatMap((row) =>
+        row.task === task && row.return !== undefined ? [row.return] : [],
+      );
       return confirmed.length === 0 ? '–' : String(Number(mean(confirmed).toPrecision(3)));
     });
     const lists = byTask(own, ({ task }) => task, scoreOf);
-    return [[proposer.label, String(own.length), ...cells, `${mean(lists.map(mean)).toFixed(2)}${interval(lists)}`]];
+    return [
+      [proposer.label, String(own.length), ...cells, `${mean(lists.map(mean)).toFixed(2)}${interval(lists)}`],
+    ];
   });
   return table(header, lines);
 }
@@ -78,7 +82,11 @@ function differences(): string {
       return other === undefined ? [] : [{ task: row.task, difference: scoreOf(row) - scoreOf(other) }];
     });
     if (matched.length === 0) return [];
-    const lists = byTask(matched, ({ task }) => task, ({ difference }) => difference);
+    const lists = byTask(
+      matched,
+      ({ task }) => task,
+      ({ difference }) => difference,
+    );
     const value = `${mean(lists.map(mean)).toFixed(2)}${interval(lists)}`;
     return [[`${a.label} − ${b.label}`, String(matched.length), String(lists.length), value]];
   });
@@ -90,7 +98,8 @@ function replies(): string {
   const lines = proposers.flatMap((proposer) => {
     const own = rowsOf(proposer);
     if (own.length === 0 || proposer.with === '-') return [];
-    const total = (key: 'calls' | 'first' | 'improving' | 'repeats' | 'seconds') => sum(own.map((row) => row[key]));
+    const total = (key: 'calls' | 'first' | 'improving' | 'repeats' | 'seconds') =>
+      sum(own.map((row) => row[key]));
     const failed = sum(own.map(({ failures }) => sum(Object.values(failures))));
     const share = (part: number) => `${Math.round((100 * part) / total('calls'))} %`;
     const shares = [share(total('repeats')), share(failed)];

@@ -189,7 +189,7 @@ class RunDisplay {
   #confirm({ candidates, episodesEach, of }: Extract<RunEvent, { kind: 'confirmation-started' }>): void {
     const what =
       candidates === 1 ? 'the best policy' : `the best ${candidates} policies, then the chosen one`;
-    this.#progress.say(`confirming ${what} on ${plural(episodesEach, 'untouched episode')}`);
+    this.#progress.say(`confirming ${what} on ${plural(episodesEach, 'unseen episode')}`);
     this.#progress.begin({ label: 'confirmation', total: of, lineEvery: 0 });
   }
 

@@ -110,7 +110,7 @@ export const programSchema = z.strictObject({
     ),
   tune: z
     .strictObject({
-      by: z.enum(['cma-es', 'gp', 'hill-climb']).default('cma-es').describe('Search over the constants'),
+      by: z.enum(['gp', 'cma-es', 'hill-climb']).default('gp').describe('Search over the constants'),
       evaluations: count(1)
         .default(20)
         .describe('Evaluations spent on tuning before the model proposes again'),

@@ -16,6 +16,7 @@ import { nothingRecorded } from '../runs/reader.js';
 import { askModel, contextsOf } from './ask-model.js';
 import { errorsIn, type Finding, found, warningsIn } from './findings.js';
 import { environmentLeftOut, modulesLeftOut, notChecked, openParts, standIns } from './left-out.js';
+import { trialFindings } from './module-findings.js';
 import { preflight } from './preflight.js';
 import { forecastPrompts } from './prompt-forecast.js';
 
@@ -43,13 +44,14 @@ export async function checkConfig(
       const findings = preflight(assembly, await contextsOf(assembly, !offline, stop.abort));
       const sampling = samplingFindings(loaded.config.model);
       const device = offline ? [] : await deviceFindings(assembly.config.model);
+      const trial = offline ? [] : await trialFindings(assembly, stop.abort);
       const answer = offline ? [] : await askModel(assembly, env, stop.finish);
       const [failed, others] = [errorsIn(answer), answer.filter(({ level }) => level !== 'error')];
       // List models that don't answer first.
       return [
         ...located(loaded, failed),
         ...notesOf(loaded),
-        ...located(loaded, [...unchecked, ...findings, ...sampling, ...device, ...others]),
+        ...located(loaded, [...unchecked, ...findings, ...trial, ...sampling, ...device, ...others]),
       ];
     } finally {
       await closeEnvironment(assembly);

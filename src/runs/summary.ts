@@ -109,7 +109,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   lines.push(
     confirmed === null
       ? 'confirmed   –  (not confirmed)'
-      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} untouched episodes, ${place(confirmed)}`,
+      : `confirmed   ${asText(confirmed.mean)}  95 % interval ${formatInterval(confirmed.ci95)} over ${confirmed.episodes} unseen episodes, ${place(confirmed)}`,
   );
   const policy = confirmed ?? best;
   if (policy?.program !== undefined)

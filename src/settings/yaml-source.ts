@@ -146,14 +146,21 @@ function syntaxProblem(error: YAMLError, text: string): Problem {
       return { message: 'not valid YAML: a second document starts here', remedy: 'use one config per file' };
     case 'TAB_AS_INDENT':
       return { message: 'not valid YAML: indented with tabs', remedy: 'indent with spaces' };
+    case 'BAD_INDENT': {
+      const bracket = /^Flow .* end with a ([\]}])/.exec(error.message)?.[1];
+      if (bracket === undefined) break;
+      return {
+        message: `not valid YAML: \`${bracket}\` expected before this`,
+        remedy: `close the ${bracket === '}' ? '{' : '['} on an earlier line, or indent this line`,
+      };
+    }
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
         message: 'not valid YAML: a key and its value start inside a value',
         remedy: 'indent all keys of a section equally; put a value that contains `: ` in quotes',
       };
-    default:
-      return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
   }
+  return { message: `not valid YAML: ${error.message.replaceAll(/\p{C}/gu, '?').slice(0, 200)}` };
 }
 
 /** Maximum nesting of lists and mappings; the limit of `yaml` itself depends on the available stack. */

@@ -48,7 +48,7 @@ export interface BaselineRun {
   readonly environment: string | null;
   /** Number of parameters; null before the first evaluation, and if policies are programs. */
   readonly parameters: number | null;
-  /** Mean return of the chosen policy on untouched seeds; null if the run is not complete. */
+  /** Mean return of the chosen policy on unseen episodes; null if the run is not complete. */
   readonly confirmed: number | null;
   /** Highest observed mean return; too high on average, because it is selected on noise. */
   readonly observed: number | null;

@@ -15,6 +15,8 @@ import type { Item, ItemKind } from './messages.js';
 export interface Root {
   readonly path: string;
   readonly prefix: string;
+  /** Name of the directory itself, if it is an item; default: the prefix and its last part. */
+  readonly name?: string;
 }
 
 export interface Place {
@@ -58,9 +60,9 @@ export class Items {
   look(): Changes {
     const before = this.#known;
     const found = new Map<string, Known>();
-    for (const { path, prefix } of this.#roots()) {
+    for (const { path, prefix, name: own = prefix + basename(path) } of this.#roots()) {
       walk(path, { name: '', within: null, depth: 0 }, (sight) => {
-        const name = prefix + (sight.name || basename(path));
+        const name = sight.name === '' ? own : prefix + sight.name;
         const known = knownOf(
           { ...sight, name, within: sight.within && prefix + sight.within },
           before.get(name),

@@ -19,7 +19,7 @@ function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
   if (directory === undefined)
     return [
       { path: join(cwd, runsFolder), prefix: '' },
-      { path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/` },
+      { path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder },
     ];
   const path = resolve(cwd, directory);
   if (existsSync(path)) return [{ path, prefix: '' }];

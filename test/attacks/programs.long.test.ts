@@ -24,6 +24,8 @@ describe('hostile programs', async () => {
     const forward = await attacks.outcomes(hostilePrograms);
     const backward = await attacks.outcomes(hostilePrograms.toReversed());
     const unlike = hostilePrograms.filter((program) => forward.get(program) !== backward.get(program));
-    expect(unlike.map((program) => [program.source.slice(0, 100), forward.get(program), backward.get(program)])).toEqual([]);
+    expect(
+      unlike.map((program) => [program.source.slice(0, 100), forward.get(program), backward.get(program)]),
+    ).toEqual([]);
   });
 });

@@ -217,6 +217,43 @@ describe('well-known defects are explained', () => {
   });
 });
 
+describe('an environment of a module', () => {
+  const checked = async (step: string, online = true) => {
+    const cwd = temporaryDirectory();
+    writeFileSync(
+      join(cwd, 'own.mjs'),
+      `export default { create: () => ({
+        observationSpace: { kind: 'box', low: [-1], high: [1] }, actionSpace: { kind: 'discrete', n: 2 },
+        maxSteps: 5, reset: () => [0], step: (action) => (${step}),
+      }) };`,
+    );
+    const text = 'environment: ./own.mjs\nmodel: { provider: random }\n';
+    return (await check(text, { cwd, online })).findings.filter(({ field }) => field === 'environment');
+  };
+
+  it('plays twice the same', async () => {
+    expect(await checked('{ observation: [0], reward: action, terminated: false }')).toContainEqual({
+      level: 'ok',
+      field: 'environment',
+      message: 'plays, and repeats an episode with the same seed',
+    });
+  });
+
+  it('that fails in a step is an error; one that ignores its seed is a warning', async () => {
+    const broken = '{ observation: [0, 1], reward: 0, terminated: false }';
+    expect(await checked(broken)).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        message: 'own.mjs: the observation of step has 2 numbers; expected an array of 1',
+      }),
+    );
+    expect((await checked(broken, false)).filter(({ level }) => level === 'error')).toEqual([]);
+    expect(await checked('{ observation: [0], reward: Math.random(), terminated: false }')).toContainEqual(
+      expect.objectContaining({ level: 'warning', message: expect.stringMatching(/same seed differ/) }),
+    );
+  });
+});
+
 describe('a memory budget that hides evaluations', () => {
   const config = (more: string) => `environment: CartPole-v1\niterations: 400\n${model}memory: {${more}}\n`;
   const hidden = async (text: string, overrides: readonly string[] = []) => {

@@ -95,7 +95,7 @@ describe('policyloop', () => {
 
     const show = await cli(cwd, ['show', 'buffers/a']);
     expect(show.stdout).toContain('finished, 10 of 10 iterations, 14 evaluations');
-    expect(show.stdout).toMatch(/observation\[3\] +[−\d.]+ +[−\d.]+/);
+    expect(show.stdout).toMatch(/pole angular velocity +[−\d.]+ +[−\d.]+/);
 
     const evaluated = await cli(cwd, ['evaluate', 'a', '--episodes', '7', '--json']);
     expect(lastJson(evaluated.stdout)).toMatchObject({
@@ -314,5 +314,8 @@ describe('what is wrong gets one clear screen', () => {
     const option = await cli(cwd, ['list', '--colour']);
     expect(option.code).toBe(2);
     expect(option.stderr).toMatch(/colour/);
+    const key = await cli(cwd, ['run', 'quickstart', '--model.seed=3']);
+    expect(key.code).toBe(2);
+    expect(key.stderr).toContain('for a config key, write model.seed=3 without dashes');
   });
 });

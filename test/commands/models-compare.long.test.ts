@@ -146,7 +146,9 @@ it('resumes after an interruption, takes more models and histories, and shows wh
   expect(predictions).toMatchObject({ count: 2, bias: (errors[0]! + errors[1]!) / 2 });
   expect(existsSync(at('whole', 'report.html'))).toBe(true);
   expect(server.requests.length).toBe(asked);
-  await expect(compare([all], { out: 'nothing', replay: true })).rejects.toThrow(/contains no recorded results/);
+  await expect(compare([all], { out: 'nothing', replay: true })).rejects.toThrow(
+    /contains no recorded results/,
+  );
   await expect(compare([...some, 'warmup=2'], { out: 'whole' })).rejects.toThrow(/--out: contains runs of/);
   const items = new Items([{ path: place, prefix: '' }]);
   items.look();

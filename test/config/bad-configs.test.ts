@@ -386,7 +386,10 @@ describe('files', () => {
   });
   it('an unclosed bracket', () => {
     expect(screen('environment: [CartPole-v1\nmodel: x\n')).toMatchInlineSnapshot(
-      `"my.yaml:2:1: not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]"`,
+      `
+      "my.yaml:2:1: not valid YAML: \`]\` expected before this
+        remedy: close the [ on an earlier line, or indent this line"
+    `,
     );
   });
   it('a duplicate key', () => {

@@ -44,7 +44,7 @@ export const tables = {
     column('iterations', 'INTEGER', 'complete iterations or, for `policyloop play`, games'),
     column('planned', 'INTEGER', 'planned iterations'),
     column('best', 'DOUBLE', 'highest observed mean return (selected on noise)'),
-    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on fresh seeds'),
+    column('confirmed', 'DOUBLE', 'mean return of the chosen policy on unseen episodes'),
     column('confirmed_low', 'DOUBLE', 'lower end of its 95 % interval'),
     column('confirmed_high', 'DOUBLE', 'upper end of its 95 % interval'),
     column('calls', 'INTEGER', 'model calls'),

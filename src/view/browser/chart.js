@@ -79,6 +79,11 @@ export function Chart(props) {
 /** @param {ChartProps} props */
 const dataOf = ({ data }) => /** @type {uPlot.AlignedData} */ (/** @type {unknown} */ (data));
 
+/** Distances between the ticks of steps and iterations, which are whole numbers. */
+const wholeIncrements = Array.from({ length: 12 }, (_, i) =>
+  [1, 2, 5].map((digit) => digit * 10 ** i),
+).flat();
+
 /** @param {{ current: ChartProps }} latest @param {number} width @returns {uPlot.Options} */
 function optionsOf(latest, width) {
   const { height, lines } = latest.current;
@@ -102,6 +107,7 @@ function optionsOf(latest, width) {
     axes: [
       {
         ...axis,
+        incrs: wholeIncrements,
         grid: { show: false },
         size: 28,
         label: latest.current.xTitle,

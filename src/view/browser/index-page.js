@@ -132,7 +132,7 @@ export function ItemTable({ items, query, path, within }) {
 <label for="filter">Filter</label>
 <input id="filter" type="search" value=${filter} placeholder="text, or status=running best=400.." autocomplete="off" spellcheck=${false}
   aria-describedby="filter-help" onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => change({ filter: currentTarget.value })} />
-<span class="muted" role="status">${shown.length === items.length ? `${items.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
+<span class="muted" role="status">${filter === '' ? `${shown.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
 <span class="actions">
 <button type="button" disabled=${chosen.size < 2} onClick=${() => go(compareAddress([...chosen]))}>Compare${chosen.size > 0 && ` ${chosen.size}`}</button>
 </span>
@@ -144,20 +144,23 @@ export function ItemTable({ items, query, path, within }) {
     const order = isDown ? 'descending' : sort === column.key ? 'ascending' : 'none';
     return html`<th scope="col" class=${column.number ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column.key : `-${column.key}` })}>${column.title}<span aria-hidden="true">${order === 'none' ? '' : isDown ? ' ↓' : ' ↑'}</span></button></th>`;
   })}</tr></thead>
-<tbody>${shown.slice(0, most).map((item) => html`<${ItemRow} key=${item.name} item=${item} isChosen=${chosen.has(item.name)} toggle=${toggle} />`)}</tbody>
+<tbody>${shown.slice(0, most).map((item) => html`<${ItemRow} key=${item.name} item=${item} within=${within} isChosen=${chosen.has(item.name)} toggle=${toggle} />`)}</tbody>
 </table></div>
 ${shown.length > most && html`<p ref=${end} class="note">Scroll for ${shown.length - most} more</p>`}
 ${shown.length === 0 && html`<p class="empty">No runs match the filter.</p>`}`;
 }
 
-/** @param {{ item: Item, isChosen: boolean, toggle: (name: string) => void }} props */
-function ItemRow({ item, isChosen, toggle }) {
+/** @param {{ item: Item, within?: string | undefined, isChosen: boolean, toggle: (name: string) => void }} props */
+function ItemRow({ item, within, isChosen, toggle }) {
   const { ci95, confirmed, done, environment, fault, kind, model, name, observed, of, started, status } =
     item;
+  // On the page of a sweep, its name in every row would only take space.
+  const shortName =
+    within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
   const share = of === 0 ? 0 : Math.min(1, done / of);
   return html`<tr class=${isChosen ? 'chosen' : ''}>
 <td class="choose">${kind === 'run' && html`<input type="checkbox" aria-label=${`compare ${name}`} checked=${isChosen} onChange=${() => toggle(name)} />`}</td>
-<th scope="row"><a class="row-link" href=${itemAddress(name)}>${name}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${item.tags.map((tag) => html` <span class="tag">${tag}</span>`)}${item.note && html`<br /><span class="muted">${item.note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
+<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${item.tags.map((tag) => html` <span class="tag">${tag}</span>`)}${item.note && html`<br /><span class="muted">${item.note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
 <td data-label="status">${statusMark(status)}</td>
 <td data-label="environment">${environment ?? '–'}</td>
 <td data-label="model">${model ?? '–'}</td>

@@ -78,14 +78,19 @@ function MetricChart({ name, metrics, version, isSmooth, height = 190 }) {
     const smooth = isSmooth
       ? smoothed(rows.map((row) => Number(row[name])))
       : rows.map((row) => Number(row[name]));
+    const points = new Map(measured.map((row) => [Number(row.step), Number(row[name])]));
+    const steps = new Set(rows.map((row) => Number(row.step)));
+    // One entry for each x: uPlot scales only to the first of several.
     const all = [
       ...rows.map((row, i) => ({
         x: Number(row.step),
         raw: Number(row[name]),
         line: smooth[i] ?? null,
-        point: null,
+        point: points.get(Number(row.step)) ?? null,
       })),
-      ...measured.map((row) => ({ x: Number(row.step), raw: null, line: null, point: Number(row[name]) })),
+      ...[...points]
+        .filter(([x]) => !steps.has(x))
+        .map(([x, point]) => ({ x, raw: null, line: null, point })),
     ].sort((a, b) => a.x - b.x);
     return [
       all.map(({ x }) => x),

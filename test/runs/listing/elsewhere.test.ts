@@ -50,6 +50,13 @@ describe('a training with its output elsewhere', () => {
     expect(items.all()).toHaveLength(3);
   });
 
+  it('is named like its directory in the view, too, if that is tuned/ itself', () => {
+    const own = training(join(temporaryDirectory(), 'tuned'));
+    const items = new Items([{ path: own, prefix: 'tuned/', name: 'tuned' }]);
+    items.look();
+    expect(items.all().map(({ name }) => name)).toEqual(['tuned']);
+  });
+
   it('is forgotten where it was removed, and never invented', async () => {
     const [cwd, other] = [temporaryDirectory(), temporaryDirectory()];
     const far = training(join(other, 'far'));
