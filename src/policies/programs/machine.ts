@@ -1,3 +1,5 @@
+/// <reference lib="dom" />
+// (for the types of WebAssembly)
 /**
  * QuickJS in WebAssembly whose whole state can be copied and restored. Restoring the same image makes the same calls
  * give the same results and exceed the same limits, whatever ran before; so nothing leaks between programs.
