@@ -156,7 +156,7 @@ describe('a run ends as failed, naming the file, with a module', () => {
     [
       'whose observations are huge',
       { members: 'reset: () => new Float32Array(1e9)' },
-      'has 1000000000 numbers',
+      'has 1\u202f000\u202f000\u202f000 numbers',
     ],
     [
       'whose steps are promises',
@@ -260,7 +260,7 @@ describe('nothing is played with an environment', () => {
     [
       'whose bounds are NaN',
       { members: 'observationSpace: { kind: "box", low: [NaN], high: [1] }' },
-      /low\.0: .*NaN/,
+      /low\[0\] must be a number, not NaN/,
     ],
     [
       'with too few names',

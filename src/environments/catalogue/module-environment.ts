@@ -145,7 +145,10 @@ const spaceMembers: Readonly<Record<string, string>> = {
 function spaceProblem(space: unknown, issue: z.core.$ZodIssue): string {
   if (!isRecord(space)) return 'must be an object';
   if (issue.code === 'unrecognized_keys') return `unknown member ${issue.keys.join(', ')}`;
-  const [member = 'kind'] = issue.path;
+  const [member = 'kind', index] = issue.path;
+  const list = space[String(member)];
+  if ((member === 'low' || member === 'high') && typeof index === 'number' && Array.isArray(list))
+    return `${member}[${index}] must be a number, not ${String(list[index])}`;
   return `${String(member)} must be ${spaceMembers[String(member)]}`;
 }
 
