@@ -23,23 +23,41 @@ evaluation: { episodes: 5, maxSteps: 200 }
 confirmation: { candidates: 2, episodes: 30 }
 `;
 
+const programs = `environment: CartPole-v1
+policy: { kind: program, tune: { by: cma-es, after: 6, evaluations: 4 } }
+model: { provider: genetic, population: 4 }
+iterations: ${iterations}
+warmup: 3
+evaluation: { episodes: 5, maxSteps: 200 }
+confirmation: { candidates: 2, episodes: 30 }
+`;
+
 /**
  * Sends SIGKILL at uniformly drawn times, run after run, until `kills` is reached.
+ * @param of runs with proposals of a server, replayed, or with tuned programs of genetic programming
  * @throws Error if a run ends differently from an undisturbed one, or a completed iteration is lost
  */
-export async function killAtRandom({ cwd, built, random, say }: Suite, kills: number): Promise<void> {
+export async function killAtRandom(
+  { cwd, built, random, say }: Suite,
+  kills: number,
+  of: 'parameters' | 'programs',
+): Promise<void> {
   const start = starter(cwd, built);
   const started = performance.now();
   writeFileSync(join(cwd, 'config.yaml'), config);
-  const server = await startScriptedServer();
-  try {
-    await watch(start(['run', 'config.yaml', '--run-dir', 'recorded'], { OPENAI_BASE_URL: server.url }));
-  } finally {
-    await server.close();
+  writeFileSync(join(cwd, 'programs.yaml'), programs);
+  if (of === 'parameters') {
+    const server = await startScriptedServer();
+    try {
+      await watch(start(['run', 'config.yaml', '--run-dir', 'recorded'], { OPENAI_BASE_URL: server.url }));
+    } finally {
+      await server.close();
+    }
   }
-  const replay = ['config.yaml', 'model.provider=replayed', 'model.run=recorded'];
-  const whole = await watch(start(['run', ...replay, '--run-dir', 'whole']));
-  const expected = resultOf(join(cwd, 'whole'));
+  const replay =
+    of === 'programs' ? ['programs.yaml'] : ['config.yaml', 'model.provider=replayed', 'model.run=recorded'];
+  const whole = await watch(start(['run', ...replay, '--run-dir', `whole-${of}`]));
+  const expected = resultOf(join(cwd, `whole-${of}`));
 
   let done = 0;
   let runs = 0;
@@ -48,7 +66,7 @@ export async function killAtRandom({ cwd, built, random, say }: Suite, kills: nu
   /** Number of kills by their position in the run. */
   const places = { 'in the warm-up': 0, 'between iterations': 0, 'after the last': 0 };
   while (done < kills) {
-    const name = `killed-${++runs}`;
+    const name = `killed-${of}-${++runs}`;
     const path = join(cwd, name);
     let completed = 0;
     let args = ['run', ...replay, '--run-dir', name];

@@ -1,6 +1,6 @@
 /**
  * Kills runs without warning or makes the disk fail, resumes them, and compares the results with an undisturbed run.
- * `npm run test:kill -- --kills 200 --seed 1`: at random points;
+ * `npm run test:kill -- --kills 200 --seed 1`: at random points, and a quarter as often in runs with programs;
  * `npm run test:kill -- --kills 0 --boundaries all` (or a number, drawn at random): at every write, in the middle of
  * it, and with a disk that is full or read-only from then on. `--built` uses the commands in `dist/`. After a failure, the
  * directories remain for inspection.
@@ -31,7 +31,8 @@ const suite = {
 };
 suite.say(suite.cwd);
 const kills = Number(values.kills);
-if (kills > 0) await killAtRandom(suite, kills);
+if (kills > 0) await killAtRandom(suite, kills, 'parameters');
+if (kills > 0) await killAtRandom(suite, Math.ceil(kills / 4), 'programs');
 const boundaries = values.boundaries === 'all' ? Number.POSITIVE_INFINITY : Number(values.boundaries);
 if (boundaries > 0) await breakAtBoundaries(suite, boundaries);
 rmSync(suite.cwd, { recursive: true });

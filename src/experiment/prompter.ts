@@ -133,7 +133,9 @@ export class Prompter {
     const { memory } = this.#config;
     const held = this.#held(known);
     this.#history.know(held);
-    return selectHistory(held, memory, this.#history.tokens);
+    // Models tend to copy random programs.
+    const proposed = this.#arePrograms ? held.filter(({ iteration }) => iteration > 0) : held;
+    return selectHistory(proposed, memory, this.#history.tokens);
   }
 
   /** Like `messages`, with a `formatCorrection` that stays valid when other prompts are made later. */

@@ -275,7 +275,7 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
   return {
     ...wanted,
     limits: { ...stated(was.limits, ['rejections']), ...limits },
-    memory: { ...stated(was.memory, ['best', 'digits', 'recent', 'tokens']), ...memory },
+    memory: { ...stated(was.memory, ['best', 'recent', 'digits', 'tokens']), ...memory },
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'
         ? { ...model, members: membersAs(was.model.members, model.members) }
