@@ -1,5 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { hostilePrograms, openProgramAttacks } from './hostile-programs.js';
+import { EnvironmentError } from '../../src/base/environment-error.js';
+import { ModuleThread } from '../../src/modules/module-thread.js';
+import { built } from '../support/built.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs.js';
 
 describe('hostile programs', async () => {
   const attacks = await openProgramAttacks();
@@ -11,10 +18,7 @@ describe('hostile programs', async () => {
 
   it('end in an action or one fault, and change nothing for the next program', () => {
     const wrong = hostilePrograms.flatMap((program) => {
-      const started = performance.now();
       const fault = attacks.attack(program);
-      const ms = performance.now() - started;
-      if (ms > 3000) console.log(Math.round(ms), program.source.slice(0, 100));
       return fault === undefined ? [] : [`${fault}: ${program.source.slice(0, 200)}`];
     });
     expect(wrong).toEqual([]);
@@ -24,6 +28,46 @@ describe('hostile programs', async () => {
     const forward = await attacks.outcomes(hostilePrograms);
     const backward = await attacks.outcomes(hostilePrograms.toReversed());
     const unlike = hostilePrograms.filter((program) => forward.get(program) !== backward.get(program));
-    expect(unlike.map((program) => [program.source.slice(0, 100), forward.get(program), backward.get(program)])).toEqual([]);
+    expect(
+      unlike.map((program) => [program.source.slice(0, 100), forward.get(program), backward.get(program)]),
+    ).toEqual([]);
+  });
+});
+
+describe('a thread that plays programs', () => {
+  const file = join(temporaryDirectory(), 'plays.mjs');
+  writeFileSync(
+    file,
+    `import { openSandbox } from '${pathToFileURL(built('src/policies/programs/sandbox.js')).href}';
+    const observationSpace = { kind: 'box', low: [0], high: [1] };
+    export default {
+      async create() {
+        const { build } = await openSandbox({ id: 'test', observationSpace, actionSpace: { kind: 'discrete', n: 2 } });
+        return { play: (source) => build(source)([0.5]) };
+      },
+    };`,
+  );
+
+  async function play(source: string): Promise<unknown> {
+    const thread = new ModuleThread();
+    try {
+      const setting = { origin: 'a program', seconds: 2, later: false };
+      const { create } = await thread.load({ path: file, as: 'helpers', field: 'policy' }, setting);
+      const { play: played } = (await create({}, 'policy')) as { play(source: string): unknown };
+      return played(source);
+    } finally {
+      thread.close();
+    }
+  }
+
+  it.each(hanging)('is ended when it hangs: %j', async (source) => {
+    const started = performance.now();
+    await expect(play(source)).rejects.toThrow(EnvironmentError);
+    expect(performance.now() - started).toBeLessThan(30_000);
+  });
+
+  it('lives on otherwise', async () => {
+    expect(await play('function act(observation) { return observation[0] > 0.4 ? 1 : 0 }')).toBe(1);
+    await expect(play('function act() { for (;;); }')).rejects.toThrow(/^too much work/);
   });
 });

@@ -12,8 +12,6 @@ import { type ProgramFailure, ProgramFault } from './program.js';
 
 /** Longest source, in characters. */
 export const mostCharacters = 20_000;
-/** Longest observation of a text environment, in characters. */
-const mostObserved = 1_000_000;
 /** An episode that makes way for another is replayed when it continues if it is shorter than this, else copied. */
 const mostReplayed = 1000;
 
@@ -54,7 +52,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   const source = preludeSource(environment, observationNames(environment));
   const prelude = context.unwrapResult(context.evalCode(source, 'prelude', { type: 'global' }));
   const member = (name: string) => context.getProp(prelude, name);
-  const [load, start, step, describe] = [member('load'), member('start'), member('step'), member('describe')];
+  const [load, start, step] = [member('load'), member('start'), member('step')];
+  const [append, describe] = [member('append'), member('describe')];
   const floats = sharedBuffer(machine.memory, bufferLength(environment));
   const given = floats.length - 1;
   const empty = machine.copy();
@@ -67,20 +66,27 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   /** The value of a call. @throws ProgramFault if it failed */
   function checked(outcome: Outcome, lines: number, observation?: Observation): QuickJSHandle {
     if ('value' in outcome) return outcome.value;
-    const failure = 'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
+    throw failed(outcome, lines, observation);
+  }
+
+  function failed(
+    outcome: Exclude<Outcome, { readonly value: QuickJSHandle }>,
+    lines: number,
+    observation?: Observation,
+  ): ProgramFault {
+    const { isLimit = true, ...failure } =
+      'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
     current = undefined;
-    if (failure.isLimit !== false) machine.reset(empty, true);
-    throw new ProgramFault({
-      reason: failure.reason,
-      ...(failure.line !== undefined && { line: failure.line }),
-      ...(observation !== undefined && { observation }),
-    });
+    if (isLimit) machine.reset(empty, true);
+    return new ProgramFault({ ...failure, ...(observation !== undefined && { observation }) });
   }
 
   function described(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
     const text = call(describe, error);
-    if (!('value' in text)) return { reason: limits.memory };
-    const [name, message, stack] = JSON.parse(context.getString(text.value)) as [string, string, string];
+    const json = 'value' in text ? context.getString(text.value) : '';
+    // Even the description didn't fit.
+    if (json === '') return { reason: limits.memory };
+    const [name, message, stack] = JSON.parse(json) as [string, string, string];
     const found = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
     const line = found >= 1 && found <= lines ? { line: found } : {};
     const limit = name === 'InternalError' ? messages[message] : undefined;
@@ -143,20 +149,22 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   function turn({ program }: Episode, observation: Observation): Action {
-    let outcome: Outcome;
-    if (typeof observation === 'string') {
-      if (observation.length > mostObserved)
-        throw new ProgramFault({ reason: `the observation is longer than ${mostObserved} characters` });
-      const text = context.newString(observation);
-      outcome = call(step, text);
-      text.dispose();
-    } else {
-      if (typeof observation === 'number') floats[0] = observation;
-      else for (let i = 0; i < given && i < observation.length; i++) floats[i] = observation[i]!;
-      outcome = call(step);
-    }
-    const value = checked(outcome, program.lines, observation);
-    const action = programAction(environment.actionSpace, floats, () => context.getString(value));
+    const called = (code: QuickJSHandle) => checked(call(code), program.lines, observation);
+    if (typeof observation === 'number') floats[0] = observation;
+    else if (typeof observation === 'string') {
+      for (let start = 0; start < observation.length; start += given) {
+        const count = Math.min(given, observation.length - start);
+        for (let i = 0; i < count; i++) floats[i] = observation.charCodeAt(start + i);
+        floats[given] = count;
+        called(append).dispose();
+      }
+    } else for (let i = 0; i < given && i < observation.length; i++) floats[i] = observation[i]!;
+    const value = called(step);
+    const action = programAction(environment.actionSpace, floats, () => {
+      const text = context.getString(value);
+      if (text === '') throw failed({ limit: 'memory' }, program.lines, observation);
+      return text;
+    });
     value.dispose();
     if ('action' in action) return action.action;
     throw new ProgramFault({ reason: shortened(action.reason), observation });
