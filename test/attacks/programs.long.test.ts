@@ -1,9 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { createContext, runInContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { EnvironmentError } from '../../src/base/environment-error.js';
+import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
 import { ModuleThread } from '../../src/modules/module-thread.js';
+import type { Policy } from '../../src/policies/policy.js';
+import { ProgramFault } from '../../src/policies/programs/program.js';
+import { openSandbox, type Sandbox } from '../../src/policies/programs/sandbox.js';
+import { createGenerator } from '../../src/random/generator.js';
 import { built } from '../support/built.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { hanging, hostilePrograms, openProgramAttacks } from './hostile-programs.js';
@@ -33,6 +39,43 @@ describe('hostile programs', async () => {
     ).toEqual([]);
   });
 });
+
+it('finds the holes of another sandbox', async () => {
+  const attacks = await openProgramAttacks(leaky);
+  const found = (statement: string) =>
+    attacks.attack({ source: `function act() { ${statement}; return 0; }`, expected: 0 });
+  expect(found('return 0')).toBeUndefined();
+  expect(found('return typeof Date === "undefined" ? 0 : 1')).toMatch('instead of 0');
+  expect(found('return 2')).toMatch('passed [2,2,2]');
+  expect(found('throw "\\u001b"')).toMatch('the reason');
+  expect(found('JSON.stringify = () => "x"')).toMatch('an innocent program changed');
+});
+
+/** Plays programs in one context of Node's, which they can change; knows the first environment only. */
+async function leaky(environment: EnvironmentSpec): Promise<Sandbox> {
+  if (environment.id !== 'CartPole-v1') return openSandbox(environment);
+  const context = createContext({});
+  const build = (source: string): Policy => {
+    const forEpisode = (): Policy => {
+      const random = createGenerator(0);
+      const made = runInContext(
+        `((random) => { Math.random = random; ${source}\nreturn act; })`,
+        context,
+      ) as (random: () => number) => (...given: readonly unknown[]) => Action;
+      const act = made(() => random.random());
+      const memory = {};
+      return (observation) => {
+        try {
+          return act(observation, memory, { gain: 2 });
+        } catch (error) {
+          throw new ProgramFault({ reason: `threw ${String(error)}` });
+        }
+      };
+    };
+    return Object.assign((observation: Observation) => forEpisode()(observation), { forEpisode });
+  };
+  return { build, close: () => undefined };
+}
 
 describe('a thread that plays programs', () => {
   const file = join(temporaryDirectory(), 'plays.mjs');
