@@ -89,7 +89,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     const [name, message, stack] = JSON.parse(json) as [string, string, string];
     const found = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
     const line = found >= 1 && found <= lines ? { line: found } : {};
-    const limit = name === 'InternalError' ? messages[message] : undefined;
+    const limit = /^(Internal|Syntax)Error$/.test(name) ? messages[message] : undefined;
     if (limit !== undefined) return { reason: limits[limit], ...line };
     if (message === 'threw null') return { reason: 'threw null, or ran out of memory' };
     return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
@@ -106,10 +106,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
       throw new ProgramFault({ reason: `longer than ${mostCharacters} characters (${text.length})` });
     const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
     const evaluated = (code: string, compileOnly: boolean) =>
-      checked(
-        machine.run(() => context.evalCode(code, 'program', { type: 'global', strict: true, compileOnly })),
-        lines,
-      );
+      checked(machine.evaluate(code, compileOnly), lines);
     putAside();
     machine.reset(empty);
     // The source must be complete without the function around it, so that it can't close that function.
@@ -221,7 +218,7 @@ function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Ar
 const limits: Readonly<Record<Limit, string>> = {
   work: 'too much work: more than a million calls and loop iterations at a time',
   memory: 'out of memory',
-  stack: 'stack overflow: too many nested calls',
+  stack: 'stack overflow: calls or brackets are nested too deeply',
 };
 
 /** What QuickJS says about its limits. */

@@ -204,6 +204,10 @@ describe('faults', () => {
     ['let all = []; function act() { for (;;) all = [all, all] }', { reason: 'out of memory' }],
     ['function act() { throw { code: 1 } }', { reason: 'threw {code: 1}' }],
     [`function act() { return 0 }${' '.repeat(20_000)}`, { reason: 'longer than 20000 characters (20027)' }],
+    [
+      `function act() { return ${'('.repeat(9000)}0${')'.repeat(9000)} }`,
+      { reason: expect.stringMatching(/^stack overflow/) },
+    ],
     ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
   ])('%j', (source, failure) => {
     expect(faultIn(source)).toMatchObject(failure);
