@@ -3,6 +3,7 @@ import process from 'node:process';
 import { number, terminalTable, text } from '../src/format/table.js';
 import { benchIterations } from './iterations.js';
 import { benchMujoco } from './mujoco.js';
+import { benchPrograms } from './programs.js';
 import { benchRollouts } from './rollouts.js';
 import { benchStartUp } from './start-up.js';
 import { benchWorkers } from './workers.js';
@@ -10,6 +11,7 @@ import { benchWorkers } from './workers.js';
 const python = process.env.POLICYLOOP_PYTHON ?? 'python3';
 const findings = [
   ...(await benchRollouts(python)),
+  ...(await benchPrograms(python)),
   ...(await benchMujoco(python)),
   ...(await benchWorkers()),
   ...(await benchIterations()),

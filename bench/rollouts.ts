@@ -69,7 +69,7 @@ while time.perf_counter() - start < 2:
 print(steps / (time.perf_counter() - start))
 `;
 
-function measurePython(python: string): number | undefined {
+export function measurePython(python: string): number | undefined {
   const { status, stdout } = spawnSync(python, ['-c', script], { encoding: 'utf8' });
   return status === 0 ? Number(stdout) : undefined;
 }

@@ -13,6 +13,7 @@ import { fileKinds } from './files.js';
 import { hub } from './hub.js';
 import { lookingKinds } from './looking.js';
 import { moduleKinds } from './modules.js';
+import { policyPrograms } from './policy-programs.js';
 import { programKinds } from './programs.js';
 import { requestKinds } from './requests.js';
 import { secrets } from './secrets.js';
@@ -63,7 +64,7 @@ async function play(kind: AttackKind, seed: number, count: number): Promise<Tall
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const kinds = [
   ...[...requestKinds, ...fileKinds, ...programKinds, ...moduleKinds],
-  ...[hub, slurm, secrets, writers],
+  ...[hub, slurm, secrets, writers, policyPrograms],
   ...[...lookingKinds, damagedRuns],
 ].filter(({ name }) => values.kind === undefined || name === values.kind);
 const tallies: Tally[] = [];

@@ -1,13 +1,13 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
-import type { ShownEvent } from '../experiment/progress.js';
 import type { ShownPlayEvent } from '../play/play-display.js';
 import type { FailedPlay, PlayResult } from '../play/play-result.js';
 import type { Steered } from '../runs/listing/steer.js';
 import type { RunResult } from '../runs/summary.js';
 import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
+import type { ShownEvent } from '../studies/run-progress.js';
 import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>

@@ -2,11 +2,11 @@ import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import type { ShownEvent } from '../experiment/progress.js';
 import type { RunResult } from '../runs/summary.js';
 import type { FirstPrompt, NoPrompt } from '../studies/dry-run.js';
 import type { PlanProgress } from '../studies/play.js';
 import type { RepeatsResult } from '../studies/repeats.js';
+import type { ShownEvent } from '../studies/run-progress.js';
 import type { FailedRun } from '../studies/single-run.js';
 
 export const options = (y: Argv) =>

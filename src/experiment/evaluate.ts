@@ -3,8 +3,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { ConfirmationConfig } from '../config/config.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
-import { isProgramFault } from '../policies/programs/program.js';
+import { programsOf } from '../policies/policy.js';
+import { isProgramFault } from '../programs/program.js';
 import { remembered } from '../prompting/context/history.js';
 import { confirmationSeeds, evaluationSeeds, warmupGenerator } from '../random/seeds.js';
 import {

@@ -6,7 +6,8 @@ import { isBuiltInId } from '../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
+import { programsOf } from '../policies/policy.js';
+import { BehaviourTest } from '../rollout/behaviour-test.js';
 import type { EvaluationSetting } from '../rollout/evaluation.js';
 import type { Racing } from '../rollout/racing.js';
 import { createReplayBuffer, type ReplayBuffer } from '../rollout/replay-buffer.js';
@@ -24,7 +25,6 @@ import { countedBy, countedOthers } from './budget/usage.js';
 import { type Critic, openCritic } from './critic-parts.js';
 import type { FeedbackParts } from './feedback-parts.js';
 import type { Learner } from './learner.js';
-import { BehaviourTest } from './programs.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 

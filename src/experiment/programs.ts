@@ -1,65 +1,26 @@
 /** What runs do only if policies are programs: try out proposals, find repeats by behaviour, tune constants. */
-import type { Observation } from '../environments/environment.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
-import { isProgramFault } from '../policies/programs/program.js';
+import { programsOf } from '../policies/policy.js';
+import { isProgramFault } from '../programs/program.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { evaluationSeeds } from '../random/seeds.js';
-import type { EpisodeRecord } from '../rollout/episode.js';
-import { actionsOn, type EvaluationSetting, evaluate } from '../rollout/evaluation.js';
-import { vectorKey } from '../rollout/replay-buffer.js';
+import { evaluate } from '../rollout/evaluation.js';
+import type { EndedCall } from '../runs/calls.js';
 import { createTuner, tuningDue } from '../search/tuning.js';
 import { knownTo } from './evaluate.js';
 import type { Experiment } from './parts.js';
-import type { Proposals } from './propose.js';
 
-/** Number of recorded observations on which programs are compared, at most. */
-const mostObservations = 1000;
-
-/** Compares programs by the actions that they choose on the observations of the warm-up's recorded episodes. */
-export class BehaviourTest {
-  readonly #setting: EvaluationSetting;
-  readonly #episodes: (readonly Observation[])[] = [];
-  #observations = 0;
-  readonly #actions = new Map<string, Promise<string | undefined>>();
-
-  /** @param recorded episodes of a resumed run */
-  constructor(setting: EvaluationSetting, recorded: Iterable<EpisodeRecord>) {
-    this.#setting = setting;
-    for (const episode of recorded) {
-      if (episode.iteration > 0) break;
-      this.observe([episode]);
-    }
-  }
-
-  /** Adds episodes; only those of the warm-up count, so that the test stays the same. */
-  observe(episodes: readonly EpisodeRecord[]): void {
-    for (const { iteration, observations } of episodes) {
-      const left = mostObservations - this.#observations;
-      if (iteration > 0 || left <= 0) continue;
-      this.#episodes.push(observations.slice(0, Math.min(left, observations.length - 1)));
-      this.#observations += observations.length - 1;
-    }
-  }
-
-  /** The program's actions on the observations; undefined if there are none. @throws ProgramFault */
-  actions(parameters: ParameterVector): Promise<string | undefined> {
-    const key = vectorKey(parameters);
-    const actions = this.#actions.get(key) ?? this.#chosen(parameters);
-    this.#actions.set(key, actions);
-    return actions;
-  }
-
-  async #chosen(parameters: ParameterVector): Promise<string | undefined> {
-    if (this.#observations === 0) return undefined;
-    return JSON.stringify(await actionsOn(this.#setting, parameters, this.#episodes));
-  }
-}
+/** Tries out a program before it is accepted; returns why it is refused, or undefined. */
+export type Trial = (
+  parameters: ParameterVector,
+  accepted: readonly ParameterVector[],
+  call: EndedCall,
+) => Promise<ParseFailure | undefined>;
 
 /** How programs are tried out before they are accepted; undefined for other policies. */
-export function triedIn(experiment: Experiment, iteration: number): Proposals['tried'] {
+export function triedIn(experiment: Experiment, iteration: number): Trial | undefined {
   const { behaviour, config, seed, setting } = experiment;
   if (behaviour === undefined || config.policy?.kind !== 'program') return undefined;
   const { tune } = config.policy;

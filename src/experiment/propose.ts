@@ -4,7 +4,7 @@ import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
 import { hiddenAsIn, receivedText } from '../models/secrets.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
+import { programsOf } from '../policies/policy.js';
 import type { ParseContext, ParseFailure, SeenParameters } from '../prompting/answer/parse.js';
 import { changesGrammar } from '../prompting/notation/changes.js';
 import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
@@ -27,7 +27,7 @@ import {
 } from './ask.js';
 import { type Iteration, knownTo, searched } from './evaluate.js';
 import type { Experiment, StopRequests } from './parts.js';
-import { triedIn, tuningFor } from './programs.js';
+import { type Trial, triedIn, tuningFor } from './programs.js';
 import { lastKnown } from './prompter.js';
 import { answering, writing } from './proposer.js';
 import { evaluationsLeft, RunStopped } from './stopping.js';
@@ -49,14 +49,7 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
     accepted: readonly ParameterVector[],
     call: EndedCall,
   ) => WrongPlace | undefined;
-  /** Tries out a program before it is accepted; returns why it is refused, or undefined. */
-  readonly tried?:
-    | ((
-        parameters: ParameterVector,
-        accepted: readonly ParameterVector[],
-        call: EndedCall,
-      ) => Promise<ParseFailure | undefined>)
-    | undefined;
+  readonly tried?: Trial | undefined;
   /** Returns the prompt and the parent of a candidate; if omitted, all candidates answer the same prompt. */
   readonly branch?: ((candidate: number) => Branch) | undefined;
 }

@@ -1,12 +1,12 @@
 /** Shows the progress of a play: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import type { CommandContext } from '../base/context.js';
-import { alertText, rateText } from '../experiment/progress.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { createProgress, type ProgressMode } from '../format/progress.js';
 import type { Completion } from '../models/language-model.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, RunEvent } from '../runs/events.js';
 import { controlledText } from '../runs/requests.js';
+import { alertText, rateText } from '../studies/run-progress.js';
 import type { PlayDisplay } from './play-games.js';
 import { playMeans } from './play-result.js';
 

@@ -5,7 +5,7 @@ import { linearPolicies } from './linear.js';
 import { mlpPolicies } from './mlp.js';
 import { modulePolicies } from './module-policy.js';
 import type { PolicyFamily } from './policy.js';
-import { openProgramPolicies, programPolicies } from './programs/family.js';
+import { openProgramPolicies, programPolicies } from './program-policies.js';
 import { qTablePolicies } from './q-table.js';
 import {
   type BuiltInPolicyConfig,

@@ -8,8 +8,8 @@ import {
   type Observation,
   type Space,
 } from '../environments/environment.js';
+import type { ProgramLibrary } from '../programs/library.js';
 import { createGenerator, type RandomGenerator } from '../random/generator.js';
-import type { ProgramLibrary } from './programs/library.js';
 import type { ProjectionConfig } from './settings.js';
 
 /**
@@ -88,6 +88,10 @@ export type PolicyDescription =
   | { readonly kind: 'program'; readonly programs: ProgramLibrary }
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
+
+/** The programs of a family; undefined if its policies are not programs. */
+export const programsOf = ({ description }: Pick<PolicyFamily, 'description'>): ProgramLibrary | undefined =>
+  description.kind === 'program' ? description.programs : undefined;
 
 /** Inner bin edges of one dimension: bin i holds edges[i-1] ≤ x < edges[i]. */
 export interface BinEdges {

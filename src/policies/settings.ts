@@ -129,7 +129,6 @@ export const programSchema = z.strictObject({
 export type BuiltInPolicyConfig = LinearConfig | MlpConfig | QTableConfig;
 export type PolicyConfig = BuiltInPolicyConfig | ProgramConfig | ModulePolicyConfig;
 export type ProgramConfig = z.output<typeof programSchema>;
-export type TuneConfig = NonNullable<ProgramConfig['tune']>;
 export type ModulePolicyConfig = z.output<typeof modulePolicySchema>;
 export type LinearConfig = z.output<typeof linearSchema>;
 export type MlpConfig = z.output<typeof mlpSchema>;

@@ -2,7 +2,7 @@
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
 import type { ParameterSpec } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
+import { programsOf } from '../policies/policy.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';

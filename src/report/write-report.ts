@@ -11,7 +11,7 @@ import {
   openShownPolicies,
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
-import { isProgramFault } from '../policies/programs/program.js';
+import { isProgramFault } from '../programs/program.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { notablePolicies, type OpenedRun, readShownRun } from '../runs/open-run.js';
 import { groupFile, readGroup, runFiles } from '../runs/reader.js';

@@ -10,9 +10,8 @@ import type { EnvironmentConfig } from '../environments/settings.js';
 import { type CallSetting, ModuleThread, usualSeconds } from '../modules/module-thread.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { ParameterVector } from '../policies/policy.js';
-import { killedFault, programSeconds } from '../policies/programs/family.js';
-import { isProgramFault } from '../policies/programs/program.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import { isProgramFault, killedFault, programSeconds } from '../programs/program.js';
 import type { EpisodeTask, PlayedEpisode } from './episode.js';
 
 /** Settings from which a worker creates its environment and policies. */

@@ -7,8 +7,13 @@ import {
   isRemote,
   type RemoteEnvironment,
 } from '../environments/remote/remote-environment.js';
-import { type ParameterVector, type Policy, type PolicyFamily, policyFor } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
+import {
+  type ParameterVector,
+  type Policy,
+  type PolicyFamily,
+  policyFor,
+  programsOf,
+} from '../policies/policy.js';
 import { mean } from '../statistics/descriptive.js';
 import {
   actionsOf,

@@ -1,7 +1,7 @@
 /** Module that plays episodes in the threads of `evaluation-workers.ts`. */
 import { openPolicyFamily } from '../policies/families.js';
 import type { PolicyFamily } from '../policies/policy.js';
-import { programsOf } from '../policies/programs/library.js';
+import { programsOf } from '../policies/policy.js';
 import { actionsOf, playEpisode } from './episode.js';
 import type { Observations, WorkerJob, WorkerPolicy, WorkerSetting } from './evaluation-workers.js';
 import { makeTask } from './task.js';

@@ -2,7 +2,7 @@ import { unreachable } from '../base/errors.js';
 import type { Observation } from '../environments/environment.js';
 import { formatNumber, formatParameter, plural } from '../format/numbers.js';
 import type { ModelErrorKind, ReplyFault } from '../models/language-model.js';
-import type { ProgramFailure } from '../policies/programs/program.js';
+import type { ProgramFailure } from '../programs/program.js';
 import type { IndexedText } from '../prompting/answer/parse.js';
 import type { CallRecord, LoggedFailure } from './calls.js';
 

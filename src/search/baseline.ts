@@ -1,6 +1,6 @@
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import type { ProgramLibrary } from '../policies/programs/library.js';
+import type { ProgramLibrary } from '../programs/library.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 

@@ -1,15 +1,15 @@
 /** Baselines that propose programs: random programs, and genetic programming. */
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
-import { randomProgram } from '../policies/programs/grammar.js';
-import { programParameters } from '../policies/programs/program.js';
-import { crossover, mutate } from '../policies/programs/variation.js';
+import { randomProgram } from '../programs/grammar.js';
+import { programParameters } from '../programs/program.js';
+import { crossover, mutate } from '../programs/variation.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, type Task } from './baseline.js';
 import type { GeneticConfig } from './settings.js';
 
-export interface ProgramTask {
+interface ProgramTask {
   readonly environment: EnvironmentSpec;
   /** All evaluations in memory, oldest first. */
   readonly history: readonly EvaluatedProgram[];

@@ -1,6 +1,6 @@
 /** Tunes the constants of programs: when, and to which values. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
-import type { ProgramConstant } from '../policies/programs/program.js';
+import type { ProgramConstant } from '../programs/program.js';
 import type { RandomGenerator } from '../random/generator.js';
 import type { Baseline } from './baseline.js';
 import { createCmaEs } from './cma-es.js';

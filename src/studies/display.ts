@@ -1,7 +1,6 @@
 /** Shows the progress of a plan's runs: a bar on a terminal, lines elsewhere, JSON lines for machines. */
 import { basename, join } from 'node:path';
 import type { CommandContext } from '../base/context.js';
-import { alertText, createDisplay, rateText, waitingText } from '../experiment/progress.js';
 import type { Display } from '../experiment/session.js';
 import { apart, formatCompact, formatReturn } from '../format/numbers.js';
 import { createProgress, type Progress } from '../format/progress.js';
@@ -10,6 +9,7 @@ import type { RunEvent } from '../runs/events.js';
 import { type RunResult, resultOf, summaryOf } from '../runs/summary.js';
 import { isBulk, type Plan, type PlanEntry, type PlayArguments } from './plan.js';
 import type { RunEnd } from './play-run.js';
+import { alertText, createDisplay, rateText, waitingText } from './run-progress.js';
 
 export interface PlanDisplay<Entry extends PlanEntry> {
   /** A run starts or resumes. */

@@ -6,7 +6,6 @@ import type { Config } from '../config/config.js';
 import { loadConfig, resolvedYaml } from '../config/load.js';
 import { type Assembly, assemble, type OwnParts } from '../experiment/assemble.js';
 import { newManifest } from '../experiment/parts.js';
-import { createDisplay } from '../experiment/progress.js';
 import { languageModelIn, withDefaultsOf } from '../experiment/proposer.js';
 import { type Display, runInDirectory } from '../experiment/session.js';
 import { fitted } from '../format/width.js';
@@ -23,6 +22,7 @@ import { type Durability, type RunDirectory, removeDrafts, resumeRunDirectory } 
 import { replaceFile } from '../storage/files.js';
 import { isLocked, lockRun } from '../storage/lock.js';
 import type { PlayArguments } from './plan.js';
+import { createDisplay } from './run-progress.js';
 
 /** Starts or resumes a run in its directory, and writes its report. */
 export async function runAndReport(

@@ -1,8 +1,8 @@
 /** Hostile programs, and what has to hold for each of them. */
 import type { Action, EnvironmentSpec, Observation } from '../../src/environments/environment.js';
 import { isValidAction } from '../../src/environments/limited-environment.js';
-import { ProgramFault } from '../../src/policies/programs/program.js';
-import { openSandbox, type Sandbox } from '../../src/policies/programs/sandbox.js';
+import { ProgramFault } from '../../src/programs/program.js';
+import { openSandbox, type Sandbox } from '../../src/programs/sandbox.js';
 
 const inAct = (body: string) => `function act(observation, memory, constants) {\n  ${body};\n  return 0;\n}`;
 
@@ -580,13 +580,13 @@ function outcomeOf(sandbox: Sandbox, source: string, observation: Observation): 
 
 const hostText = /node:|node_modules|\.[jt]s\b|wasm|\bat \S+ \(|[^\P{Cc}]|[\u2028\u2029\u202e]/u;
 
-/** Attacks sandboxes of several environments. */
-export async function openProgramAttacks() {
-  const open = () => Promise.all(settings.map(({ environment }) => openSandbox(environment)));
+/** Attacks sandboxes of several environments. @param openOne opens a sandbox; tests attack others than policyloop's, too */
+export async function openProgramAttacks(openOne: typeof openSandbox = openSandbox) {
+  const open = () => Promise.all(settings.map(({ environment }) => openOne(environment)));
   const sandboxes = await open();
   const told = (sandbox: Sandbox, observation: Observation) =>
     (outcomeOf(sandbox, innocent, observation) as ProgramFault).failure.reason;
-  const before = told((await open())[0]!, pole);
+  const before = (await open()).map((sandbox) => told(sandbox, pole));
   return {
     /** What went wrong; undefined if nothing did. */
     attack({ expected, source }: HostileProgram): string | undefined {
@@ -602,7 +602,7 @@ export async function openProgramAttacks() {
         if (expected !== undefined && i === 0 && (outcome as Action[])[0] !== expected)
           return `${JSON.stringify(outcome)} instead of ${expected}`;
         const after = told(sandboxes[i]!, observation);
-        if (after !== before) return `an innocent program changed: ${after} instead of ${before}`;
+        if (after !== before[i]) return `an innocent program changed: ${after} instead of ${before[i]}`;
       }
       return undefined;
     },

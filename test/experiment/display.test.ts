@@ -1,9 +1,9 @@
 /** What a person sees of a run as it goes: on terminals of several widths, and in a pipe. */
 import { describe, expect, it } from 'vitest';
-import { createDisplay } from '../../src/experiment/progress.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, RunEvent } from '../../src/runs/events.js';
+import { createDisplay } from '../../src/studies/run-progress.js';
 import { fakeTerminal } from '../support/fake-terminal.js';
 
 const entryOf = (iteration: number, candidate: number, score: number): BufferEntry => ({

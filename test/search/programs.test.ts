@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import type { EnvironmentSpec } from '../../src/environments/environment.js';
-import { randomProgram } from '../../src/policies/programs/grammar.js';
-import { spacesOf, treesOf } from '../../src/policies/programs/tree.js';
+import { randomProgram } from '../../src/programs/grammar.js';
+import { spacesOf, treesOf } from '../../src/programs/tree.js';
 import { createGenerator } from '../../src/random/generator.js';
 import {
   createGeneticPrograms,

@@ -1,7 +1,7 @@
 import { answerText } from '../../models/answer-text.js';
 import type { FinishReason } from '../../models/language-model.js';
 import type { ParameterSpec, ParameterVector } from '../../policies/policy.js';
-import type { ProgramFailure } from '../../policies/programs/program.js';
+import type { ProgramFailure } from '../../programs/program.js';
 import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 

@@ -1,9 +1,9 @@
 /** Reads programs from replies. */
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterVector } from '../../policies/policy.js';
-import { applyEdits } from '../../policies/programs/edits.js';
-import type { ProgramLibrary } from '../../policies/programs/library.js';
-import { isProgramFault, programParameters } from '../../policies/programs/program.js';
+import { applyEdits } from '../../programs/edits.js';
+import type { ProgramLibrary } from '../../programs/library.js';
+import { isProgramFault, programParameters } from '../../programs/program.js';
 import type { ParseContext, ParseFailure, ParseResult } from './parse.js';
 
 /**

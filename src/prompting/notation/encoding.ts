@@ -1,6 +1,7 @@
 /** How a policy is written in prompts and read from answers. */
 import type { ParameterSpec, ParameterVector, PolicyFamily } from '../../policies/policy.js';
-import { type ProgramLibrary, programsOf } from '../../policies/programs/library.js';
+import { programsOf } from '../../policies/policy.js';
+import type { ProgramLibrary } from '../../programs/library.js';
 import { type ParseContext, type ParseResult, parseParameters } from '../answer/parse.js';
 import { readEdits, readProgram } from '../answer/program.js';
 import { parseChanges } from './changes.js';

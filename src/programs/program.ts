@@ -1,6 +1,5 @@
 /** Policies written as JavaScript programs: shared types. */
-import type { Observation } from '../../environments/environment.js';
-import type { ParameterVector } from '../policy.js';
+import type { Action, Observation } from '../environments/environment.js';
 
 /** A number in a program that can change without changing the program's structure. */
 export interface ProgramConstant {
@@ -27,10 +26,27 @@ export interface Program {
 }
 
 /** The parameters of a program: its structure, then the values of its constants. */
-export const programParameters = ({ structure, constants }: Program): ParameterVector => [
+export const programParameters = ({ structure, constants }: Program): readonly number[] => [
   structure,
   ...constants.map(({ value }) => value),
 ];
+
+/** A program that acts. */
+export interface ActingProgram {
+  (observation: Observation): Action;
+  /** Starts an episode with fresh memory; returns the program to use for this episode only. */
+  readonly forEpisode: (seed: number) => (observation: Observation) => Action;
+}
+
+/** Wall time after which a program that doesn't return is killed, in seconds. */
+export const programSeconds = 5;
+
+/** The fault of a program that was killed. */
+export const killedFault = (observation?: Observation): ProgramFault =>
+  new ProgramFault({
+    reason: `it did not return within ${programSeconds} s`,
+    ...(observation !== undefined && { observation }),
+  });
 
 /** What is wrong with a program. Plain data, so it can be recorded and sent between threads. */
 export interface ProgramFailure {

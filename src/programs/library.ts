@@ -1,23 +1,18 @@
 /** The programs of a run. Parameter vectors refer to them by their structure. */
-import { UserError } from '../../base/errors.js';
-import type { Space } from '../../environments/environment.js';
-import type { ParameterVector, PolicyFamily } from '../policy.js';
+import { UserError } from '../base/errors.js';
+import type { Space } from '../environments/environment.js';
 import { type Program, programParameters } from './program.js';
 import { parseProgram, withConstants } from './source.js';
 
 /** All programs that a run has seen, by structure; the first one with a structure represents it. */
 export interface ProgramLibrary {
   /** Adds a program, unless its structure is known. Returns its parameters. @throws ProgramFault if it can't be used */
-  add(source: string): ParameterVector;
+  add(source: string): readonly number[];
   /** Parses a program without adding it. @throws ProgramFault */
   parse(source: string): Program;
   /** The program with the constants of these parameters. @throws UserError if its structure is unknown */
-  program(parameters: ParameterVector): Program;
+  program(parameters: readonly number[]): Program;
 }
-
-/** The programs of a family; undefined if its policies are not programs. */
-export const programsOf = ({ description }: Pick<PolicyFamily, 'description'>): ProgramLibrary | undefined =>
-  description.kind === 'program' ? description.programs : undefined;
 
 export function createProgramLibrary(actionSpace: Space): ProgramLibrary {
   const known = new Map<number, Program>();

@@ -1,17 +1,14 @@
 /** Policies that are programs. They run in a sandbox, in a thread that can be killed. */
-import { EnvironmentError } from '../../base/environment-error.js';
-import { UserError } from '../../base/errors.js';
-import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
-import { ModuleThread } from '../../modules/module-thread.js';
-import { hostsModules } from '../../modules/pulse.js';
-import type { Policy, PolicyFamily } from '../policy.js';
-import { randomProgram } from './grammar.js';
-import { createProgramLibrary, programsOf } from './library.js';
-import { ProgramFault } from './program.js';
-import { openSandbox } from './sandbox.js';
-
-/** Wall time after which a program that doesn't return is killed, in seconds. */
-export const programSeconds = 5;
+import { EnvironmentError } from '../base/environment-error.js';
+import { UserError } from '../base/errors.js';
+import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
+import { ModuleThread } from '../modules/module-thread.js';
+import { hostsModules } from '../modules/pulse.js';
+import { randomProgram } from '../programs/grammar.js';
+import { createProgramLibrary } from '../programs/library.js';
+import { killedFault, programSeconds } from '../programs/program.js';
+import { openSandbox } from '../programs/sandbox.js';
+import { type Policy, type PolicyFamily, programsOf } from './policy.js';
 
 /** Programs to read, write and draw at random; they can't be run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
@@ -54,7 +51,7 @@ type Start = (source: string, seed: number) => (observation: Observation) => Act
 async function openThread({ id, observationSpace, actionSpace, words }: EnvironmentSpec) {
   const thread = new ModuleThread();
   const setting = { origin: 'the program', seconds: programSeconds, later: false };
-  const load = { path: { own: 'policies/programs/host' }, as: 'helpers', field: 'policy' } as const;
+  const load = { path: { own: 'programs/host' }, as: 'helpers', field: 'policy' } as const;
   const { create } = await thread.load(load, setting);
   const { build } = (await create({ id, observationSpace, actionSpace, words }, 'policy')) as {
     build: Start;
@@ -81,10 +78,3 @@ async function openThread({ id, observationSpace, actionSpace, words }: Environm
     close: () => thread.close(),
   };
 }
-
-/** The fault of a program that was killed. */
-export const killedFault = (observation?: Observation): ProgramFault =>
-  new ProgramFault({
-    reason: `it did not return within ${programSeconds} s`,
-    ...(observation !== undefined && { observation }),
-  });

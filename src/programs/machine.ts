@@ -21,8 +21,11 @@ const variant = release as unknown as QuickJSSyncVariant;
 const page = 65_536;
 /** 16 MB, of which 10 are the heap: QuickJS's own limit doesn't count what strings use. */
 const pages = 256;
-/** About 680 nested calls. More would overflow V8's stack, whose size isn't the same everywhere. */
-const stackBytes = 131_072;
+/**
+ * Limits of QuickJS's stack in bytes: about 680 nested calls and 500 nested brackets. V8's stack, which is deeper for
+ * the parser, must not run out first, because its size isn't the same everywhere.
+ */
+const stackBytes = { calls: 131_072, parser: 32_768 };
 /** QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. */
 const mostInterrupts = 100;
 
@@ -43,6 +46,8 @@ export interface Machine {
   readonly memory: WebAssembly.Memory;
   /** Calls into QuickJS under the limits. */
   run(call: () => ReturnType<QuickJSContext['callFunction']>): Outcome;
+  /** Evaluates code, or only compiles it, under the limits. Both are strict. */
+  evaluate(code: string, compileOnly: boolean): Outcome;
   /** Copies the state. Call it only at rest, like `restore` and `reset`. */
   copy(): Image;
   /** Restores a state; what is outside of it stays in the memory, but QuickJS doesn't read it. */
@@ -90,7 +95,7 @@ export async function openMachine(): Promise<Machine> {
   const stack = widestGap(bytes);
   const runtime = quickjs.newRuntime();
   let interrupts = 0;
-  runtime.setMaxStackSize(stackBytes);
+  runtime.setMaxStackSize(stackBytes.calls);
   runtime.setMemoryLimit((pages * page) / 2);
   runtime.setInterruptHandler(() => ++interrupts > mostInterrupts);
   const context = runtime.newContext({ intrinsics });
@@ -98,19 +103,28 @@ export async function openMachine(): Promise<Machine> {
     bytes.set(low!);
     bytes.set(high!, stack.end);
   };
+  const run: Machine['run'] = (call) => {
+    interrupts = 0;
+    try {
+      const result = call();
+      if (result.error !== undefined) return { error: result.error };
+      return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
+    } catch (error) {
+      // V8's stack ran out, or a trap.
+      return { limit: error instanceof RangeError ? 'stack' : 'memory' };
+    }
+  };
   return {
     context,
     memory,
-    run(call) {
-      interrupts = 0;
-      try {
-        const result = call();
-        if (result.error !== undefined) return { error: result.error };
-        return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
-      } catch (error) {
-        // V8's stack ran out, or a trap.
-        return { limit: error instanceof RangeError ? 'stack' : 'memory' };
-      }
+    run,
+    evaluate(code, compileOnly) {
+      runtime.setMaxStackSize(stackBytes.parser);
+      const outcome = run(() =>
+        context.evalCode(code, 'program', { type: 'global', strict: true, compileOnly }),
+      );
+      if (!('limit' in outcome)) runtime.setMaxStackSize(stackBytes.calls);
+      return outcome;
     },
     copy: () => [bytes.slice(0, stack.start), bytes.slice(stack.end, usedBytes(bytes))],
     restore,

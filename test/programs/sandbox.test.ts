@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
-import type { Action, EnvironmentSpec, Observation, Space } from '../../../src/environments/environment.js';
-import type { Policy } from '../../../src/policies/policy.js';
-import { type ProgramFailure, ProgramFault } from '../../../src/policies/programs/program.js';
-import { openSandbox } from '../../../src/policies/programs/sandbox.js';
-import { rollout } from '../../../src/rollout/episode.js';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import type { Action, EnvironmentSpec, Observation, Space } from '../../src/environments/environment.js';
+import type { Policy } from '../../src/policies/policy.js';
+import { type ProgramFailure, ProgramFault } from '../../src/programs/program.js';
+import { openSandbox } from '../../src/programs/sandbox.js';
+import { rollout } from '../../src/rollout/episode.js';
 
 const pair: Space = { kind: 'discrete', n: 2 };
 const spec = (observationSpace: Space, actionSpace: Space, more: Partial<EnvironmentSpec> = {}) => ({
@@ -59,7 +59,8 @@ describe('observations', () => {
 
   it('are numbers or texts in other spaces', async () => {
     expect(await returned('observation + 1', { kind: 'discrete', n: 9 }, 7)).toBe(8);
-    expect(await returned('observation.toUpperCase()', { kind: 'text' }, 'naïve 🙂')).toBe('NAÏVE 🙂');
+    const text = `naïve 🙂\0\ud800${'x'.repeat(3000)}`;
+    expect(await returned('observation.toUpperCase()', { kind: 'text' }, text)).toBe(text.toUpperCase());
   });
 
   it('may be long', async () => {
@@ -203,6 +204,10 @@ describe('faults', () => {
     ['let all = []; function act() { for (;;) all = [all, all] }', { reason: 'out of memory' }],
     ['function act() { throw { code: 1 } }', { reason: 'threw {code: 1}' }],
     [`function act() { return 0 }${' '.repeat(20_000)}`, { reason: 'longer than 20000 characters (20027)' }],
+    [
+      `function act() { return ${'('.repeat(9000)}0${')'.repeat(9000)} }`,
+      { reason: expect.stringMatching(/^stack overflow/) },
+    ],
     ['} }); (() => { {', { reason: expect.stringMatching(/^SyntaxError/) }],
   ])('%j', (source, failure) => {
     expect(faultIn(source)).toMatchObject(failure);

@@ -2,14 +2,18 @@
  * The code that runs inside the interpreter around a program. It reads observations from a buffer that it shares with
  * the host, and writes actions into it, so that a step is a single call.
  */
-import { dimensionsOf, type EnvironmentSpec, type Space } from '../../environments/environment.js';
+import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
 
 /** What `take` leaves in the buffer's last number. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 
 /** Length of the shared buffer in numbers; its last number is the kind of action. */
 export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec): number =>
-  1 + Math.max(2, width(observationSpace), width(actionSpace));
+  1 +
+  Math.max(observationSpace.kind === 'text' ? mostAppended : 2, width(observationSpace), width(actionSpace));
+
+/** Longer texts are passed in several parts. */
+const mostAppended = 1024;
 
 /** Longest text action, in characters. */
 const mostText = 10_000;
@@ -26,7 +30,7 @@ const mostUnrolled = 64;
 
 /** An expression for a new observation. */
 function observed(space: Space, names: Names): string {
-  if (space.kind === 'text') return 'text';
+  if (space.kind === 'text') return 'whole()';
   if (!isVector(space)) return 'floats[0]';
   const indexes = Array.from({ length: width(space) }, (_, i) => i);
   const array =
@@ -48,7 +52,8 @@ export function preludeSource(environment: EnvironmentSpec, names: Names): strin
 'use strict';
 const floats = new Float64Array(${length});
 ${hardening}
-let program, act, memory, constants;
+let program, act, memory, constants, text = '';
+const whole = () => { const all = text; text = ''; return all; };
 const vector = () => {
   const array = [];
   for (let i = 0; i < ${given}; i++) array[i] = floats[i];
@@ -121,7 +126,8 @@ return {
     freeze(constants);
     return 1;
   },
-  step: (text) => take(act(${observed(observationSpace, names)}, memory, constants)),
+  append() { text += fromCharCode(...floats.subarray(0, floats[${length - 1}])); },
+  step: () => take(act(${observed(observationSpace, names)}, memory, constants)),
   describe(error) {
     try {
       if (!(error instanceof Failure)) return stringify(['', 'threw ' + shown(error), '']);
@@ -137,7 +143,7 @@ return {
 
 /** Removes what reads code from text or could differ between machines, seeds `Math.random`, and freezes everything. */
 const hardening = `
-const { isArray } = Array, { min } = Math, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
+const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
 const NoCode = function Function() { throw new TypeError('code from text is not available'); };
 NoCode.prototype = Function.prototype;
 for (const made of [() => 0, function* () {}])

@@ -1,6 +1,6 @@
 /** Checks what a program returned. */
-import type { Action, Space } from '../../environments/environment.js';
-import { isValidAction } from '../../environments/limited-environment.js';
+import type { Action, Space } from '../environments/environment.js';
+import { isValidAction } from '../environments/limited-environment.js';
 import { actionKinds } from './prelude.js';
 
 /**

@@ -1,4 +1,5 @@
 import type { CommandContext } from '../base/context.js';
+import type { Display } from '../experiment/session.js';
 import {
   apart,
   formatCompact,
@@ -16,7 +17,6 @@ import type { CallRecord } from '../runs/calls.js';
 import { type Confirmation, type FeedbackResult, type RunEvent, tallyOf } from '../runs/events.js';
 import { type Controlled, controlledText } from '../runs/requests.js';
 import { formatCaps } from '../runs/summary.js';
-import type { Display } from './session.js';
 
 /**
  * Shows the progress of a run.

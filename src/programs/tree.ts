@@ -1,7 +1,7 @@
 /** Trees of the grammar of random programs, as text and back. */
 import type { AnyNode } from 'acorn';
-import type { EnvironmentSpec, NumericSpace } from '../../environments/environment.js';
-import { numericSpace } from '../policy.js';
+import { UserError } from '../base/errors.js';
+import type { EnvironmentSpec, NumericSpace, Space } from '../environments/environment.js';
 import { isProgramFault } from './program.js';
 import { parseProgram } from './source.js';
 import { calledName, isFunction, numberOf, syntaxTree, topLevel } from './syntax.js';
@@ -40,10 +40,20 @@ export interface Spaces {
   readonly acted: NumericSpace;
 }
 
+function withoutText(space: Space, id: string): NumericSpace {
+  if (space.kind !== 'text') return space;
+  throw new UserError({
+    field: 'environment',
+    value: id,
+    message: 'has text observations or actions, which random programs have no grammar for',
+    remedy: 'set warmup to 0, and choose a language model',
+  });
+}
+
 /** @throws UserError for text observations or actions */
 export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec): Spaces => ({
-  observed: numericSpace(observationSpace, id),
-  acted: numericSpace(actionSpace, id),
+  observed: withoutText(observationSpace, id),
+  acted: withoutText(actionSpace, id),
 });
 
 /** 1 for a tree without parts. */

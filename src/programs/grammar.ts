@@ -2,8 +2,8 @@
  * Random programs of a small grammar. Programs for discrete and tuple actions are decision trees; those for vectors have
  * an expression per dimension. None has memory.
  */
-import type { DiscreteSpace, EnvironmentSpec } from '../../environments/environment.js';
-import type { RandomGenerator } from '../../random/generator.js';
+import type { DiscreteSpace, EnvironmentSpec } from '../environments/environment.js';
+import type { RandomGenerator } from '../random/generator.js';
 import {
   binary,
   comparisons,

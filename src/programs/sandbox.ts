@@ -1,19 +1,16 @@
 /** Runs policies written as JavaScript programs. */
 import type { QuickJSHandle } from 'quickjs-emscripten-core';
-import { harmlessLine } from '../../base/terminal-text.js';
-import { observationNames } from '../../environments/catalogue/observation-names.js';
-import type { Action, EnvironmentSpec, Observation } from '../../environments/environment.js';
-import { enter, watched } from '../../modules/pulse.js';
-import type { Policy } from '../policy.js';
+import { harmlessLine } from '../base/terminal-text.js';
+import { observationNames } from '../environments/catalogue/observation-names.js';
+import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
+import { enter, watched } from '../modules/pulse.js';
 import { programAction } from './actions.js';
 import { type Image, type Limit, type Outcome, openMachine } from './machine.js';
 import { bufferLength, firstMark, preludeSource } from './prelude.js';
-import { type ProgramFailure, ProgramFault } from './program.js';
+import { type ActingProgram, type ProgramFailure, ProgramFault } from './program.js';
 
 /** Longest source, in characters. */
-export const mostCharacters = 20_000;
-/** Longest observation of a text environment, in characters. */
-const mostObserved = 1_000_000;
+const mostCharacters = 20_000;
 /** An episode that makes way for another is replayed when it continues if it is shorter than this, else copied. */
 const mostReplayed = 1000;
 
@@ -24,7 +21,7 @@ export interface Sandbox {
    * episode: from then on, its policy throws this fault.
    * @throws ProgramFault for a syntax error, no function `act`, an exception at the top level, or exceeded limits
    */
-  build(source: string): Policy;
+  build(source: string): ActingProgram;
   close(): void;
 }
 
@@ -54,7 +51,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   const source = preludeSource(environment, observationNames(environment));
   const prelude = context.unwrapResult(context.evalCode(source, 'prelude', { type: 'global' }));
   const member = (name: string) => context.getProp(prelude, name);
-  const [load, start, step, describe] = [member('load'), member('start'), member('step'), member('describe')];
+  const [load, start, step] = [member('load'), member('start'), member('step')];
+  const [append, describe] = [member('append'), member('describe')];
   const floats = sharedBuffer(machine.memory, bufferLength(environment));
   const given = floats.length - 1;
   const empty = machine.copy();
@@ -67,23 +65,30 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   /** The value of a call. @throws ProgramFault if it failed */
   function checked(outcome: Outcome, lines: number, observation?: Observation): QuickJSHandle {
     if ('value' in outcome) return outcome.value;
-    const failure = 'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
+    throw failed(outcome, lines, observation);
+  }
+
+  function failed(
+    outcome: Exclude<Outcome, { readonly value: QuickJSHandle }>,
+    lines: number,
+    observation?: Observation,
+  ): ProgramFault {
+    const { isLimit = true, ...failure } =
+      'limit' in outcome ? { reason: limits[outcome.limit] } : described(outcome.error, lines);
     current = undefined;
-    if (failure.isLimit !== false) machine.reset(empty, true);
-    throw new ProgramFault({
-      reason: failure.reason,
-      ...(failure.line !== undefined && { line: failure.line }),
-      ...(observation !== undefined && { observation }),
-    });
+    if (isLimit) machine.reset(empty, true);
+    return new ProgramFault({ ...failure, ...(observation !== undefined && { observation }) });
   }
 
   function described(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
     const text = call(describe, error);
-    if (!('value' in text)) return { reason: limits.memory };
-    const [name, message, stack] = JSON.parse(context.getString(text.value)) as [string, string, string];
+    const json = 'value' in text ? context.getString(text.value) : '';
+    // Even the description didn't fit.
+    if (json === '') return { reason: limits.memory };
+    const [name, message, stack] = JSON.parse(json) as [string, string, string];
     const found = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
     const line = found >= 1 && found <= lines ? { line: found } : {};
-    const limit = name === 'InternalError' ? messages[message] : undefined;
+    const limit = /^(Internal|Syntax)Error$/.test(name) ? messages[message] : undefined;
     if (limit !== undefined) return { reason: limits[limit], ...line };
     if (message === 'threw null') return { reason: 'threw null, or ran out of memory' };
     return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
@@ -100,10 +105,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
       throw new ProgramFault({ reason: `longer than ${mostCharacters} characters (${text.length})` });
     const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).length;
     const evaluated = (code: string, compileOnly: boolean) =>
-      checked(
-        machine.run(() => context.evalCode(code, 'program', { type: 'global', strict: true, compileOnly })),
-        lines,
-      );
+      checked(machine.evaluate(code, compileOnly), lines);
     putAside();
     machine.reset(empty);
     // The source must be complete without the function around it, so that it can't close that function.
@@ -143,20 +145,22 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   }
 
   function turn({ program }: Episode, observation: Observation): Action {
-    let outcome: Outcome;
-    if (typeof observation === 'string') {
-      if (observation.length > mostObserved)
-        throw new ProgramFault({ reason: `the observation is longer than ${mostObserved} characters` });
-      const text = context.newString(observation);
-      outcome = call(step, text);
-      text.dispose();
-    } else {
-      if (typeof observation === 'number') floats[0] = observation;
-      else for (let i = 0; i < given && i < observation.length; i++) floats[i] = observation[i]!;
-      outcome = call(step);
-    }
-    const value = checked(outcome, program.lines, observation);
-    const action = programAction(environment.actionSpace, floats, () => context.getString(value));
+    const called = (code: QuickJSHandle) => checked(call(code), program.lines, observation);
+    if (typeof observation === 'number') floats[0] = observation;
+    else if (typeof observation === 'string') {
+      for (let start = 0; start < observation.length; start += given) {
+        const count = Math.min(given, observation.length - start);
+        for (let i = 0; i < count; i++) floats[i] = observation.charCodeAt(start + i);
+        floats[given] = count;
+        called(append).dispose();
+      }
+    } else for (let i = 0; i < given && i < observation.length; i++) floats[i] = observation[i]!;
+    const value = called(step);
+    const action = programAction(environment.actionSpace, floats, () => {
+      const text = context.getString(value);
+      if (text === '') throw failed({ limit: 'memory' }, program.lines, observation);
+      return text;
+    });
     value.dispose();
     if ('action' in action) return action.action;
     throw new ProgramFault({ reason: shortened(action.reason), observation });
@@ -190,9 +194,9 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
         const episode = (seed: number): Episode => ({ program, seed, history: [] });
         const first = episode(0);
         begin(first);
-        const forEpisode = (seed: number): Policy => {
+        const forEpisode = (seed: number) => {
           const own = episode(seed);
-          return (observation) => act(own, observation);
+          return (observation: Observation) => act(own, observation);
         };
         return Object.assign((observation: Observation) => act(first, observation), { forEpisode });
       }),
@@ -213,7 +217,7 @@ function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Ar
 const limits: Readonly<Record<Limit, string>> = {
   work: 'too much work: more than a million calls and loop iterations at a time',
   memory: 'out of memory',
-  stack: 'stack overflow: too many nested calls',
+  stack: 'stack overflow: calls or brackets are nested too deeply',
 };
 
 /** What QuickJS says about its limits. */

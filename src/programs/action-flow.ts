@@ -1,6 +1,6 @@
 /** Which numbers of a program become the returned action, or a part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
-import type { Space } from '../../environments/environment.js';
+import type { Space } from '../environments/environment.js';
 import { calledName, type FunctionNode, isFunction, nodesIn, numberOf, returnsOf } from './syntax.js';
 
 /** Methods that return elements of an array or map. */

@@ -1,0 +1,10 @@
+/** Module that runs programs in the thread of `policies/program-policies.ts`. */
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { openSandbox } from './sandbox.js';
+
+export default {
+  async create(environment: EnvironmentSpec) {
+    const sandbox = await openSandbox(environment);
+    return { build: (source: string, seed: number) => sandbox.build(source).forEpisode(seed) };
+  },
+};
