@@ -114,11 +114,11 @@ export async function iterationPage(name: string, path: string, iteration: numbe
       : undefined;
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const facts = summaryOf(path, manifest);
+  const arePrograms = family.description.kind === 'program';
   const byIndex = new Map(calls.entries());
-  const log = iterationLog(manifest.run, { proposals, calls: byIndex });
+  const log = iterationLog(manifest.run, { proposals, calls: byIndex }, arePrograms);
   const shown = own.slice(0, mostShown);
   const asText = apart(shown.map(({ score }) => score));
-  const arePrograms = family.description.kind === 'program';
   const policies = shown.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, { config, entries });
     return html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
