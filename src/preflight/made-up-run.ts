@@ -1,7 +1,7 @@
 /** Made-up runs with the longest and the shortest numbers, to measure how long prompts may get. */
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
-import type { ParameterSpec } from '../policies/policy.js';
+import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/programs/library.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
@@ -43,9 +43,14 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
   const programs = programsOf(parts.family);
-  const parametersOf = (iteration: number) =>
-    programs?.add(sampleProgram(width, iteration)) ??
-    Array<number>(spec.count).fill(parameterOf(spec, width));
+  const vector = Array<number>(spec.count).fill(parameterOf(spec, width));
+  const known = new Map<number, ParameterVector>();
+  const parametersOf = (iteration: number): ParameterVector => {
+    if (programs === undefined) return vector;
+    const made = known.get(iteration) ?? programs.add(sampleProgram(width, iteration));
+    known.set(iteration, made);
+    return made;
+  };
   const answer = encoding.text(parametersOf(0));
   const episode = episodeOf(parts, width);
   const history = createHistory({ encoding, memory, trajectory: () => episode });
