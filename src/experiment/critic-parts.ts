@@ -133,8 +133,8 @@ function createCriticPrompter(parts: {
   };
 }
 
-const textOf = ({ parameters, score }: BufferEntry, spec: ParameterSpec, asText: ScoreText) => ({
-  parameters: formatParameters(parameters, spec),
+const textOf = ({ parameters, program, score }: BufferEntry, spec: ParameterSpec, asText: ScoreText) => ({
+  parameters: program ?? formatParameters(parameters, spec),
   score: asText(score),
 });
 

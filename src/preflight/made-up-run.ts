@@ -1,8 +1,7 @@
 /** Made-up runs with very long and very short numbers, to measure how long prompts can become. */
 import type { Observation, Space } from '../environments/environment.js';
 import type { Assembly } from '../experiment/assemble.js';
-import type { ParameterSpec } from '../policies/policy.js';
-import { programsOf } from '../policies/policy.js';
+import { type ParameterSpec, type ParameterVector, programsOf } from '../policies/policy.js';
 import { longestRemark } from '../prompting/context/feedback.js';
 import { createHistory } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
@@ -43,9 +42,14 @@ export function madeUpRun(parts: Parts, width: Width): MadeUpRun {
   const spec = parts.family.parameters;
   const encoding = encodingFor(parts.family, prompts.set);
   const programs = programsOf(parts.family);
-  const parametersOf = (iteration: number) =>
-    programs?.add(sampleProgram(width, iteration)) ??
-    Array<number>(spec.count).fill(parameterOf(spec, width));
+  const vector = Array<number>(spec.count).fill(parameterOf(spec, width));
+  const known = new Map<number, ParameterVector>();
+  const parametersOf = (iteration: number): ParameterVector => {
+    if (programs === undefined) return vector;
+    const made = known.get(iteration) ?? programs.add(sampleProgram(width, iteration));
+    known.set(iteration, made);
+    return made;
+  };
   const answer = encoding.text(parametersOf(0));
   const episode = episodeOf(parts, width);
   const history = createHistory({ encoding, memory, trajectory: () => episode });

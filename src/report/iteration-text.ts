@@ -4,7 +4,7 @@ import { UserError } from '../base/errors.js';
 import { harmless, harmlessLine } from '../base/terminal-text.js';
 import { apart, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { type CallRecord, stageOf } from '../runs/calls.js';
+import { type CallRecord, shownReply, stageOf } from '../runs/calls.js';
 import { explainFailure } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { programTitle } from '../runs/program-text.js';
@@ -41,6 +41,7 @@ export function iterationFigures(
 /** Formats the iteration as text. Prompts shared by several candidates are shown once. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
+  const arePrograms = evaluations.some(({ program }) => program !== undefined);
   let shown = '';
   const callText = (call: CallRecord): readonly string[] => {
     const prompt = call.messages.map(({ role, content }) => `--- ${role} ---\n${quoted(content)}`).join('\n');
@@ -50,7 +51,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
       ...(isNew ? [prompt] : []),
       `--- reply (${outcomeText(call)}) ---`,
       ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
-      quoted(call.completion?.text ?? '(none)'),
+      quoted(shownReply(call, arePrograms) ?? '(none)'),
     ];
   };
   return candidates

@@ -24,7 +24,7 @@ import { failureView } from './views/failure-view.js';
 import { learningView, predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
 import { policyView } from './views/policy-view.js';
-import { failedPrograms, lineageView } from './views/program-view.js';
+import { failedPrograms, lineageView, sourceView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /**
@@ -101,7 +101,7 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
     data.policy.kind === 'q-table' ? gridMap(data.config.environment, data.policy.states) : undefined;
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">
-${policyView(best.parameters, data.policy, data.parameters, labels, grid)}
+${best.program === undefined ? policyView(best.parameters, data.policy, data.parameters, labels, grid) : sourceView(best.program)}
 ${confirmationTable(data.manifest.confirmations, data.config)}
 </div>
 ${data.policy.kind !== 'program' && html`<details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`}`;

@@ -144,3 +144,7 @@ export interface Cap {
   readonly used: number;
   readonly cap: number;
 }
+
+/** What a page shows as the reply: nothing for a search over programs, which answers with numbers. */
+export const shownReply = ({ completion, messages }: CallRecord, arePrograms: boolean): string | undefined =>
+  arePrograms && messages.length === 0 ? undefined : completion?.text;

@@ -19,12 +19,12 @@ import { runPage } from '../report/run-report.js';
 import { iterationLog } from '../report/views/call-log.js';
 import { runHeader, tile } from '../report/views/overview.js';
 import { policyView } from '../report/views/policy-view.js';
-import { failedPrograms, programChange } from '../report/views/program-view.js';
+import { failedPrograms, programChange, sourceView } from '../report/views/program-view.js';
 import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
 import { callsOf, linesOf } from '../runs/log-lines.js';
-import { addPrograms, type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
+import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.js';
 import { logsIn } from '../runs/reader.js';
 import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
@@ -98,7 +98,6 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const frame = await readShownFrame(path);
   const { config, family, manifest } = frame;
   const { calls, entries } = readIteration(path, iteration);
-  addPrograms(family, entries);
   const own = entries.filter((entry) => entry.iteration === iteration);
   if (own.length + calls.length === 0)
     throw new UserError({
@@ -114,15 +113,15 @@ export async function iterationPage(name: string, path: string, iteration: numbe
       : undefined;
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const facts = summaryOf(path, manifest);
+  const arePrograms = family.description.kind === 'program';
   const byIndex = new Map(calls.entries());
-  const log = iterationLog(manifest.run, { proposals, calls: byIndex });
+  const log = iterationLog(manifest.run, { proposals, calls: byIndex }, arePrograms);
   const shown = own.slice(0, mostShown);
   const asText = apart(shown.map(({ score }) => score));
-  const arePrograms = family.description.kind === 'program';
   const policies = shown.map((entry) => {
     const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, { config, entries });
     return html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
-${policyView(entry.parameters, family.description, family.parameters, labels, grid)}
+${entry.program === undefined ? policyView(entry.parameters, family.description, family.parameters, labels, grid) : sourceView(entry.program)}
 ${
   arePrograms
     ? parent && programChange(entry, parent, config, true)

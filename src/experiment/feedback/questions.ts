@@ -54,7 +54,7 @@ export function visionQuestions(parts: {
         ...task,
         iteration: entry.iteration,
         evaluated: {
-          parameters: formatParameters(entry.parameters, spec),
+          parameters: entry.program ?? formatParameters(entry.parameters, spec),
           score: asText(entry.score),
           best: isBest,
         },

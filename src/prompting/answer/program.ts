@@ -89,9 +89,18 @@ const failed = (failure: ParseFailure): ParseResult => ({ ok: false, failure });
 const definition = /^[ \t]*(?:(?:async )?function\s+\w|(?:const|let|var)\s+\w+\s*=)/m;
 const definesAct = /\bact\b\s*(?:\(|=)/;
 
+const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
+const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
+
+/** The reply without its programs and edits. */
+export const withoutProgram = (reply: string): string =>
+  reply
+    .replaceAll(codeBlock, (block) => (definesAct.test(block) || areEdits(block) ? '' : block))
+    .replaceAll(editBlock, '');
+
 /** The source in a reply, and whether its code block is closed. */
 function sourceIn(text: string): { readonly source: string | undefined; readonly isClosed: boolean } {
-  const blocks = [...text.matchAll(/^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms)];
+  const blocks = [...text.matchAll(codeBlock)];
   const chosen = blocks.findLast(([, , code]) => definesAct.test(code!)) ?? blocks.at(-1);
   if (chosen !== undefined) {
     const [whole, fence, code] = chosen;

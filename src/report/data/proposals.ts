@@ -78,7 +78,8 @@ export function loggedProposals(
     const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
-    onCall?.(call, index++);
+    onCall?.(call, index);
+    index++;
   }
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {

@@ -9,9 +9,10 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
+import { withoutProgram } from '../../prompting/answer/program.js';
 import { statedReason } from '../../prompting/answer/sets.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import type { CallRecord } from '../../runs/calls.js';
+import { type CallRecord, shownReply } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
 import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
 import {
@@ -36,14 +37,14 @@ const mostCharacters = 1_200_000;
  * @param all number of proposals in the whole run
  */
 export function callLog(
-  { manifest }: Pick<RunData, 'manifest'>,
+  { manifest, policy }: Pick<RunData, 'manifest' | 'policy'>,
   { calls, proposals }: ShownCalls,
   all: number,
 ): Html {
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
-  const log = logOf(manifest.run, calls, proposals);
+  const log = logOf(manifest.run, calls, proposals, policy.kind === 'program');
   const own = onlyProposals(proposals).length;
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration 12</code> shows any iteration.</p>`}
 <fieldset class="filter"><legend>Show</legend>
@@ -61,20 +62,27 @@ ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.
 export function iterationLog(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
+  arePrograms: boolean,
 ): Html | undefined {
   if (proposals.length === 0) return undefined;
-  const log = logOf(run, calls, proposals);
+  const log = logOf(run, calls, proposals, arePrograms);
   return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, true))}</div>
 ${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
 }
 
-function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly LoggedProposal[]): Log {
+function logOf(
+  run: string,
+  calls: ShownCalls['calls'],
+  proposals: readonly LoggedProposal[],
+  arePrograms: boolean,
+): Log {
   const returns = proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []));
   const places = [...calls.keys()].toSorted((a, b) => a - b);
   const fitting = fittingPrompts(places.map((place) => calls.get(place)!.messages)).map((i) => places[i]!);
   return {
     run,
     calls,
+    arePrograms,
     groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
     prompts: new Map(fitting.map((place, position) => [place, position])),
     longest: longestOf([...calls.values()]),
@@ -85,6 +93,7 @@ function logOf(run: string, calls: ShownCalls['calls'], proposals: readonly Logg
 interface Log {
   readonly run: string;
   readonly calls: ShownCalls['calls'];
+  readonly arePrograms: boolean;
   /** True if iterations have several candidates. */
   readonly groups: boolean;
   /** Index of each prompt on the page, by the index of its call. */
@@ -110,13 +119,14 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const rejected = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
-  const reply = log.calls.get(attempts.at(-1)?.index ?? -1)?.completion?.text ?? '';
-  const reason = statedReason(reply.slice(0, longestText));
+  const last = log.calls.get(attempts.at(-1)?.index ?? -1);
+  const reply = (last && shownReply(last, log.arePrograms)) ?? '';
+  const reason = statedReason(withoutProgram(reply.slice(0, longestText)));
   return html`<details class="proposal${improved && ' improved'}${failures > 0 && ' failed'}" id="${proposalId(proposal)}"${open && html` open`}>
 <summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
-<span class="reason">${oneLine(reason === '' ? withoutCode(reply) : reason)}</span></summary>
+<span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
@@ -132,13 +142,14 @@ const episodesText = ({ planned, returns }: BufferEntry) =>
 function attemptEntry(index: number, log: Log, reason: string): Html {
   const call = log.calls.get(index)!;
   const { completion } = call;
+  const reply = shownReply(call, log.arePrograms);
   return html`<article>
 <h4>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} ${outcomeChip(call)}</h4>
 ${outcomeText(call)}
 ${call.messages.length > 0 && promptOf(call, log.prompts.get(index), log.run)}
 ${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
 ${reason !== '' && html`<h5>Stated reason</h5><blockquote>${reason}</blockquote>`}
-${completion && html`<h5>Reply</h5>${completion.text === '' ? html`<p class="muted">(empty)</p>` : longText(completion.text, log.longest)}`}
+${reply !== undefined && html`<h5>Reply</h5>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.longest)}`}
 ${callFacts(call)}
 </article>`;
 }
@@ -212,14 +223,6 @@ const retriesText = (retries: number, failedTries: readonly string[] = []) =>
 function longText(text: string, longest: number): Html {
   if (text.length <= longest) return preformatted(text);
   return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
-}
-
-/** The words around the code of a reply, if there are any. */
-function withoutCode(reply: string): string {
-  const words = reply
-    .slice(0, longestText)
-    .replaceAll(/^[ \t]*```[\s\S]*?(?:^[ \t]*```[^\n]*$|(?![\s\S]))/gm, ' ');
-  return words.trim() === '' ? reply : words;
 }
 
 function oneLine(text: string): string {

@@ -1,4 +1,3 @@
-import { UserError } from '../../base/errors.js';
 import { type Content, type Html, html } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
@@ -7,11 +6,10 @@ import { largest } from '../../statistics/descriptive.js';
 import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
 import type { TaskLabels } from '../data/task-labels.js';
 import { cellClass, maxCategories } from '../page/palette.js';
-import { sourceView } from './program-view.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
-/** Shows a policy in readable form: a weight matrix, a map with arrows, or a table of states. */
+/** Shows a policy in readable form: a weight matrix, a map with arrows, or a table of states; for programs, see `sourceView`. */
 export function policyView(
   parameters: ParameterVector,
   policy: PolicyDescription,
@@ -26,21 +24,9 @@ export function policyView(
     case 'q-table':
       return actionTable(parameters, policy, spec, labels, grid);
     case 'program':
-      return programView(parameters, policy);
+      return html`<p class="empty">The source is missing from <code>evaluations.jsonl</code>.</p>`;
     case 'module':
       return parameterTable(parameters, policy.text, spec);
-  }
-}
-
-function programView(
-  parameters: ParameterVector,
-  { programs }: PolicyDescription & { kind: 'program' },
-): Html {
-  try {
-    return sourceView(programs.program(parameters).source);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    return html`<p class="empty">The source is missing from <code>evaluations.jsonl</code>.</p>`;
   }
 }
 

@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ConfigInput } from '../../src/config/config.js';
+import { parseConfig } from '../../src/config/load.js';
+import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
+import { preflight } from '../../src/preflight/preflight.js';
+import { forecastPrompts } from '../../src/preflight/prompt-forecast.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+async function made(more: Partial<ConfigInput> = {}) {
+  const config: ConfigInput = {
+    environment: 'CartPole-v1',
+    policy: { kind: 'program' },
+    model: { provider: 'openai', name: 'gpt-x', maxTokens: 2000 },
+    ...more,
+  };
+  const assembly = await assemble(parseConfig(config), { OPENAI_API_KEY: 'k' });
+  try {
+    return { findings: preflight(assembly), forecast: forecastPrompts(assembly) };
+  } finally {
+    await closeEnvironment(assembly);
+  }
+}
+
+test('programs: nothing about parameters, and prompts as long as programs are', async () => {
+  const { findings, forecast } = await made();
+  expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
+  expect(findings.map(({ message }) => message).join('\n')).not.toMatch(/params\[|[0-9] parameters/);
+  // By default, a prompt shows six programs.
+  expect(forecast.longest.tokens.most).toBeGreaterThan(6 * forecast.entryTokens);
+});
+
+test('programs: an answer that is too long', async () => {
+  const { findings } = await made({ model: { provider: 'openai', name: 'gpt-x', maxTokens: 200 } });
+  const [finding] = findings.filter(({ level }) => level !== 'ok');
+  expect(finding).toMatchObject({ field: 'model.maxTokens' });
+  expect(finding?.message).toMatch(/^an answer of a program may take about/);
+  expect(JSON.stringify(finding)).not.toContain('parameters');
+});
+
+test('programs: a prompt that never shows how to write one', async () => {
+  const set = join(temporaryDirectory(), 'own');
+  mkdirSync(set);
+  for (const file of ['system', 'user', 'format-correction'])
+    writeFileSync(join(set, `${file}.hbs`), 'Write a better policy.');
+  const { findings } = await made({ prompts: { set }, warmup: 0, memory: { best: 0, recent: 0 } });
+  const messages = findings.flatMap(({ level, message }) => (level === 'ok' ? [] : [message]));
+  expect(messages).toContain(
+    'the prompt never shows how to write a program, so replies are likely to be rejected',
+  );
+});

@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest';
+import { parseConfig } from '../../src/config/load.js';
+import { render } from '../../src/format/html.js';
+import { withoutProgram } from '../../src/prompting/answer/program.js';
+import { lineage, parentOf } from '../../src/report/data/lineage.js';
+import { loggedProposals } from '../../src/report/data/proposals.js';
+import { lineageView, sourceView } from '../../src/report/views/program-view.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
+import type { CallRecord } from '../../src/runs/calls.js';
+import { visibleText } from './markup.js';
+
+const configOf = (more: Partial<Parameters<typeof parseConfig>[0]> = {}) =>
+  parseConfig({
+    environment: 'CartPole-v1',
+    policy: { kind: 'program' },
+    model: { provider: 'openai', name: 'm' },
+    ...more,
+  });
+
+const entryOf = (
+  iteration: number,
+  score: number,
+  structure: number,
+  more: Partial<BufferEntry> = {},
+): BufferEntry => ({
+  ...{ iteration, score, group: iteration, candidate: 0, source: iteration === 0 ? 'warm-up' : 'proposal' },
+  ...{ parameters: [structure, score], returns: [score], lengths: [1], program: `program ${structure}` },
+  ...more,
+});
+
+it('marks comments, strings, keywords and numbers, and escapes everything', () => {
+  const source = `const a = "</code><b>" + 1.5e-3; // if <i>\n/* return\n2 */ x1 = a.return ?? .5`;
+  const page = render(sourceView(source));
+  expect(page).toContain('<span class="keyword">const</span> a = ');
+  expect(page).toContain('<span class="string">&quot;&lt;/code&gt;&lt;b&gt;&quot;</span>');
+  expect(page).toContain('<span class="number">1.5e-3</span>');
+  expect(page).toContain('<span class="comment">// if &lt;i&gt;</span>');
+  expect(page).toContain('<span class="comment">/* return\n2 */</span> x1 = a.return');
+  expect(page).toContain('<span class="number">.5</span>');
+});
+
+it('names as parent: the tuned, the revised, the configured, or the best one shown', () => {
+  const entries = [
+    ...[entryOf(0, 1, 10), entryOf(1, 5, 11), entryOf(2, 9, 10), entryOf(3, 3, 12)],
+    entryOf(3, 4, 13, { candidate: 7, revises: 0 }),
+  ];
+  const data = { config: configOf(), entries };
+  expect(parentOf(entryOf(4, 0, 14), data)).toBe(entries[2]);
+  expect(parentOf(entryOf(2, 0, 14), data)).toBe(entries[1]);
+  expect(parentOf(entryOf(4, 0, 11, { tuned: true }), data)).toBe(entries[1]);
+  expect(parentOf(entries[4]!, data)).toBe(entries[3]);
+  const recent = configOf({ memory: { best: 0, recent: 1 } });
+  expect(parentOf(entryOf(4, 0, 14), { config: recent, entries: entries.slice(0, 4) })).toBe(entries[3]);
+  const beam = configOf({ proposal: { form: 'absolute', beam: 2 }, candidates: 2 });
+  expect(parentOf(entryOf(4, 0, 14, { candidate: 1 }), { config: beam, entries })).toBe(entries[1]);
+});
+
+it('lists new bests with their ancestors; what a search found has no parent', () => {
+  const entries = [
+    entryOf(0, 1, 10),
+    entryOf(0, 2, 11),
+    entryOf(1, 5, 12),
+    entryOf(2, 4, 13),
+    entryOf(3, 9, 14),
+  ];
+  const call = (iteration: number, content: string | undefined): CallRecord => ({
+    ...{ iteration, candidate: 0, attempt: 0, seed: 0, time: '2026-01-01T00:00:00.000Z' },
+    messages: content === undefined ? [] : [{ role: 'user', content }],
+    outcome: { kind: 'accepted', parameters: [], program: '' },
+  });
+  const config = configOf();
+  const shown = (calls: readonly CallRecord[]) => {
+    const proposals = loggedProposals({ calls, entries });
+    return lineage({ config, entries }, proposals, new Map(calls.entries()));
+  };
+  const descents = shown([call(1, 'p'), call(2, 'p'), call(3, 'p')]);
+  expect(descents.map(({ entry }) => entry)).toEqual([entries[1], entries[2], entries[4]]);
+  expect(descents.map(({ parent }) => parent)).toEqual([undefined, entries[1], entries[2]]);
+  const text = visibleText(render(lineageView(descents, config, () => undefined)!));
+  expect(text).toContain('iteration 3 9.000 iteration 1 +4.000 model 1 line, 1 constant');
+  expect(text).toContain('iteration 3: changes from iteration 1');
+  expect(shown([call(1, 'p'), call(2, 'p'), call(3, undefined)]).map(({ parent }) => parent)).toEqual([
+    ...[undefined, entries[1], undefined],
+  ]);
+});
+
+it('finds the words around a program', () => {
+  expect(withoutProgram('So.\n```js\nfunction act(o) {\n  return 1;\n}\n```\nDone.')).toBe('So.\n\nDone.');
+  expect(withoutProgram('So.\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\nDone.')).toBe('So.\n\nDone.');
+  expect(withoutProgram('```\nparams[0]: 1\n```')).toBe('```\nparams[0]: 1\n```');
+});
