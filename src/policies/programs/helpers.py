@@ -162,7 +162,7 @@ def math_sign(x):
     return num(x) if num(x) == 0 or num(x) != num(x) else math.copysign(1, num(x))
 
 def math_round(x):
-    return whole(lambda y: math.floor(y) + (y - math.floor(y) >= 0.5), x)
+    return rounded(lambda y: math.floor(y) + (y - math.floor(y) >= 0.5), x)
 
 def math_atan2(y, x):
     return math.atan2(num(y), num(x))
@@ -170,7 +170,7 @@ def math_atan2(y, x):
 def math_hypot(*xs):
     return float(math.hypot(*map(num, xs)))
 
-def whole(f, x):
+def rounded(f, x):
     return math.copysign(f(num(x)), num(x)) if math.isfinite(num(x)) else num(x)
 
 def calculated(f, x):

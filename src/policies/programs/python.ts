@@ -64,7 +64,7 @@ const pythonName = (name: string) =>
     : name.replaceAll('$', 'S_');
 
 const calculated = /^(?:a?(?:sin|cos|tan)h?|exp|expm1|sqrt|log|log2|log10|log1p)$/;
-const whole = /^(?:floor|ceil|trunc)$/;
+const rounded = /^(?:floor|ceil|trunc)$/;
 const statics: Readonly<Record<string, string>> = {
   Math: 'math',
   Object: 'object',
@@ -323,7 +323,7 @@ export function pythonLines(source: string): Lines {
       const [room, name = ''] = String(known).split('_');
       if (room !== 'math' && helpers.has(String(known))) return call(String(known), given());
       if (calculated.test(name)) return call('calculated', [`math.${name}`, ...given()], 'number');
-      if (whole.test(name)) return call('whole', [`math.${name}`, ...given()], 'number');
+      if (rounded.test(name)) return call('rounded', [`math.${name}`, ...given()], 'number');
       if (!helpers.has(String(known))) throw unsupported(callee);
       return call(String(known), given(), 'number');
     }
