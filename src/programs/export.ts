@@ -1,0 +1,148 @@
+/** Writes programs as files that run without this package. */
+import { observationNames } from '../environments/catalogue/observation-names.js';
+import type { EnvironmentSpec, Space } from '../environments/environment.js';
+import { helpersFor, pythonLines } from './python.js';
+
+export const programLanguages = ['js', 'python'] as const;
+export type ProgramLanguage = (typeof programLanguages)[number];
+
+/** Lines around the source in an exported module. */
+const [begin, end] = ['// The program:', '// End of the program.'];
+
+/**
+ * A module with `act(observation, memory)` and `policy()`, which returns the policy of one episode.
+ * @param comment lines of the comment at the top
+ * @throws UserError if the program can't be translated to Python
+ */
+export function exportedProgram(
+  language: ProgramLanguage,
+  source: string,
+  environment: EnvironmentSpec,
+  comment: readonly string[],
+): string {
+  const lines = comment.map((line) => line.replaceAll(/[\r\n\u2028\u2029]+/g, ' '));
+  return language === 'js' ? javaScript(source, environment, lines) : python(source, environment, lines);
+}
+
+/** The source in an exported module; other texts are returned as they are, without `export`. */
+export function programIn(text: string): string {
+  const [first, last] = [text.indexOf(`\n${begin}\n`), text.lastIndexOf(`\n${end}\n`)];
+  if (first >= 0 && last > first) return text.slice(first + begin.length + 2, last);
+  return text
+    .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
+    .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, '');
+}
+
+function javaScript(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {
+  const { actionSpace, observationSpace } = environment;
+  const named = isVector(observationSpace)
+    ? [
+        `const names = ${JSON.stringify(observationNames(environment).map((name) => name ?? null))};`,
+        'const named = (observation) => {',
+        '  const vector = Array.from(observation);',
+        '  names.forEach((name, i) => name && (vector[name] = vector[i]));',
+        '  return vector;',
+        '};',
+      ]
+    : ['const named = (observation) => observation;'];
+  const action = isVector(actionSpace)
+    ? "typeof action === 'number' ? [action] : Array.from(action)"
+    : actionSpace.kind === 'text'
+      ? 'action'
+      : 'action + 0';
+  const isRandom = /\brandom\b/.test(source);
+  return `${comment.map((line) => `// ${line}\n`).join('')}
+const program = (${isRandom ? 'Math' : ''}) => {
+${begin}
+${source}
+${end}
+return { act, constants: typeof constants === 'undefined' ? {} : constants };
+};
+
+${named.join('\n')}
+const usable = (action) => ${action};
+${isRandom ? `${seededRandom}\n` : ''}
+function start(${isRandom ? 'seed' : ''}) {
+  const { act, constants } = program(${isRandom ? 'seeded(seed)' : ''});
+  const values = Object.entries(constants).map(([name, x]) => [name, typeof x?.value === 'number' ? x.value : x]);
+  const fixed = Object.freeze(Object.fromEntries(values));
+  return (observation, memory = {}) => usable(act(named(observation), memory, fixed));
+}
+
+/** Chooses an action. Pass the same \`memory\` object in all steps of an episode. */
+export const act = start(${isRandom ? '0' : ''});
+
+/** Starts an episode: returns a function from observations to actions with a memory of its own. */
+export function policy(${isRandom ? 'seed = 0' : ''}) {
+  const act = start(${isRandom ? 'seed' : ''});
+  const memory = {};
+  return (observation) => act(observation, memory);
+}
+`;
+}
+
+/** `Math` with the sandbox's random numbers. */
+const seededRandom = `
+// sfc32 by Chris Doty-Humphrey (PractRand).
+const seeded = (seed) => {
+  let [a, b, c, d] = [seed | 0, Math.floor(seed / 4294967296) | 0, 0, 1];
+  const next = () => {
+    const sum = (a + b | 0) + d | 0;
+    d = d + 1 | 0;
+    a = b ^ b >>> 9;
+    b = c + (c << 3) | 0;
+    c = (c << 21 | c >>> 11) + sum | 0;
+    return sum >>> 0;
+  };
+  for (let i = 0; i < 15; i++) next();
+  const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
+  return Object.create(Math, { random: { value: random } });
+};`;
+
+const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
+
+function python(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {
+  const { actionSpace, observationSpace } = environment;
+  const names = observationNames(environment).map((name) => (name === undefined ? 'None' : `"${name}"`));
+  const observed = isVector(observationSpace)
+    ? `Observation(observation, [${names.join(', ')}])`
+    : observationSpace.kind === 'text'
+      ? 'observation'
+      : 'float(observation)';
+  const action = {
+    box: 'action if isinstance(action, list) else [action]',
+    tuple: '[int(x) for x in action]',
+    discrete: 'int(action)',
+    text: 'action',
+  }[actionSpace.kind];
+  const program = pythonLines(source);
+  const isDeclared = program.some((line) => /^(def )?constants\b/.test(line));
+  const code = `def program():
+${program.map((line) => (line === '' ? '' : `    ${line}`)).join('\n')}
+    constants_ = ${isDeclared ? 'constants' : '{}'}
+    values = {k: x["value"] if isinstance(x, dict) and "value" in x else x for k, x in constants_.items()}
+    return act, values
+
+
+def start():
+    choose, constants = program()
+
+    def act(observation, memory):
+        action = choose(${observed}, memory, constants)
+        return ${action}
+
+    return act
+
+
+# Chooses an action. Pass the same dict \`memory\` in all steps of an episode.
+act = start()
+
+
+def policy():
+    """Starts an episode: returns a function from observations to actions with a memory of its own."""
+    own, memory = start(), {}
+    return lambda observation: own(observation, memory)
+`;
+  const heading = `${comment.map((line) => `# ${line}\n`).join('')}\nimport math`;
+  return `${[heading, ...helpersFor(code), code].join('\n\n\n')}`;
+}
