@@ -67,8 +67,12 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   const { unknown, ...frame } = await readShownFrame(path);
   const recorded = openLogs(path, true);
   const broken = addPrograms(frame.family, recorded.entries);
-  const faults = [...(unknown === undefined ? [] : [unknown]), ...broken, ...recorded.faults];
-  return { ...frame, recorded: { ...recorded, faults } };
+  const more = [...(unknown === undefined ? [] : [unknown]), ...broken];
+  // The list of faults grows while calls and events are read.
+  return {
+    ...frame,
+    recorded: more.length === 0 ? recorded : { ...recorded, faults: [...more, ...recorded.faults] },
+  };
 }
 
 /** Adds the sources of a run to its family's library. Returns one line for each that can't be read. */

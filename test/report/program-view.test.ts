@@ -4,6 +4,8 @@ import { render } from '../../src/format/html.js';
 import { withoutProgram } from '../../src/prompting/answer/program.js';
 import { lineage, parentOf } from '../../src/report/data/lineage.js';
 import { loggedProposals } from '../../src/report/data/proposals.js';
+import { iterationText } from '../../src/report/iteration-text.js';
+import { iterationLog } from '../../src/report/views/call-log.js';
 import { lineageView, sourceView } from '../../src/report/views/program-view.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../src/runs/calls.js';
@@ -88,4 +90,21 @@ it('finds the words around a program', () => {
   expect(withoutProgram('So.\n```js\nfunction act(o) {\n  return 1;\n}\n```\nDone.')).toBe('So.\n\nDone.');
   expect(withoutProgram('So.\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\nDone.')).toBe('So.\n\nDone.');
   expect(withoutProgram('```\nparams[0]: 1\n```')).toBe('```\nparams[0]: 1\n```');
+});
+
+it('shows what a search over programs found, not the numbers of its answer', () => {
+  const call: CallRecord = {
+    ...{ iteration: 1, candidate: 0, attempt: 0, seed: 0, time: '2026-01-01T00:00:00.000Z', messages: [] },
+    outcome: { kind: 'accepted', parameters: [12, 5], program: 'program 12' },
+    completion: { text: 'params[0]: 12', finishReason: 'stop', usage: {}, latencyMs: 0, retries: 0 },
+  };
+  const entry = entryOf(1, 5, 12, { tuned: true });
+  const text = iterationText({ iteration: 1, evaluations: [entry], calls: [call] });
+  expect(text).toContain('--- program, 1 line, 1 constant ---\n  program 12');
+  const proposals = loggedProposals({ calls: [call], entries: [entry] });
+  const log = (arePrograms: boolean) =>
+    visibleText(render(iterationLog('r', { proposals, calls: new Map([[0, call]]) }, arePrograms)!));
+  expect(log(true)).toContain('Program program 12');
+  expect(text + log(true)).not.toContain('params[');
+  expect(log(false)).toContain('params[0]: 12');
 });

@@ -19,7 +19,7 @@ export function readProgram(
   const { isClosed, source } = sourceIn(text);
   const isCut = unclosedThinking || (context.finishReason === 'length' && !isClosed);
   if (source === undefined) return failed({ kind: isCut ? 'truncated' : 'missing' });
-  return added(source, programs, context, isCut);
+  return added(asWritten(reply, source), programs, context, isCut);
 }
 
 /** Reads search-and-replace blocks and applies them to the parent; a reply with a whole program is read as such. */
@@ -47,7 +47,10 @@ const areEdits = (text: string) => /^\s*<{5,}/m.test(text);
  */
 export function proposedSource(reply: string, parent: string | undefined): string | undefined {
   const { text } = answerText(reply);
-  if (parent === undefined || !areEdits(text)) return sourceIn(text).source;
+  if (parent === undefined || !areEdits(text)) {
+    const { source } = sourceIn(text);
+    return source && asWritten(reply, source);
+  }
   try {
     return applyEdits(parent, text);
   } catch (error) {
@@ -91,6 +94,17 @@ const definesAct = /\bact\b\s*(?:\(|=)/;
 
 const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
 const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
+
+/** The code block as the reply has it, because removing thinking also changes code that looks like a tag: `a[result]`. */
+function asWritten(reply: string, source: string): string {
+  // Fences are not paired, because thinking may hold a single one.
+  const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
+  const blocks = starts.map(({ index }) => {
+    const [[, , code = ''] = []] = reply.slice(index).matchAll(codeBlock);
+    return withoutBlankEnds(code);
+  });
+  return blocks.findLast((code) => withoutBlankEnds(answerText(code).text) === source) ?? source;
+}
 
 /** The reply without its programs and edits. */
 export const withoutProgram = (reply: string): string =>

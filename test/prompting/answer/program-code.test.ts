@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { createProgramLibrary } from '../../../src/policies/programs/library.js';
+import { proposedSource, readProgram } from '../../../src/prompting/answer/program.js';
+
+const code = (line: string) =>
+  `function act(observation, memory) {\n  const [a, b, c, d] = observation;\n  ${line}\n  return 0;\n}`;
+
+it.each([
+  'if (a <b && c> d) return 1;',
+  'memory[result] = a; const t = memory[params];',
+  '// </pre> <br> bold',
+  'const html = "<answer>";',
+])('reads code that looks like tags as it is written: %s', (line) => {
+  const programs = createProgramLibrary({ kind: 'discrete', n: 2 });
+  const source = code(line);
+  for (const thinking of ['', '<think>```js\nfunction act() { return 1; }\n```\nNo.</think>\n']) {
+    const read = readProgram(`${thinking}So:\n\`\`\`js\n${source}\n\`\`\`\n`, programs);
+    expect(read.ok && programs.program(read.value).source).toBe(source);
+  }
+});
+
+it('does not read the code of thinking', () => {
+  const thought = '<think>\n```js\nfunction act() { return 1; }\n```\n</think>\nNothing.';
+  expect(proposedSource(thought, undefined)).toBeUndefined();
+});
