@@ -1,5 +1,7 @@
 /** Changes of a program as search-and-replace blocks. */
+
 import { distance } from 'fastest-levenshtein';
+import { append } from '../base/append.js';
 import { ProgramFault } from './program.js';
 
 interface Block {
@@ -43,7 +45,7 @@ export function applyEdits(parent: string, reply: string): string {
   let position = 0;
   for (const [i, { at, number, search, replace }] of placed.entries()) {
     if (at < position) throw fault(number, `it overlaps block ${placed[i - 1]!.number}`, at);
-    result.push(...lines.slice(position, at), ...replace);
+    append(result, [...lines.slice(position, at), ...replace]);
     position = at + search.length;
   }
   const edited = [...result, ...lines.slice(position)].join('\n');

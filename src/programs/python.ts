@@ -1,5 +1,6 @@
 /** Translates programs from JavaScript to Python. */
 import type { AnyNode, MemberExpression, Pattern, Property } from 'acorn';
+import { append } from '../base/append.js';
 import { UserError } from '../base/errors.js';
 import { packageText } from '../base/package.js';
 import { childrenOf, type FunctionNode, isFunction, lineAt, nodesIn, syntaxTree } from './syntax.js';
@@ -214,7 +215,7 @@ export function pythonLines(source: string): Lines {
         // In Python, the functions that a loop makes share its variables, so none may outlive its turn.
         if (node.id || (scope.loops.length > 0 && !callbacks.has(node))) throw unsupported(node);
         const name = `arrow${++count}`;
-        before.push(...define(node, name, scope));
+        append(before, define(node, name, scope));
         return { text: name };
       }
       default:
@@ -538,7 +539,10 @@ export function pythonLines(source: string): Lines {
     const given = node.params.map((parameter) => {
       if (parameter.type === 'Identifier') return `${pythonName(parameter.name)}=None`;
       const t = temporary();
-      start.push(...prefixed(() => bind(parameter, { text: t }, scope)));
+      append(
+        start,
+        prefixed(() => bind(parameter, { text: t }, scope)),
+      );
       return `${t}=None`;
     });
     const variables = varsIn(node.body).filter((one) => !scope.declared.has(one));

@@ -1,7 +1,9 @@
 /** Trees of the grammar of random programs, as text and back. */
+
 import type { AnyNode } from 'acorn';
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec, NumericSpace, Space } from '../environments/environment.js';
+import { largest } from '../statistics/descriptive.js';
 import { isProgramFault } from './program.js';
 import { parseProgram } from './source.js';
 import { calledName, isFunction, numberOf, syntaxTree, topLevel } from './syntax.js';
@@ -57,7 +59,7 @@ export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec)
 });
 
 /** 1 for a tree without parts. */
-export const depthOf = ({ parts }: Tree): number => 1 + Math.max(0, ...parts.map(depthOf));
+export const depthOf = ({ parts }: Tree): number => 1 + largest([0, ...parts.map(depthOf)]);
 
 const helpers = {
   divide: 'const divide = (a, b) => (b === 0 ? a : a / b);',

@@ -1,4 +1,5 @@
 /** Baselines that propose programs: random programs, and genetic programming. */
+
 import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { randomProgram } from '../programs/grammar.js';
@@ -6,6 +7,7 @@ import { programParameters } from '../programs/program.js';
 import { crossover, mutate } from '../programs/variation.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
+import { smallest } from '../statistics/descriptive.js';
 import { type Baseline, evaluatedKeys, type Task } from './baseline.js';
 import type { GeneticConfig } from './settings.js';
 
@@ -61,7 +63,7 @@ export function createGeneticPrograms({
         .slice(0, population);
       const parent = () => {
         const drawn = Array.from({ length: tournament }, () => random.integers(0, ranked.length));
-        return ranked[Math.min(...drawn)]!.source;
+        return ranked[smallest(drawn)]!.source;
       };
       return firstUnknown(isKnown, () => {
         const child =

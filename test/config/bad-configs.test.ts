@@ -94,7 +94,7 @@ describe('keys', () => {
         expected: text or a mapping {id, options, python, timeoutSeconds, …} (Environment id, your own module (\`./my-env.js\`), or \`{id, options}\`)
         remedy: add it, for example \`environment: CartPole-v1\`
       my.yaml:1:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`"
     `);
   });
@@ -239,7 +239,7 @@ describe('unions', () => {
     expect(
       screen(`environment: CartPole-v1\nmodel: {provider: olama, name: 'qwen3:8b'}`),
     ).toMatchInlineSnapshot(`
-      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio
+      "my.yaml:2:19: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         got: "olama"
         remedy: did you mean \`ollama\`?"
     `);
@@ -247,16 +247,16 @@ describe('unions', () => {
   it('by provider: missing', () => {
     expect(screen(`environment: CartPole-v1\nmodel: {name: 'qwen3:8b'}`)).toMatchInlineSnapshot(`
       "my.yaml:2:1: model.provider: missing
-        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio
+        expected: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         remedy: add \`provider\`"
     `);
   });
   it('by provider: given as a word', () => {
     expect(screen(`environment: CartPole-v1\nmodel: ollama\npolicy: linear`)).toMatchInlineSnapshot(`
-      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio
+      "my.yaml:2:8: model: must be a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         got: "ollama"
         remedy: write \`model: {provider: ollama, …}\`
-      my.yaml:3:9: policy: must be a mapping with kind: linear, mlp, q-table or module
+      my.yaml:3:9: policy: must be a mapping with kind: linear, mlp, q-table, program or module
         got: "linear"
         remedy: write \`policy: {kind: linear, …}\`"
     `);
@@ -468,7 +468,7 @@ param_max: -3
 `),
     ).toMatchInlineSnapshot(`
       "my.yaml:2:1: model: missing
-        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
+        expected: a mapping with provider: openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio (Source of proposals: a language model, a baseline, or a portfolio of both)
         remedy: add it, for example \`model: {provider: ollama, name: qwen3:8b}\`
       my.yaml:3:15: iterations: must be a whole number of at least 1
         got: false"
@@ -528,7 +528,7 @@ describe('overrides', () => {
   });
   it('with an unknown provider', () => {
     expect(screen(file, 'model.provider=cma')).toMatchInlineSnapshot(`
-      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, teacher, mixture, replayed, module, custom or portfolio
+      "override model.provider=cma: model.provider: must be openai, ollama, local, random, hill-climb, cma-es, one-plus-one-es, mix, gp, grid, genetic, teacher, mixture, replayed, module, custom or portfolio
         got: "cma"
         remedy: did you mean \`cma-es\`?"
     `);
