@@ -31,6 +31,9 @@ const { positionals, values } = parseArgs({
     rows: { type: 'string', default: 'bench/rows/programs.jsonl.gz' },
   },
 });
+/** As recommended by Qwen2.5's generation config. */
+const sampling = 'temperature: 0.7, topP: 0.8, topK: 20';
+
 const [work] = positionals;
 if (work === undefined) throw new Error('name a directory to work in');
 const [first, last = first] = values.seeds.split('..').map(Number);
@@ -64,7 +67,7 @@ for (let seed = first!; seed <= last!; seed++) {
     for (const [arm, overrides] of Object.entries(baselines)) play({ with: '-', task, arm, seed }, overrides);
     for (const model of values.models === undefined ? [] : values.with.split(',')) {
       const path = JSON.stringify(resolve(values.models!, `${model}.gguf`));
-      const section = `model={provider: local, path: ${path}, threads: 1, device: cpu, maxTokens: 600}`;
+      const section = `model={provider: local, path: ${path}, threads: 1, device: cpu, maxTokens: 500, ${sampling}}`;
       for (const arm of values.arms.split(','))
         play({ with: model, task, arm, seed }, [section, ...arms[arm]!]);
     }

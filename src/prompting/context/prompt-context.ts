@@ -208,7 +208,7 @@ export const taskContextSchema = z.strictObject({
     json: flag('True if the answer is JSON'),
     changes: flag('True if the answer gives changes to the parameters of a parent'),
     name: text('Name of the values: `params`, or `delta` for changes'),
-    example: text('The answer format, with placeholders'),
+    example: text('The answer format, with placeholders; for programs, a valid action'),
   }),
   evaluation: object('How parameters are evaluated', {
     episodes: count('Episodes per evaluation'),

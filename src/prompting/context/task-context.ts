@@ -84,7 +84,10 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
       own: policy.kind === 'module' ? { name: policy.name, description: policy.text } : null,
     },
     parameters: parametersContext(parameters),
-    answer: answerContext(parameters, form, config.proposal?.form === 'delta'),
+    answer: {
+      ...answerContext(parameters, form, config.proposal?.form === 'delta'),
+      ...(policy.kind === 'program' && { example: exampleAction(environment.actionSpace) }),
+    },
     evaluation: {
       episodes: evaluation.episodes,
       single: evaluation.episodes === 1,
@@ -145,6 +148,20 @@ function answerContext(spec: ParameterSpec, form: AnswerForm, changes: boolean):
   const json = form.notation === 'json';
   const text = changes ? exampleChanges(spec) : exampleAnswer(spec);
   return { json, changes, name, example: json ? jsonExample(spec, name, form) : text };
+}
+
+/** A valid action, as JavaScript. */
+function exampleAction(space: Space): string {
+  switch (space.kind) {
+    case 'discrete':
+      return String(space.start ?? 0);
+    case 'tuple':
+      return `[${space.spaces.map(({ start = 0 }) => start).join(', ')}]`;
+    case 'box':
+      return `[${space.low.map((low, i) => Math.min(Math.max(0, low), space.high[i]!)).join(', ')}]`;
+    case 'text':
+      return JSON.stringify(space.choices?.[0] ?? '');
+  }
 }
 
 /** Lists keys in the same order as the JSON schema sent to providers. */
