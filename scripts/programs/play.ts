@@ -67,7 +67,7 @@ for (let seed = first!; seed <= last!; seed++) {
     for (const [arm, overrides] of Object.entries(baselines)) play({ with: '-', task, arm, seed }, overrides);
     for (const model of values.models === undefined ? [] : values.with.split(',')) {
       const path = JSON.stringify(resolve(values.models!, `${model}.gguf`));
-      const section = `model={provider: local, path: ${path}, threads: 1, device: cpu, maxTokens: 500, ${sampling}}`;
+      const section = `model={provider: local, path: ${path}, threads: 1, device: cpu, maxTokens: 300, ${sampling}}`;
       for (const arm of values.arms.split(','))
         play({ with: model, task, arm, seed }, [section, ...arms[arm]!]);
     }
