@@ -39,9 +39,9 @@ const interval = (lists: readonly (readonly number[])[]): string => {
   return ` [${low.toFixed(2)}, ${high.toFixed(2)}]`;
 };
 
-const byTask = <T>(items: readonly T[], taskOf: (item: T) => string, valueOf: (item: T) => number) => {
+const byTask = <T>(items: readonly T[], taskOf: (item: T) => string, numberOf: (item: T) => number) => {
   const lists = new Map<string, number[]>();
-  for (const item of items) lists.set(taskOf(item), [...(lists.get(taskOf(item)) ?? []), valueOf(item)]);
+  for (const item of items) lists.set(taskOf(item), [...(lists.get(taskOf(item)) ?? []), numberOf(item)]);
   return [...lists.values()];
 };
 
