@@ -24,10 +24,13 @@ export function exportedProgram(
   return language === 'js' ? javaScript(source, environment, lines) : python(source, environment, lines);
 }
 
-/** The source in an exported module; other texts are returned as they are, without `export`. */
+/** The source in an exported module, or in another text without its `export`; lines keep their numbers. */
 export function programIn(text: string): string {
   const [first, last] = [text.indexOf(`\n${begin}\n`), text.lastIndexOf(`\n${end}\n`)];
-  if (first >= 0 && last > first) return text.slice(first + begin.length + 2, last);
+  if (first >= 0 && last > first) {
+    const start = first + begin.length + 2;
+    return '\n'.repeat(text.slice(0, start).split('\n').length - 1) + text.slice(start, last);
+  }
   return text
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
     .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, '');
