@@ -122,13 +122,12 @@ function python(source: string, environment: EnvironmentSpec, comment: readonly 
   const isDeclared = program.some((line) => /^(def )?constants\b/.test(line));
   const code = `def program():
 ${program.map((line) => (line === '' ? '' : `    ${line}`)).join('\n')}
-    constants_ = ${isDeclared ? 'constants' : '{}'}
-    values = {k: x["value"] if isinstance(x, dict) and "value" in x else x for k, x in constants_.items()}
-    return act, values
+    return act, ${isDeclared ? 'constants' : '{}'}
 
 
 def start():
-    choose, constants = program()
+    choose, declared = program()
+    constants = {k: x["value"] if isinstance(x, dict) and "value" in x else x for k, x in declared.items()}
 
     def act(observation, memory):
         action = choose(${observed}, memory, constants)

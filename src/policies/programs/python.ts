@@ -58,10 +58,10 @@ const reserved = new Set([
     ' ',
   ),
 ]);
-const pythonName = (name: string) =>
-  reserved.has(name) || helpers.has(name) || /^(t\d+|arrow\d+|_)$|_$/.test(name)
-    ? `${name}_`
-    : name.replaceAll('$', 'S_');
+function pythonName(name: string): string {
+  const isTaken = reserved.has(name) || helpers.has(name) || /^(t|arrow)\d+$|[_$]$/.test(name);
+  return `${name.replaceAll('$', 'S_')}${isTaken ? '_' : ''}`;
+}
 
 const calculated = /^(?:a?(?:sin|cos|tan)h?|exp|expm1|sqrt|log|log2|log10|log1p)$/;
 const rounded = /^(?:floor|ceil|trunc)$/;
@@ -284,6 +284,8 @@ export function pythonLines(source: string): Lines {
       case '==':
       case '!=':
         return open(`${operator === '!=' ? 'not ' : ''}loose(${given.join(', ')})`, 'boolean');
+      case 'in':
+        return call('has', given, 'boolean');
       default:
         throw unsupported(node);
     }
@@ -356,17 +358,17 @@ export function pythonLines(source: string): Lines {
     const [argument, ...more] = node.arguments;
     if (argument === undefined || more.length > 0 || isKnown(name, scope)) throw unsupported(node);
     const given = expression(argument, scope);
-    if (name === 'Array' && given.kind === 'number') return open(`[None] * int(${given.text})`);
+    if (name === 'Array') return call('array_of_length', [given.text]);
     const [helper, kind] = (node.type === 'CallExpression' && functions[name]) || [];
     if (helper === undefined) throw unsupported(node);
     return call(helper, [given.text], kind);
   }
 
   /** The object and the key of a property that is written. */
-  const place = ({ computed, object, property: key }: MemberExpression, scope: Scope): Lines => [
-    expression(object, scope).text,
-    keyOf({ computed, key }, scope),
-  ];
+  function place({ computed, object, property: key }: MemberExpression, scope: Scope): Lines {
+    if (!computed && key.type === 'Identifier' && key.name === 'length') throw unsupported(key);
+    return [expression(object, scope).text, keyOf({ computed, key }, scope)];
+  }
 
   /** Assigns what `make` makes of the old value. */
   function changed(node: AnyNode, make: (old: string) => Code, scope: Scope): Code {

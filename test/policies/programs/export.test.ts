@@ -110,6 +110,7 @@ describe('exported programs', () => {
       '`() => i`',
     ],
     ['function act(o) { return o[0] | 0; }', '`o[0] | 0`'],
+    ['function act(o, m) { m.xs.length = 0; return 0; }', '`length`'],
   ])('are refused by name in Python: %j', (source, named) => {
     try {
       pythonLines(source);

@@ -136,10 +136,10 @@ const act = (observation) => {
   else action = mean + 0.3 * w > 0 ? 1 : 0;
   return action;
 }`,
-  `let count = 0;
+  `let count = 0, values = [0];
 var phase = 'left';
 function act(o, memory) {
-  count++;
+  count += 1 + values[0];
   const key = \`\${Math.round(o[2] * 10)},\${Math.sign(o[3])}\`;
   memory[key] = (memory[key] ?? 0) + 1;
   if (count % 7 === 0) phase = phase === 'left' ? 'right' : 'left';
@@ -224,7 +224,8 @@ export const frozenLake = [
   `const map = { 0: 0, 1: 3, 2: 0, 3: 3, 6: 2, 8: 3, 9: 1, 10: 0, 13: 2, 14: 1 };
 const act = (observation) => map[observation] ?? (observation >= 12 ? 2 : 1);`,
   `function act(observation, memory) {
-  memory.visits = memory.visits || new Array(16).fill(0);
+  const list = 16, values$ = 'visits';
+  if (!('visits' in memory)) memory[values$] = new Array(list).fill(0);
   memory.visits[observation]++;
   const name = 'state' + observation;
   memory[name] = !memory[name];
