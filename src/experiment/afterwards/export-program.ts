@@ -4,7 +4,11 @@ import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { version } from '../../base/package.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
-import { exportedProgram, type ProgramLanguage, programLanguages } from '../../policies/programs/export.js';
+import {
+  exportedProgram,
+  type ProgramLanguage,
+  programLanguages,
+} from '../../policies/programs/export/export.js';
 import { programsOf } from '../../policies/programs/library.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { findRun } from '../../runs/listing/names.js';

@@ -6,7 +6,7 @@ import { parseConfig } from '../../config/load.js';
 import { openEnvironment } from '../../environments/catalogue/open.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
-import { programIn } from '../../policies/programs/export.js';
+import { programIn } from '../../policies/programs/export/export.js';
 import { openProgramPolicies } from '../../policies/programs/family.js';
 import { programsOf } from '../../policies/programs/library.js';
 import { isProgramFault } from '../../policies/programs/program.js';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { programIn } from '../../../src/policies/programs/export.js';
+import { programIn } from '../../../src/policies/programs/export/export.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../../../src/base/errors.js';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import type { EnvironmentSpec, Observation } from '../../../src/environments/environment.js';
-import { exportedProgram, programIn } from '../../../src/policies/programs/export.js';
-import { pythonLines } from '../../../src/policies/programs/python.js';
+import { exportedProgram, programIn } from '../../../src/policies/programs/export/export.js';
+import { pythonLines } from '../../../src/policies/programs/export/python.js';
 import { cartPole, hasPython, inModule, inPython, inSandbox, observed } from './exported.js';
 
 const environment = await makeEnvironment('CartPole-v1');
@@ -53,6 +53,8 @@ describe('exported programs', () => {
         'String(x)',
         'x ? 1 : 2',
         'x || y',
+        'x++ + --y',
+        'y-- - x',
         '[x, y].join()',
       ],
     ];

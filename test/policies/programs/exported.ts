@@ -10,7 +10,7 @@ import type {
   Observation,
 } from '../../../src/environments/environment.js';
 import type { Policy } from '../../../src/policies/policy.js';
-import { exportedProgram } from '../../../src/policies/programs/export.js';
+import { exportedProgram } from '../../../src/policies/programs/export/export.js';
 import { openSandbox } from '../../../src/policies/programs/sandbox.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -198,6 +198,18 @@ function act(observation, memory) {
   if (s < -0.99) memory.oscillator.reset();
   const push = observation.velocity / 0.07 + 0.2 * s;
   return push > 1e-3 ? 2 : push < -1e-3 ? 0 : 1;
+}`,
+];
+
+export const blackjack = [
+  'const act = ([sum, card, ace]) => (sum < (ace ? 18 : card > 6 || card === 1 ? 17 : 13) ? 1 : 0);',
+  `const goals = [[2, 3, 13], [4, 6, 12], [7, 10, 17]];
+function act(observation, memory) {
+  const { playerSum: sum, dealerCard: card, usableAce } = observation;
+  let goal = 17;
+  for (const [low, high, best] of goals) if (card >= low && card <= high) goal = best;
+  memory.hits = usableAce === 1 && sum <= 18 ? (memory.hits ?? 0) + 1 : memory.hits;
+  return sum < goal || memory.hits === 1 ? 1 : 0;
 }`,
 ];
 

@@ -1,7 +1,8 @@
 /** Writes programs as files that run without this package. */
-import { observationNames } from '../../environments/catalogue/observation-names.js';
-import type { EnvironmentSpec, Space } from '../../environments/environment.js';
-import { helpersFor, pythonLines } from './python.js';
+import { observationNames } from '../../../environments/catalogue/observation-names.js';
+import type { EnvironmentSpec, Space } from '../../../environments/environment.js';
+import { pythonLines } from './python.js';
+import { helpersFor } from './python-code.js';
 
 export const programLanguages = ['js', 'python'] as const;
 export type ProgramLanguage = (typeof programLanguages)[number];
