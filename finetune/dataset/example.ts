@@ -9,7 +9,6 @@ export const proposalRecipes = [
   'preference',
   'hindsight',
 ] as const;
-export type ProposalRecipe = (typeof proposalRecipes)[number];
 
 /** The recipes for runs whose policies are programs; only these have `repair`. */
 export const programRecipes = ['improvement', 'best-of-group', 'repair'] as const;

@@ -1,8 +1,9 @@
-import { blackjack, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../../src/environments/catalogue/open.js';
 import { randomProgram } from '../../../src/policies/programs/grammar.js';
 import { createGenerator } from '../../../src/random/generator.js';
 import {
+  blackjack,
   cartPole,
   frozenLake,
   hasPython,

@@ -227,7 +227,7 @@ function place({ computed, object, property: key }: MemberExpression, scope: Sco
 }
 
 /** Assigns what `make` makes of the old value. */
-export function changed(node: AnyNode, make: (old: string) => Code, scope: Scope): Code {
+function changed(node: AnyNode, make: (old: string) => Code, scope: Scope): Code {
   if (node.type === 'Identifier') {
     const name = target(node, scope);
     const { kind, text } = make(name);
