@@ -14,7 +14,7 @@ export const proposalRecipes = [
 export const programRecipes = ['improvement', 'best-of-group', 'repair'] as const;
 
 export const recipes = [...proposalRecipes, 'repair', 'demonstrations'] as const;
-export type Recipe = (typeof recipes)[number];
+export type Recipe = (typeof proposalRecipes)[number] | 'repair' | 'demonstrations';
 
 /** Identifies an evaluation, with its score; for a demonstration, the turn, the game and the game's return. */
 interface Evaluated {
