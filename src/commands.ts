@@ -87,7 +87,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'evaluate <run>',
-        'Evaluate the best policy of a run on fresh seeds',
+        'Evaluate the best policy of a run, or a program, on fresh seeds',
         () => import('./commands/evaluate.js'),
       ],
       [
@@ -103,7 +103,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       ],
       [
         'export <runs..>',
-        'Export runs, evaluations, episodes and calls as CSV or Parquet',
+        'Export runs, evaluations, episodes and calls as CSV or Parquet, or a program',
         () => import('./commands/runs/export.js'),
       ],
     ],

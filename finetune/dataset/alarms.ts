@@ -39,7 +39,7 @@ export function findAlarms(checked: Checked): readonly Alarm[] {
 type Check = (checked: Checked) => Alarm | undefined;
 
 const noPositiveSignal: Check = ({ recipe, train, made }) => {
-  if (recipe === 'demonstrations') return undefined;
+  if (recipe === 'demonstrations' || recipe === 'repair') return undefined;
   const better = train.some(
     ({ kind, lineage: { score, incumbent } }) =>
       kind === 'preference' || (incumbent !== undefined && score > incumbent),

@@ -1,6 +1,7 @@
 /** Builds training examples from logged runs. */
 import { resolve } from 'node:path';
-import { unreachable } from '../../src/base/errors.js';
+import { UserError, unreachable } from '../../src/base/errors.js';
+import { programsOf } from '../../src/policies/policy.js';
 import type { Manifest } from '../../src/runs/manifest.js';
 import { type Alarm, findAlarms } from './alarms.js';
 import { augmented } from './augmentation.js';
@@ -12,7 +13,7 @@ import {
   readPlay,
 } from './demonstrations.js';
 import type { RowFormat } from './example.js';
-import { type Example, type ProposalRecipe, type Recipe, withoutDuplicates } from './example.js';
+import { type Example, programRecipes, type Recipe, withoutDuplicates } from './example.js';
 import { hindsight } from './hindsight.js';
 import {
   bestOfGroup,
@@ -23,6 +24,7 @@ import {
   toPlayAgain,
   weighted,
 } from './recipes.js';
+import { repair } from './repairs.js';
 import { readSourceRun, type SourceRun } from './source-run.js';
 import { type SplitRun, type ValidationPlan, validationRuns } from './split.js';
 import {
@@ -135,7 +137,7 @@ interface Gathered {
 
 async function gatherProposals(
   runs: readonly NamedRun[],
-  options: DatasetOptions & { readonly recipe: ProposalRecipe },
+  options: DatasetOptions & { readonly recipe: Exclude<Recipe, 'demonstrations'> },
   env: Environment,
 ): Promise<Gathered> {
   const { augment = 0, rescore, seed, validation: plan, warp } = options;
@@ -145,6 +147,7 @@ async function gatherProposals(
   const changedTemplates: string[] = [];
   for (const { path, name } of runs) {
     const logged = await readSourceRun(path, name);
+    requireRecipe(options.recipe, logged);
     const run =
       rescore === undefined
         ? logged
@@ -161,6 +164,20 @@ async function gatherProposals(
   // Drop the copies of held-out runs: validation uses only original runs.
   const examples = all.filter(({ lineage }) => lineage.copy === undefined || !heldOut.has(lineage.run));
   return { examples, sources, changedTemplates, isHeldOut: ({ lineage }) => heldOut.has(lineage.run) };
+}
+
+/** @throws UserError if the recipe doesn't suit the policies of the run */
+function requireRecipe(recipe: Recipe, { family, name }: SourceRun): void {
+  const isProgram = programsOf(family) !== undefined;
+  const problem = { field: '--recipe', value: recipe };
+  if (isProgram && !programRecipes.some((one) => one === recipe))
+    throw new UserError({
+      ...problem,
+      message: `doesn't support programs, the policies of ${name}`,
+      alternatives: programRecipes,
+    });
+  if (!isProgram && recipe === 'repair')
+    throw new UserError({ ...problem, message: `needs programs, but the policies of ${name} are numbers` });
 }
 
 async function gatherGames(runs: readonly NamedRun[], options: DatasetOptions): Promise<Gathered> {
@@ -231,7 +248,13 @@ function assembled(
 
 function examplesOf(
   run: SourceRun,
-  { recipe, seed, samples, winners, lookAhead }: DatasetOptions & { readonly recipe: ProposalRecipe },
+  {
+    recipe,
+    seed,
+    samples,
+    winners,
+    lookAhead,
+  }: DatasetOptions & { readonly recipe: Exclude<Recipe, 'demonstrations'> },
 ): readonly Example[] {
   switch (recipe) {
     case 'improvement':
@@ -244,6 +267,8 @@ function examplesOf(
       return preference(run);
     case 'hindsight':
       return hindsight(run, seed, samples);
+    case 'repair':
+      return repair(run);
     default:
       return unreachable(recipe);
   }

@@ -9,10 +9,12 @@ export const proposalRecipes = [
   'preference',
   'hindsight',
 ] as const;
-export type ProposalRecipe = (typeof proposalRecipes)[number];
 
-export const recipes = [...proposalRecipes, 'demonstrations'] as const;
-export type Recipe = ProposalRecipe | 'demonstrations';
+/** The recipes for runs whose policies are programs; only these have `repair`. */
+export const programRecipes = ['improvement', 'best-of-group', 'repair'] as const;
+
+export const recipes = [...proposalRecipes, 'repair', 'demonstrations'] as const;
+export type Recipe = (typeof proposalRecipes)[number] | 'repair' | 'demonstrations';
 
 /** Identifies an evaluation, with its score; for a demonstration, the turn, the game and the game's return. */
 interface Evaluated {
@@ -40,6 +42,8 @@ export interface Lineage extends Evaluated {
   readonly incumbent?: number;
   /** Prompt tokens as counted by the model that received the prompt; missing if it didn't count them. */
   readonly promptTokens?: number;
+  /** What was wrong with the program that the completion repairs. */
+  readonly repaired?: string;
   /** Evaluation of a pair's rejected answer. */
   readonly rejected?: Evaluated;
 }

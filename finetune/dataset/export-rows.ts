@@ -76,6 +76,7 @@ const lineageColumns: {
   history: count,
   'incumbent?': number,
   ...evaluated,
+  'repaired?': text,
   'rejected?': { kind: 'struct', fields: evaluated },
 };
 

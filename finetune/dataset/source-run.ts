@@ -178,17 +178,16 @@ function stepsOf(
     );
     const asked = own.filter(({ attempt }) => attempt === 0);
     const prompt = asked[0]?.messages;
-    if (prompt !== undefined && evaluated.length > 0) {
+    // Exclude revisions, which answer the critic's prompts, and programs whose constants a search chose.
+    const answers = evaluated.filter(({ revises, tuned }) => revises === undefined && tuned === undefined);
+    if (prompt !== undefined && answers.length > 0) {
       steps.push({
         iteration,
         prompt,
         promptHash: promptHash(prompt),
         promptTokens: asked.map(({ completion }) => completion?.usage.promptTokens).find(Boolean),
         ...held[iteration - 1 - (asked[0]?.behind ?? 0)]!,
-        // Exclude revisions: they answer the critic's prompts.
-        proposals: evaluated
-          .filter(({ revises }) => revises === undefined)
-          .map((entry) => ({ entry, reply: replyOf(entry, own) })),
+        proposals: answers.map((entry) => ({ entry, reply: replyOf(entry, own) })),
       });
     }
     buffer.append(remembered(evaluated, memory));

@@ -47,6 +47,13 @@ export const common = {
     demandOption: true,
     describe: 'Run: directory, name or its beginning, number in policyloop list, or latest',
   },
+  playedRun: {
+    type: 'string',
+    demandOption: true,
+    describe:
+      'Run: directory, name or its beginning, number in policyloop list, or latest; or a program in a .js file',
+  },
+  programEnvironment: { ...text, describe: 'Environment of a program in a .js file' },
   runs: {
     type: 'string',
     array: true,

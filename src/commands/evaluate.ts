@@ -6,8 +6,9 @@ import { apart, formatInterval, formatReturn } from '../format/numbers.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.run)
+    .positional('run', common.playedRun)
     .option('runs-dir', common.runsDir)
+    .option('environment', common.programEnvironment)
     .option('episodes', { ...kinds.number, default: 100, describe: 'Number of episodes' })
     .option('seed', {
       ...kinds.number,
@@ -17,7 +18,8 @@ export const options = (y: Argv) =>
     .option('workers', common.workers)
     .option('json', common.json)
     .example('$0 evaluate cartpole', 'mean return of the best policy, with its interval')
-    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more precisely');
+    .example('$0 evaluate cartpole --iteration 7 --episodes 1000', 'the best of iteration 7, more precisely')
+    .example('$0 evaluate policy.js --environment CartPole-v1', 'a program in a file');
 
 type Args = Arguments<typeof options>;
 
@@ -40,7 +42,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const asText = apart([mean, min, max, iqm]);
   context.print(
     [
-      `${environment}, policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}, ${episodes} episodes`,
+      `${environment}, ${iteration === null ? args.run : `policy of ${iteration === 0 ? 'the warm-up' : `iteration ${iteration}`}`}, ${episodes} episodes`,
       `mean return  ${asText(mean)}  95 % interval ${formatInterval(ci95)}`,
       `spread       ${asText(min)} … ${asText(max)}, standard deviation ${formatReturn(standardDeviation)}, interquartile mean ${asText(iqm)}`,
       `length       ${formatReturn(meanLength)} steps`,

@@ -11,8 +11,9 @@ import type { NotablePolicy } from '../runs/open-run.js';
 
 export const options = (y: Argv) =>
   y
-    .positional('run', common.run)
+    .positional('run', common.playedRun)
     .option('runs-dir', common.runsDir)
+    .option('environment', common.programEnvironment)
     .option('iteration', {
       ...kinds.text,
       default: 'best',
@@ -34,7 +35,7 @@ export const options = (y: Argv) =>
     })
     .option('out', {
       ...kinds.text,
-      describe: "File to write (default: in the run's animations/ directory)",
+      describe: "File to write (default: in the run's animations/ directory; for a program, beside its file)",
     })
     .option('fps', {
       ...kinds.number,
@@ -74,7 +75,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
   const which = figures.episode === null ? '' : `episode ${figures.episode + 1}, `;
   context.print(
     [
-      `${figures.environment}, policy of ${policy}, ${which}seed ${figures.seed}: return ${formatReturn(figures.return)} in ${figures.length} steps${figures.asRecorded === true ? ', as recorded' : ''}`,
+      `${figures.environment}, ${policy}, ${which}seed ${figures.seed}: return ${formatReturn(figures.return)} in ${figures.length} steps${figures.asRecorded === true ? ', as recorded' : ''}`,
       `${figures.out}  ${formatBytes(figures.bytes)}, ${figures.frames} frames, ${figures.seconds.toFixed(1)} s`,
     ].join('\n'),
   );

@@ -26,6 +26,8 @@ export interface ReplaySetting {
   readonly seed: number;
   readonly environment: Environment;
   readonly family: PolicyFamily;
+  /** Default: its place in the run. */
+  readonly policyName?: string | undefined;
 }
 
 /** An episode of the evaluation (0-based index), or any episode by its seed. */
@@ -92,7 +94,7 @@ export async function openShownPolicies(
 
 /** Replays an episode with an evaluated policy. With a seed of the evaluation, the replay is identical. */
 export function drawEpisode(
-  { config, seed: root, environment, family }: ReplaySetting,
+  { config, seed: root, environment, family, policyName }: ReplaySetting,
   entry: BufferEntry,
   choice: EpisodeChoice,
   options: { readonly maxFrames: number; readonly fps?: number | undefined },
@@ -103,7 +105,7 @@ export function drawEpisode(
   const setting = { environment, family, maxSteps: config.evaluation.maxSteps };
   const played = replay(setting, entry.parameters, seed, options);
   const { id } = isModulePath(config.environment.id) ? environment : config.environment;
-  const title = `${id} · ${placeName(entry, config)}`;
+  const title = `${id} · ${policyName ?? placeName(entry, config)}`;
   return {
     seed,
     ...(episode >= 0 && { episode }),

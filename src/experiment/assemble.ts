@@ -25,9 +25,10 @@ import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
 import type { SharedBudget } from './budget/limits.js';
 import type { CriticAssembly } from './critic-parts.js';
-import { openDemonstrations } from './demonstrations.js';
+import { openDemonstrations, playDemonstrations } from './demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
+import { isProgramFile } from './programs/program-file.js';
 import { languageModelIn, withSampling } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
@@ -195,11 +196,15 @@ export async function closeEnvironment({
   await environment.close?.();
 }
 
-const namedDemonstrations = (
-  { demonstrations }: Config,
-  environment: EnvironmentSpec,
-): readonly Demonstration[] =>
-  demonstrations === undefined ? [] : openDemonstrations(demonstrations, environment);
+async function namedDemonstrations(
+  { demonstrations, evaluation, seed }: Config,
+  environment: Environment | RemoteEnvironment,
+): Promise<readonly Demonstration[]> {
+  if (demonstrations === undefined) return [];
+  return isProgramFile(demonstrations.from)
+    ? playDemonstrations(demonstrations, environment, { maxSteps: evaluation.maxSteps, seed })
+    : openDemonstrations(demonstrations, environment);
+}
 
 function importedParameters(
   { policy, warmup: { from: path, until = Number.POSITIVE_INFINITY } }: Assembly['config'],

@@ -19,11 +19,14 @@ import {
   sampled,
 } from '../prompting/context/demonstrations.js';
 import type { DemonstrationsConfig } from '../prompting/settings.js';
+import { confirmationSeeds } from '../random/seeds.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
+import { type EvaluationSetting, evaluate } from '../rollout/evaluation.js';
 import { groupFile, openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { isMapping } from '../settings/schema.js';
 import { parseJson } from '../storage/json-depth.js';
 import { readRegularFile } from '../storage/regular-file.js';
+import { faultsOf, openProgramFile } from './programs/program-file.js';
 
 /** In bytes; a thousand steps of Humanoid need about a third of this. */
 const largestFile = 2 ** 24;
@@ -162,7 +165,7 @@ function membersOf(space: NumericSpace): string {
 }
 
 const expected =
-  'use a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, or a run directory';
+  'use a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, a run directory, or a program in a .js file';
 
 /** @throws UserError if there are too few episodes, or one doesn't fit this environment */
 export function openDemonstrations(
@@ -170,6 +173,23 @@ export function openDemonstrations(
   environment: EnvironmentSpec,
 ): readonly Demonstration[] {
   return wholeEpisodes(config, environment).map((whole) => sampled(whole, config.steps));
+}
+
+/** Plays episodes with a program from a file, on seeds that no evaluation uses. @throws UserError if it fails */
+export async function playDemonstrations(
+  { episodes, from, steps }: DemonstrationsConfig,
+  environment: EvaluationSetting['environment'],
+  { maxSteps, seed }: { readonly maxSteps: number; readonly seed: number },
+): Promise<readonly Demonstration[]> {
+  numericSpace(environment.observationSpace, environment.id);
+  const { family, parameters } = await openProgramFile(from, environment);
+  const seeds = confirmationSeeds(seed, 'inspection', episodes);
+  const setting = { environment, family, maxSteps, record: 'all' } as const;
+  const played = await faultsOf(from, () => evaluate(setting, parameters, seeds));
+  return played.episodes.map(({ actions, observations }, i) => {
+    const whole = actions.map((action, t) => ({ observation: observations[t]!, action }));
+    return sampled({ return: played.returns[i], length: whole.length, steps: whole }, steps);
+  });
 }
 
 function wholeEpisodes(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {

@@ -37,7 +37,7 @@ export const promptsSchema = z.strictObject({
 
 export const demonstrationsSchema = z.strictObject({
   from: about(
-    'JSON file with the steps of a good episode as `{state, action}`, a folder with `episode_1.json`, …, or a run, whose best recorded episodes are shown',
+    'JSON file with the steps of a good episode as `{state, action}`, a folder with `episode_1.json`, …, a run, whose best recorded episodes are shown, or a program in a .js file, which plays them',
     text,
     { format: 'path' },
   ),

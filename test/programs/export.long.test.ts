@@ -3,6 +3,7 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { randomProgram } from '../../src/programs/grammar.js';
 import { createGenerator } from '../../src/random/generator.js';
 import {
+  blackjack,
   cartPole,
   frozenLake,
   hasPython,
@@ -17,6 +18,7 @@ describe.each([
   ['CartPole-v1', cartPole],
   ['MountainCar-v0', mountainCar],
   ['FrozenLake-v1', frozenLake],
+  ['Blackjack-v1', blackjack],
 ] as const)('exported programs for %s', (id, written) => {
   it('choose the same actions for 10,000 observations', async () => {
     const environment = await makeEnvironment(id);

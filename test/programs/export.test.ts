@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { EnvironmentSpec, Observation } from '../../src/environments/environment.js';
-import { exportedProgram, programIn } from '../../src/programs/export.js';
-import { pythonLines } from '../../src/programs/python.js';
+import { exportedProgram, programIn } from '../../src/programs/export/export.js';
+import { pythonLines } from '../../src/programs/export/python.js';
 import { cartPole, hasPython, inModule, inPython, inSandbox, observed } from './exported.js';
 
 const environment = await makeEnvironment('CartPole-v1');
@@ -53,6 +53,8 @@ describe('exported programs', () => {
         'String(x)',
         'x ? 1 : 2',
         'x || y',
+        'x++ + --y',
+        'y-- - x',
         '[x, y].join()',
       ],
     ];
@@ -110,6 +112,7 @@ describe('exported programs', () => {
       '`() => i`',
     ],
     ['function act(o) { return o[0] | 0; }', '`o[0] | 0`'],
+    ['function act(o, m) { m.xs.length = 0; return 0; }', '`length`'],
   ])('are refused by name in Python: %j', (source, named) => {
     try {
       pythonLines(source);
@@ -125,8 +128,11 @@ describe('exported programs', () => {
   });
 
   it('give their source back', () => {
-    for (const source of cartPole)
-      expect(programIn(exportedProgram('js', source, environment, ['one\ntwo']))).toBe(source);
+    for (const source of cartPole) {
+      const exported = exportedProgram('js', source, environment, ['one\ntwo']);
+      const line = exported.slice(0, exported.indexOf(source)).split('\n').length - 1;
+      expect(programIn(exported)).toBe('\n'.repeat(line) + source);
+    }
     expect(programIn('export function act() {}\nexport const a = 1;\nexport default act;\n')).toBe(
       'function act() {}\nconst a = 1;\n\n',
     );

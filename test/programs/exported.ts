@@ -10,7 +10,7 @@ import type {
   Observation,
 } from '../../src/environments/environment.js';
 import type { Policy } from '../../src/policies/policy.js';
-import { exportedProgram } from '../../src/programs/export.js';
+import { exportedProgram } from '../../src/programs/export/export.js';
 import { openSandbox } from '../../src/programs/sandbox.js';
 import { createGenerator } from '../../src/random/generator.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -136,10 +136,10 @@ const act = (observation) => {
   else action = mean + 0.3 * w > 0 ? 1 : 0;
   return action;
 }`,
-  `let count = 0;
+  `let count = 0, values = [0];
 var phase = 'left';
 function act(o, memory) {
-  count++;
+  count += 1 + values[0];
   const key = \`\${Math.round(o[2] * 10)},\${Math.sign(o[3])}\`;
   memory[key] = (memory[key] ?? 0) + 1;
   if (count % 7 === 0) phase = phase === 'left' ? 'right' : 'left';
@@ -201,6 +201,18 @@ function act(observation, memory) {
 }`,
 ];
 
+export const blackjack = [
+  'const act = ([sum, card, ace]) => (sum < (ace ? 18 : card > 6 || card === 1 ? 17 : 13) ? 1 : 0);',
+  `const goals = [[2, 3, 13], [4, 6, 12], [7, 10, 17]];
+function act(observation, memory) {
+  const { playerSum: sum, dealerCard: card, usableAce } = observation;
+  let goal = 17;
+  for (const [low, high, best] of goals) if (card >= low && card <= high) goal = best;
+  memory.hits = usableAce === 1 && sum <= 18 ? (memory.hits ?? 0) + 1 : memory.hits;
+  return sum < goal || memory.hits === 1 ? 1 : 0;
+}`,
+];
+
 export const frozenLake = [
   `function act(observation) {
   const policy = [0, 3, 3, 3, 0, 0, 0, 0, 3, 1, 0, 0, 0, 2, 1, 0];
@@ -224,7 +236,8 @@ export const frozenLake = [
   `const map = { 0: 0, 1: 3, 2: 0, 3: 3, 6: 2, 8: 3, 9: 1, 10: 0, 13: 2, 14: 1 };
 const act = (observation) => map[observation] ?? (observation >= 12 ? 2 : 1);`,
   `function act(observation, memory) {
-  memory.visits = memory.visits || new Array(16).fill(0);
+  const list = 16, values$ = 'visits';
+  if (!('visits' in memory)) memory[values$] = new Array(list).fill(0);
   memory.visits[observation]++;
   const name = 'state' + observation;
   memory[name] = !memory[name];

@@ -8,8 +8,7 @@ import type { ParameterVector } from '../../policies/policy.js';
 import { confirmationSeeds } from '../../random/seeds.js';
 import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { openTask } from '../../rollout/task.js';
-import { findRun } from '../../runs/listing/names.js';
-import { choosePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { choosePolicy } from '../../runs/open-run.js';
 import { clipped } from '../../statistics/bootstrap.js';
 import {
   interquartileMean,
@@ -20,10 +19,14 @@ import {
   standardDeviation,
 } from '../../statistics/descriptive.js';
 import { closeEnvironment, workersFor } from '../assemble.js';
+import { faultsOf, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
 interface EvaluationRequest {
+  /** Run, or file of a program. */
   readonly run: string;
   readonly runsDir: string;
+  /** Of a program in a file. */
+  readonly environment?: string | undefined;
   readonly episodes: number;
   /** Root seed of the episodes; by default, the run's seed, but with episodes that the run never played. */
   readonly seed?: number | undefined;
@@ -35,8 +38,8 @@ interface EvaluationRequest {
 /** Output of `evaluate --json`. */
 export interface EvaluationFigures {
   readonly run: string;
-  /** Iteration of the evaluated policy. */
-  readonly iteration: number;
+  /** Iteration of the evaluated policy; null for a program in a file. */
+  readonly iteration: number | null;
   readonly episodes: number;
   readonly mean: number;
   /** 95% confidence interval of the mean. */
@@ -54,24 +57,28 @@ export interface EvaluationFigures {
   readonly returns: readonly number[];
 }
 
-/** Evaluates one of a run's policies; warns if the run's modules have changed since. */
+/** Evaluates a policy; warns if its run's modules have changed since. */
 export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,
 ): Promise<{ readonly environment: string; readonly figures: EvaluationFigures }> {
-  const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
-  const { iteration, parameters, program } = choosePolicy(run, request.iteration ?? 'best');
+  const { entry, file, run } = await openPlayedPolicy(request, context, (opened) =>
+    choosePolicy(opened, request.iteration ?? 'best'),
+  );
+  const { parameters, program } = entry;
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
-  const { returns, lengths } = await play(run, parameters, seeds, request.workers, context);
-  for (const file of changedSince(manifest.modules, modulesPlayed(run.config))) {
-    context.note(warningText(`${file} has changed since the run, so its policies may score differently`));
+  const { returns, lengths } = await faultsOf(file ?? '', () =>
+    play(run, parameters, seeds, request.workers, context),
+  );
+  for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {
+    context.note(warningText(`${module} has changed since the run, so its policies may score differently`));
   }
   const centre = mean(returns);
   const range = returnRange(run.config.environment, run.config.evaluation);
   const figures = {
     run: request.run,
-    iteration,
+    iteration: file === undefined ? entry.iteration : null,
     episodes: returns.length,
     mean: centre,
     ci95: clipped(meanInterval95(returns), range, centre),
@@ -88,7 +95,7 @@ export async function evaluateRun(
 }
 
 async function play(
-  { config, family }: OpenedRun,
+  { config, family }: PlayedPolicy['run'],
   parameters: ParameterVector,
   seeds: readonly number[],
   chosen: number | undefined,

@@ -5,7 +5,7 @@ import { UserError } from '../../base/errors.js';
 import { version } from '../../base/package.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { programsOf } from '../../policies/policy.js';
-import { exportedProgram, type ProgramLanguage, programLanguages } from '../../programs/export.js';
+import { exportedProgram, type ProgramLanguage, programLanguages } from '../../programs/export/export.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { findRun } from '../../runs/listing/names.js';
 import { choosePolicy, type OpenedRun, readShownRun } from '../../runs/open-run.js';

@@ -1,14 +1,12 @@
 /** Draws an episode, played by one of a run's policies, as an animation. */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
 import { createProgress } from '../../format/progress.js';
 import { durationOf, type PictureFormat } from '../../render/animation.js';
 import { gifAnimation } from '../../render/gif-animation.js';
 import { svgAnimation } from '../../render/svg-animation.js';
-import type { BufferEntry } from '../../rollout/replay-buffer.js';
-import { findRun } from '../../runs/listing/names.js';
-import { choosePolicy, type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { choosePolicy, type NotablePolicy } from '../../runs/open-run.js';
 import { placeName } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
 import {
@@ -19,10 +17,14 @@ import {
   makeAnimationsFolder,
   openDrawable,
 } from '../animations.js';
+import { faultsOf, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
 interface PictureRequest {
+  /** Run, or file of a program. */
   readonly run: string;
   readonly runsDir: string;
+  /** Of a program in a file. */
+  readonly environment?: string | undefined;
   readonly iteration: NotablePolicy | number;
   /** 1-based candidate number within that iteration; defaults to the best one. */
   readonly candidate?: number | undefined;
@@ -45,9 +47,10 @@ interface PictureRequest {
 export interface PictureFigures {
   readonly run: string;
   readonly environment: string;
-  readonly iteration: number;
-  /** 0-based. */
-  readonly candidate: number;
+  /** Null for a program in a file. */
+  readonly iteration: number | null;
+  /** 0-based; null for a program in a file. */
+  readonly candidate: number | null;
   /** 0-based index among the evaluated episodes; null for a seed outside the evaluation. */
   readonly episode: number | null;
   readonly seed: number;
@@ -66,25 +69,27 @@ export interface PictureFigures {
   readonly speed: number | null;
 }
 
-/** Replays an episode with one of the run's policies and writes the picture to a file. */
+/** Replays an episode with a policy and writes the picture to a file. */
 export async function drawPicture(
   request: PictureRequest,
   context: CommandContext,
 ): Promise<{ readonly policy: string; readonly figures: PictureFigures }> {
   const { format } = request;
-  const run = await readWholeRun(findRun(request.run, { cwd: context.cwd, runsDir: request.runsDir }));
-  const entry = choosePolicy(run, request.iteration, request.candidate);
-  const drawn = await draw(run, entry, request, context);
+  const played = await openPlayedPolicy(request, context, (opened) =>
+    choosePolicy(opened, request.iteration, request.candidate),
+  );
+  const { entry, run } = played;
+  const drawn = await faultsOf(played.file ?? '', () => draw(played, request, context));
   const { animation, picture, replay, recorded } = drawn;
-  const file = request.file ?? fileInRun(run, entry, drawn, request);
+  const file = request.file ?? defaultFile(played, drawn, request);
   replaceFile(file, picture);
   return {
-    policy: placeName(entry, run.config),
+    policy: played.file === undefined ? `policy of ${placeName(entry, run.config)}` : request.run,
     figures: {
       run: request.run,
       environment: run.manifest.environment,
-      iteration: entry.iteration,
-      candidate: entry.candidate,
+      iteration: played.file === undefined ? entry.iteration : null,
+      candidate: played.file === undefined ? entry.candidate : null,
       episode: drawn.episode ?? null,
       seed: drawn.seed,
       return: replay.return,
@@ -102,8 +107,7 @@ export async function drawPicture(
 }
 
 async function draw(
-  run: OpenedRun,
-  entry: BufferEntry,
+  { entry, file, run }: PlayedPolicy,
   request: PictureRequest,
   context: CommandContext,
 ): Promise<DrawnEpisode & { readonly picture: string | Uint8Array }> {
@@ -113,7 +117,9 @@ async function draw(
   const environment = await openDrawable(config);
   const progress = createProgress(request, context);
   try {
-    const drawn = drawEpisode({ config, family, environment, seed: manifest.seed }, entry, choice, request);
+    const policyName = file && basename(file);
+    const setting = { config, family, environment, seed: manifest.seed, policyName };
+    const drawn = drawEpisode(setting, entry, choice, request);
     const { animation } = drawn;
     if (format === 'svg') return { ...drawn, picture: svgAnimation(animation, size) };
     const { bytes } = gifAnimation(animation, size, (done) => {
@@ -127,7 +133,10 @@ async function draw(
   }
 }
 
-function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: PictureRequest): EpisodeChoice {
+function chooseEpisode(
+  { config }: PlayedPolicy['run'],
+  { episode = 1, run, seed }: PictureRequest,
+): EpisodeChoice {
   if (seed !== undefined) {
     requireCount('--seed', seed, 0);
     return { kind: 'seed', seed };
@@ -143,10 +152,9 @@ function chooseEpisode({ config }: OpenedRun, { episode = 1, run, seed }: Pictur
   });
 }
 
-/** Default path of the picture, inside the run directory. */
-function fileInRun(
-  { path, config }: OpenedRun,
-  entry: BufferEntry,
+/** Default path of the picture: inside the run directory, or beside the program's file. */
+function defaultFile(
+  { entry, file, path = '', run: { config } }: PlayedPolicy,
   { episode, seed }: DrawnEpisode,
   { format, iteration: wanted }: PictureRequest,
 ): string {
@@ -156,5 +164,6 @@ function fileInRun(
       ? `${iterationName(entry.iteration)}${several ? `-candidate-${entry.candidate + 1}` : ''}`
       : wanted;
   const which = episode === undefined ? `seed-${seed}` : `episode-${episode + 1}`;
+  if (file !== undefined) return file.replace(/\.m?js$/, `-${which}.${format}`);
   return join(makeAnimationsFolder(path), `${policy}-${which}.${format}`);
 }

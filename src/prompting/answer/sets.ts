@@ -91,9 +91,18 @@ function inPlace(
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
-/** The reason given in a reply, on one line: its text without the parameters. For reports and datasets only. */
+/** A code block; the last may have no end. */
+const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
+
+/**
+ * The reason given in a reply, on one line: its text without the parameters or the program. For reports and datasets
+ * only.
+ */
 export function statedReason(reply: string, limit = 600): string {
-  const { text } = answerText(reply);
+  const text = answerText(reply).text.replace(codeBlock, (block, _, code: string) =>
+    /\bact\b\s*[(=]/.test(code) ? '' : block,
+  );
+  if (/\bfunction\s+act\b/.test(text)) return '';
   const inJson = jsonReason.exec(text)?.[1];
   if (inJson !== undefined) return oneLine(inJson.replace(/\\n/g, ' ').replace(/\\(.)/gs, '$1'), limit);
   const [set] = findSets(text, 3).sets.toSorted((a, b) => b.rank - a.rank);

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { programIn } from '../../../src/programs/export.js';
+import { programIn } from '../../../src/programs/export/export.js';
 import { readShownRun } from '../../../src/runs/open-run.js';
 import { commandLine } from '../../commands/json/command-line.js';
 import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
@@ -61,5 +61,73 @@ describe('export program', () => {
   it('leaves the tables as they were', async () => {
     await commandLine(place, ['export', at('programs')]);
     expect(existsSync(at('export/evaluations.csv'))).toBe(true);
+  });
+});
+
+describe('a program in a file', () => {
+  const evaluated = async (file: string, ...more: readonly string[]) => {
+    const words = ['evaluate', file, '--environment', 'CartPole-v1', '--episodes', '20', '--json', ...more];
+    const { printed } = await commandLine(place, words);
+    return JSON.parse(printed[0]!) as { iteration: null; mean: number; returns: readonly number[] };
+  };
+
+  it('is evaluated like the run that it was exported from', async () => {
+    await commandLine(place, ['export', 'program', at('programs'), '--out', 'best.js']);
+    const same = ['--seed', '3', '--episodes', '20', '--json'];
+    const ofRun = await commandLine(place, ['evaluate', at('programs'), ...same]);
+    const { iteration, returns } = await evaluated('best.js', '--seed', '3');
+    // The run plays at most 60 steps.
+    expect(returns.map((one) => Math.min(one, 60))).toEqual(JSON.parse(ofRun.printed[0]!).returns);
+    expect(iteration).toBeNull();
+  });
+
+  it('runs in the sandbox, with or without export', async () => {
+    const act = 'function act(o) { return o[2] + 0.5 * o[3] > 0 ? 1 : 0; }';
+    writeFileSync(at('plain.js'), act);
+    writeFileSync(at('module.mjs'), `export ${act}\n`);
+    expect((await evaluated('plain.js')).mean).toBe(500);
+    expect((await evaluated('module.mjs', '--workers', '2')).mean).toBe(500);
+    writeFileSync(at('bad.js'), '\nfunction act() { return process.env.HOME ? 1 : 0; }');
+    await expect(evaluated('bad.js')).rejects.toThrow(
+      /bad\.js[\s\S]*line 2: ReferenceError: 'process' is not defined/,
+    );
+    writeFileSync(at('none.js'), 'const a = 1;');
+    await expect(evaluated('none.js')).rejects.toThrow('no function act');
+  });
+
+  it('is drawn', async () => {
+    writeFileSync(at('left.js'), 'const act = () => 0;');
+    const words = ['render', 'left.js', '--environment', 'CartPole-v1', '--format', 'svg', '--json'];
+    const { printed } = await commandLine(place, words);
+    const { iteration, out } = JSON.parse(printed[0]!) as { iteration: null; out: string };
+    expect([iteration, out]).toEqual([null, 'left-episode-1.svg']);
+    expect(text(out)).toContain('CartPole-v1 · left.js');
+  });
+
+  it('demonstrates, on seeds of its own', async () => {
+    writeFileSync(
+      at('expert.js'),
+      'function act(o) { return o.poleAngle + 0.5 * o.poleAngularVelocity > 0 ? 1 : 0; }',
+    );
+    const demonstrations = { from: at('expert.js'), episodes: 2, steps: 'all' } as const;
+    const config = { ...quick, iterations: 1, model: { provider: 'random' }, demonstrations } as const;
+    await runExperimentFrom(config, { path: at('shown') });
+    const shown = JSON.parse(text('shown/demonstrations.json')) as readonly {
+      return: number;
+      steps: readonly unknown[];
+    }[];
+    expect(shown.map((one) => [one.return, one.steps.length])).toEqual([
+      [60, 60],
+      [60, 60],
+    ]);
+    expect(shown[0]!.steps[0]).not.toEqual(shown[1]!.steps[0]);
+    const bad = { ...config, demonstrations: { ...demonstrations, from: at('bad.js') } };
+    await expect(runExperimentFrom(bad)).rejects.toThrow("'process' is not defined");
+  });
+
+  it('needs its environment, and nothing of a run', async () => {
+    await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
+    await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
+    await expect(evaluated(at('programs'))).rejects.toThrow('only for a program in a .js file');
   });
 });

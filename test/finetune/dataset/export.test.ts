@@ -131,7 +131,7 @@ describe('a format that does not suit the recipe', () => {
       'trl-kto-parquet',
       'openai-dpo',
     ];
-    expect(accepted).toEqual([single, single, single, pairs, single, single]);
+    expect(accepted).toEqual([single, single, single, pairs, single, single, single]);
     expect(() => exportRows([imitation], 'trl-dpo')).toThrow(/pairs of answers/);
     expect(() => exportRows([preference], 'trl-sft')).toThrow(/single answers/);
   });

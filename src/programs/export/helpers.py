@@ -111,6 +111,9 @@ def put(x, key, value):
         raise TypeError(f"cannot set {text(key)}")
     return value
 
+def has(key, x):
+    return text(key) in x if isinstance(x, dict) else get(x, key) is not None
+
 def each(x):
     if not isinstance(x, (list, str)):
         raise TypeError(f"{text(x)} is not iterable")
@@ -126,6 +129,9 @@ def object_values(x):
 
 def object_entries(x):
     return [[k, get(x, k)] for k in object_keys(x)]
+
+def array_of_length(x):
+    return [None] * int(x) if isinstance(x, float) else [x]
 
 def array_isArray(x):
     return isinstance(x, list)

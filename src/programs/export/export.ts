@@ -1,7 +1,8 @@
 /** Writes programs as files that run without this package. */
-import { observationNames } from '../environments/catalogue/observation-names.js';
-import type { EnvironmentSpec, Space } from '../environments/environment.js';
-import { helpersFor, pythonLines } from './python.js';
+import { observationNames } from '../../environments/catalogue/observation-names.js';
+import type { EnvironmentSpec, Space } from '../../environments/environment.js';
+import { pythonLines } from './python.js';
+import { helpersFor } from './python-code.js';
 
 export const programLanguages = ['js', 'python'] as const;
 export type ProgramLanguage = (typeof programLanguages)[number];
@@ -24,10 +25,13 @@ export function exportedProgram(
   return language === 'js' ? javaScript(source, environment, lines) : python(source, environment, lines);
 }
 
-/** The source in an exported module; other texts are returned as they are, without `export`. */
+/** The source in an exported module, or in another text without its `export`; lines keep their numbers. */
 export function programIn(text: string): string {
   const [first, last] = [text.indexOf(`\n${begin}\n`), text.lastIndexOf(`\n${end}\n`)];
-  if (first >= 0 && last > first) return text.slice(first + begin.length + 2, last);
+  if (first >= 0 && last > first) {
+    const start = first + begin.length + 2;
+    return '\n'.repeat(text.slice(0, start).split('\n').length - 1) + text.slice(start, last);
+  }
   return text
     .replaceAll(/^([ \t]*)export\s+(?:default\s+)?(?=(?:async\s+)?function\b|const\b|let\b|var\b)/gm, '$1')
     .replaceAll(/^[ \t]*export\s*(?:\{[^}]*\}|default\s+act)[ \t]*;?[ \t]*$/gm, '');
@@ -119,13 +123,12 @@ function python(source: string, environment: EnvironmentSpec, comment: readonly 
   const isDeclared = program.some((line) => /^(def )?constants\b/.test(line));
   const code = `def program():
 ${program.map((line) => (line === '' ? '' : `    ${line}`)).join('\n')}
-    constants_ = ${isDeclared ? 'constants' : '{}'}
-    values = {k: x["value"] if isinstance(x, dict) and "value" in x else x for k, x in constants_.items()}
-    return act, values
+    return act, ${isDeclared ? 'constants' : '{}'}
 
 
 def start():
-    choose, constants = program()
+    choose, declared = program()
+    constants = {k: x["value"] if isinstance(x, dict) and "value" in x else x for k, x in declared.items()}
 
     def act(observation, memory):
         action = choose(${observed}, memory, constants)

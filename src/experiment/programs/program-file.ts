@@ -1,0 +1,101 @@
+/** Policies that are programs in files of their own, such as those that `policyloop export program` writes. */
+import { resolve } from 'node:path';
+import type { CommandContext } from '../../base/context.js';
+import { UserError } from '../../base/errors.js';
+import { parseConfig } from '../../config/load.js';
+import { openEnvironment } from '../../environments/catalogue/open.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import type { ParameterVector, PolicyFamily } from '../../policies/policy.js';
+import { programsOf } from '../../policies/policy.js';
+import { openProgramPolicies } from '../../policies/program-policies.js';
+import { programIn } from '../../programs/export/export.js';
+import { isProgramFault } from '../../programs/program.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
+import { programFailureText } from '../../runs/failure-text.js';
+import { findRun } from '../../runs/listing/names.js';
+import { type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
+import { readRegularFile } from '../../storage/regular-file.js';
+
+/** In bytes; an exported program has some lines around its source. */
+const largestFile = 200_000;
+
+export const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
+
+/** Reads a program, which runs in the sandbox and never as a module. @throws UserError that names the line of a fault */
+export async function openProgramFile(
+  file: string,
+  environment: EnvironmentSpec,
+): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
+  const source = programIn(readRegularFile(file, largestFile).toString('utf8'));
+  const family = await openProgramPolicies(environment);
+  return faultsOf(file, async () => {
+    const parameters = programsOf(family)!.add(source);
+    family.build(parameters);
+    return { family, parameters };
+  });
+}
+
+/** Turns faults of a file's program into errors that name the file. */
+export async function faultsOf<T>(file: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isProgramFault(error)) throw new UserError({ file, message: programFailureText(error.failure) });
+    throw error;
+  }
+}
+
+/** A policy that a command plays: one of a run, or a program in a file. */
+export interface PlayedPolicy {
+  readonly run: Pick<OpenedRun, 'config' | 'family'> & {
+    readonly manifest: Pick<OpenedRun['manifest'], 'environment' | 'modules' | 'seed'>;
+  };
+  readonly entry: BufferEntry;
+  /** Directory of the run. */
+  readonly path?: string;
+  /** The program's file. */
+  readonly file?: string;
+}
+
+interface PolicyRequest {
+  /** Run, or file of a program. */
+  readonly run: string;
+  readonly runsDir: string;
+  /** Required for a program. */
+  readonly environment?: string | undefined;
+  readonly iteration?: NotablePolicy | number | undefined;
+  readonly candidate?: number | undefined;
+}
+
+/** @param choose chooses the policy of a run */
+export async function openPlayedPolicy(
+  { candidate, environment: id, iteration = 'best', run: name, runsDir }: PolicyRequest,
+  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+  choose: (run: OpenedRun) => BufferEntry,
+): Promise<PlayedPolicy> {
+  if (!isProgramFile(name)) {
+    if (id !== undefined)
+      throw new UserError({ field: '--environment', value: id, message: 'only for a program in a .js file' });
+    const run = await readWholeRun(findRun(name, { cwd, runsDir }));
+    return { run, entry: choose(run), path: run.path };
+  }
+  if (id === undefined)
+    throw new UserError({
+      ...{ field: '--environment', message: 'a program in a file needs the environment in which it acts' },
+      remedy: 'add it, such as --environment CartPole-v1; list them with policyloop environments',
+    });
+  if (iteration !== 'best' || candidate !== undefined)
+    throw new UserError({ field: '--iteration', value: name, message: 'a file contains only one program' });
+  const policy = { kind: 'program' } as const;
+  const config = { ...parseConfig({ environment: id, policy, model: { provider: 'random' } }, cwd), policy };
+  const environment = await openEnvironment(config.environment, env, 1);
+  await environment.close?.();
+  const file = resolve(cwd, name);
+  const { family, parameters } = await openProgramFile(file, environment);
+  const manifest = { environment: environment.id, seed: config.seed };
+  const entry = {
+    ...({ iteration: 0, group: 0, candidate: 0, source: 'warm-up', parameters } as const),
+    ...{ returns: [], lengths: [], score: Number.NaN },
+  };
+  return { run: { config, family, manifest }, entry, file };
+}
