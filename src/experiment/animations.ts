@@ -6,15 +6,13 @@ import type { Config } from '../config/config.js';
 import { isRemoteId, isSelfContained } from '../environments/catalogue/open.js';
 import type { Environment } from '../environments/environment.js';
 import { isModulePath } from '../modules/user-module.js';
-import { openPolicyFamily } from '../policies/families.js';
-import { type Policy, type PolicyFamily, policyFor } from '../policies/policy.js';
+import type { PolicyFamily } from '../policies/policy.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import type { Animation } from '../render/animation.js';
 import { svgAnimation } from '../render/svg-animation.js';
 import { canDraw, notDrawn, type Replay, replay } from '../rollout/replay.js';
 import { type BufferEntry, bestEntries } from '../rollout/replay-buffer.js';
 import { makeTask } from '../rollout/task.js';
-import { addPrograms, type OpenedRun } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { placeName } from '../runs/summary.js';
 import type { RunDirectory } from '../runs/writer.js';
@@ -49,6 +47,7 @@ export interface DrawnEpisode {
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContained(environment.id) &&
   policy?.kind !== 'module' &&
+  policy?.kind !== 'program' &&
   !(evaluation.reward !== undefined && isModulePath(String(evaluation.reward)));
 
 /** @throws UserError if the environment can't be drawn */
@@ -62,34 +61,6 @@ export async function openDrawable(
   if (canDraw(environment)) return environment;
   environment.close?.();
   throw notDrawn(id, field);
-}
-
-/**
- * The policies of a run that is only shown: programs run in a sandbox, for at most `seconds` in all, then throw a
- * UserError. Close them after use.
- */
-export async function openShownPolicies(
-  { config, environment, family }: Omit<OpenedRun, 'recorded'>,
-  entries: readonly BufferEntry[],
-  seconds: number,
-): Promise<PolicyFamily> {
-  if (config.policy.kind !== 'program') return family;
-  const opened = await openPolicyFamily(config.policy, environment);
-  addPrograms(opened, entries);
-  const end = performance.now() + 1000 * seconds;
-  const timed =
-    (policy: Policy): Policy =>
-    (observation) => {
-      if (performance.now() < end) return policy(observation);
-      throw new UserError({ message: 'this program takes too long to draw' });
-    };
-  return {
-    ...opened,
-    build(parameters) {
-      const policy = opened.build(parameters);
-      return Object.assign(timed(policy), { forEpisode: (seed: number) => timed(policyFor(policy, seed)) });
-    },
-  };
 }
 
 /** Replays an episode with an evaluated policy. With a seed of the evaluation, the replay is identical. */
@@ -203,6 +174,7 @@ export async function openIterationAnimations(
     if (iteration > recorded.iteration) rmSync(join(path, file));
   }
   const environment = await openDrawable(config, 'render.every');
+  await family.prepare?.();
   const setting = { config, seed: manifest.seed, environment, family };
   const draw = (iteration: number, entries: readonly BufferEntry[]): void => {
     const file = join(path, runFiles.animations, `${iterationName(iteration)}.svg`);

@@ -74,6 +74,7 @@ export async function openFeedback(
     return { ...common, asked: () => recorded, isPerson: false, isPaid: false, close: () => undefined };
   }
   const own = isDrawn(environment) ? await ownEnvironment(assembly) : undefined;
+  await assembly.family.prepare?.();
   const draw = own && drawing({ ...assembly, ...own, ...placeOf(assembly) });
   const close = () => own?.close();
   const isPerson = config.feedback.from === 'person';

@@ -90,6 +90,7 @@ export async function runInDirectory(
     await directory.close();
     await learner?.close();
     await closeEnvironment(assembly);
+    assembly.family.close?.();
     await languageModelIn(assembly.model)?.close?.();
     await assembly.critic?.model?.close?.();
     await assembly.feedback?.model?.close?.();

@@ -26,22 +26,28 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   };
 }
 
-/** Programs that run in a sandbox: in this thread if it can be killed, otherwise in a thread of their own. */
-export async function openProgramPolicies(environment: EnvironmentSpec): Promise<PolicyFamily> {
+/** Programs that run in a sandbox, once prepared: in this thread if it can be killed, otherwise in a thread of their own. */
+export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily {
   const family = programPolicies(environment);
   const programs = programsOf(family)!;
   const open = async () =>
     hostsModules()
       ? { ...(await openSandbox(environment)), ended: false, close: undefined }
       : openThread(environment);
-  let sandbox = await open();
+  let sandbox: Awaited<ReturnType<typeof open>> | undefined;
   return {
     ...family,
-    build: (parameters) => sandbox.build(programs.program(parameters).source),
-    async prepare() {
-      if (sandbox.ended) sandbox = await open();
+    build(parameters) {
+      if (sandbox === undefined) throw new Error('the sandbox must be prepared before programs are built');
+      return sandbox.build(programs.program(parameters).source);
     },
-    close: () => sandbox.close?.(),
+    async prepare() {
+      if (sandbox === undefined || sandbox.ended) sandbox = await open();
+    },
+    close() {
+      sandbox?.close?.();
+      sandbox = undefined;
+    },
   };
 }
 

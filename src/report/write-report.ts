@@ -8,7 +8,6 @@ import {
   drawnIterations,
   isDrawnFromConfig,
   openDrawable,
-  openShownPolicies,
 } from '../experiment/animations.js';
 import type { PolicyFamily } from '../policies/policy.js';
 import { isProgramFault } from '../programs/program.js';
@@ -25,7 +24,7 @@ import { renderReport } from './run-report.js';
 
 /**
  * Writes `report.html` for the run at `path`, or for the repeats below it; returns its path.
- * @param played the run's policies, if this process ran it: only then are episodes of a user's module drawn, because
+ * @param played the run's policies, if this process ran it: only then are episodes of a user's module or of programs drawn, because
  * a report never imports the code that a run refers to
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
@@ -98,9 +97,6 @@ export function namedPolicies(
   return names;
 }
 
-/** Seconds in which the programs of a report are replayed. */
-const patience = 10;
-
 async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): Promise<Animations> {
   const { path, manifest, config, recorded } = run;
   const files = drawnIterations(path);
@@ -109,8 +105,8 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
     return { episodes: [], files };
   const environment = await openDrawable(config).catch(noDrawing);
   if (environment === undefined) return { episodes: [], files };
-  const family = played ?? (await openShownPolicies(run, [...names.keys()], patience));
-  const setting = { config, seed: manifest.seed, environment, family };
+  await played?.prepare?.();
+  const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     const episodes = [...names].flatMap(([entry, name]): ShownEpisode | readonly [] => {
@@ -126,11 +122,11 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
     return { episodes, files };
   } finally {
     environment.close?.();
-    if (played === undefined) family.close?.();
+    played?.close?.();
   }
 }
 
-/** Undefined for a program that fails or takes too long. */
+/** Undefined for a program that fails. */
 function ifDrawn<T>(draw: () => T): T | undefined {
   try {
     return draw();

@@ -190,11 +190,12 @@ async function play(
   signal: AbortSignal | undefined,
 ): Promise<readonly PlayedEpisode[]> {
   const program = programsOf(family)?.program(parameters).source;
+  // In the main thread, a module's policies are only proxies that call another thread.
+  if (!isRemote(environment) && workers?.isNeeded)
+    return workers.play({ parameters, program }, tasks, signal);
   await family.prepare?.();
   if (isRemote(environment))
     return playRemotely(environment, family.build(parameters), tasks, maxSteps, signal);
-  // In the main thread, a module's policies are only proxies that call another thread.
-  if (workers?.isNeeded) return workers.play({ parameters, program }, tasks, signal);
   const policy = family.build(parameters);
   const played: PlayedEpisode[] = [];
   const turns = new EpisodeTurns(signal);

@@ -10,6 +10,7 @@ export default {
   async create({ environment: source, maxSteps, policy, reward }: WorkerSetting) {
     const environment = await makeTask(source, reward);
     const family = await openPolicyFamily(policy, environment);
+    await family.prepare?.();
     return {
       play({ tasks, ...policy }: WorkerJob) {
         const chosen = built(family, policy);

@@ -1,13 +1,7 @@
 /** Pages of runs. They never run code or programs that a run refers to, because it may come from someone else. */
 
 import { UserError } from '../base/errors.js';
-import {
-  drawBounded,
-  drawEpisode,
-  isDrawnFromConfig,
-  openDrawable,
-  openShownPolicies,
-} from '../experiment/animations.js';
+import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import { apart, formatNumber, plural } from '../format/numbers.js';
 import { parentOf } from '../report/data/lineage.js';
@@ -183,9 +177,6 @@ function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame[
 
 const width = 480; // pixels
 
-/** Seconds in which a program is replayed. */
-const patience = 5;
-
 /**
  * The animation of an episode, as an SVG document.
  * @param candidate 1-based
@@ -204,7 +195,8 @@ export async function episodeSvg(
   const { config, manifest } = frame;
   if (!isDrawnFromConfig(config))
     throw new UserError({
-      message: "this run uses a module, which the view doesn't load; draw it with policyloop render",
+      message:
+        'drawing this run would execute its module or its programs, which the view never does; use policyloop render',
     });
   const { entries } = readIteration(path, iteration);
   const entry = entries.find((one) => one.iteration === iteration && one.candidate === candidate - 1);
@@ -217,13 +209,11 @@ export async function episodeSvg(
       message: `the policy was evaluated on only ${plural(entry.returns.length, 'episode')}`,
     });
   const environment = await openDrawable(config);
-  const family = await openShownPolicies(frame, [entry], patience);
   try {
-    const setting = { config, seed: manifest.seed, environment, family };
+    const setting = { config, seed: manifest.seed, environment, family: frame.family };
     const choice = { kind: 'evaluated', episode: episode - 1 } as const;
     return drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), width).svg;
   } finally {
     environment.close?.();
-    family.close?.();
   }
 }

@@ -83,7 +83,8 @@ it('shows the best program, and those of an iteration', async () => {
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 2)}`);
   expectNoNumbers(text);
   const { top } = JSON.parse(await shown({ json: true })) as { top: { program: string }[] };
-  expect(top.map(({ program }) => program).slice(0, 2)).toEqual([second, first]);
+  expect(top[0]?.program).toBe(second);
+  expect(top.map(({ program }) => program)).toContain(first);
   const warmup = await shown({ iteration: 0 });
   expect(warmup).toMatch(/--- program, \d+ lines, \d+ constants? ---\n {2}(?:const constants|function act)/);
   const last = await shown({ iteration: 3 });
@@ -136,14 +137,15 @@ it('has a report with sources, changes, lineage and failures, but no map of para
 const pageText = ({ header, sections }: Page) =>
   readPage(render([header, sections.map(({ content }) => content)]));
 
-it('is viewed with sources, changes, errors and episodes', async () => {
+it('is viewed with sources, changes and errors, and never executed', async () => {
   expect(pageText(await shownRunPage('r', path))).toContain('iteration 2: changes from iteration 1');
   const text = pageText(await iterationPage('r', path, 2));
   expect(text).toContain('iteration 2: changes from iteration 1');
   expect(text).toContain('Failed programs');
   // Each attempt shows its own reply.
   expect(text).toMatch(/First attempt program .*Counts\. .*Correction 1 accepted .*Damps\./);
-  expect(await episodeSvg(path, { iteration: 2, candidate: 1, episode: 1 })).toContain('<svg');
+  const episode = episodeSvg(path, { iteration: 2, candidate: 1, episode: 1 });
+  await expect(episode).rejects.toThrow('which the view never does');
   const place = { path, item: { name: basename(path) } } as Place;
   const page = await differencesPage({ place, iteration: 1 }, { place, iteration: 2 });
   expect(pageText(page)).toContain('+ constants.gain * observation.poleAngularVelocity');

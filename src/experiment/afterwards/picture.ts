@@ -115,6 +115,7 @@ async function draw(
   const { format, size } = request;
   const choice = chooseEpisode(run, request);
   const environment = await openDrawable(config);
+  await family.prepare?.();
   const progress = createProgress(request, context);
   try {
     const policyName = file && basename(file);

@@ -27,7 +27,7 @@ export async function openProgramFile(
   environment: EnvironmentSpec,
 ): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
   const source = programIn(readRegularFile(file, largestFile).toString('utf8'));
-  const family = await openProgramPolicies(environment);
+  const family = openProgramPolicies(environment);
   return faultsOf(file, async () => {
     const parameters = programsOf(family)!.add(source);
     family.build(parameters);

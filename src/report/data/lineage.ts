@@ -30,8 +30,10 @@ export function parentOf(
   const held = withoutVariants(remembered(known, config.memory));
   const parents = parentsOf(config.proposal, held);
   if (parents.length > 0) return parents[candidate % parents.length];
+  // Prompts show no random programs.
+  const proposed = held.filter((one) => one.iteration > 0);
   const { best, recent } = config.memory;
-  return bestEntry(best === 0 ? (recent ? held.slice(-recent) : []) : held);
+  return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
 }
 
 /** New bests and their ancestors, oldest first. */
