@@ -128,7 +128,6 @@ it('has a report with sources, changes, lineage and failures, but no map of para
   expect(text).toContain(
     "cannot read property 'x' of undefined 3 if (memory.steps > 3) return observation.nothing.x;",
   );
-  expect(text).toMatch(/Best , iteration 2: return 100.* in 100 steps/);
   expect(text).toContain('after 1 failure Damps.');
   expect(page).not.toContain('id="parameters"');
   expect(text).not.toContain('Parameter vector');
