@@ -17,7 +17,7 @@ type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
 
 /**
  * The evaluation that a program was made from: the one that was tuned, the one that the critic revised, the parent
- * that `proposal` set, or the best one that the prompt showed.
+ * that `proposal` set, or the best one that the prompt showed; prompts leave out the warm-up.
  */
 export function parentOf(
   { candidate, iteration, parameters, revises, tuned }: Proposed,
@@ -31,7 +31,8 @@ export function parentOf(
   const parents = parentsOf(config.proposal, held);
   if (parents.length > 0) return parents[candidate % parents.length];
   const { best, recent } = config.memory;
-  return bestEntry(best === 0 ? (recent ? held.slice(-recent) : []) : held);
+  const proposed = held.filter((one) => one.iteration > 0);
+  return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
 }
 
 /** New bests and their ancestors, oldest first. */
