@@ -10,6 +10,8 @@ import type { ShownCalls } from './shown-calls.js';
 export interface Descent {
   readonly entry: BufferEntry;
   readonly parent: BufferEntry | undefined;
+  /** True if a model wrote it in answer to a prompt. */
+  readonly isWritten: boolean;
 }
 
 type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
@@ -50,9 +52,9 @@ export function lineage(
   const found = new Map<BufferEntry, Descent>();
   for (const { entry: best, improved } of proposals) {
     for (let entry = improved ? best : undefined; entry !== undefined && !found.has(entry); ) {
-      const isMade = entry.source === 'proposal' && (entry.tuned || prompted.has(entry));
-      const parent: BufferEntry | undefined = isMade ? parentOf(entry, data) : undefined;
-      found.set(entry, { entry, parent });
+      const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);
+      const parent: BufferEntry | undefined = isWritten || entry.tuned ? parentOf(entry, data) : undefined;
+      found.set(entry, { entry, parent, isWritten });
       entry = parent;
     }
   }
