@@ -18,7 +18,8 @@ export const options = (y: Argv) =>
       .option('controls', {
         ...kinds.text,
         default: 'random,hill-climb,cma-es',
-        describe: 'Comma-separated baselines (others: one-plus-one-es, mix, gp, grid)',
+        describe:
+          'Comma-separated baselines (others: one-plus-one-es, mix, gp, grid; for programs: random, genetic)',
       })
       .option('iterations', {
         ...kinds.number,

@@ -6,7 +6,6 @@ import { isProgramFault } from '../programs/program.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { evaluationSeeds } from '../random/seeds.js';
-import { evaluate } from '../rollout/evaluation.js';
 import type { EndedCall } from '../runs/calls.js';
 import { createTuner, tuningDue } from '../search/tuning.js';
 import { knownTo } from './evaluate.js';
@@ -28,6 +27,11 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
   const seeds = evaluationSeeds(seed, config.evaluation.episodes, fresh);
   // Episodes of remote environments are slow.
   const played = isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
+  /** Undefined if it fails, which an earlier program can do on fresh seeds. */
+  const playing = (parameters: ParameterVector) =>
+    behaviour.playing(parameters, played).catch((error: unknown) => {
+      if (!isProgramFault(error)) throw error;
+    });
   return async (parameters, accepted, { member }): Promise<ParseFailure | undefined> => {
     const isTuned = tune !== undefined && member === tune.by;
     const known = knownTo(experiment, iteration);
@@ -47,9 +51,11 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
     if (variant) return repeats(variant, 'structure');
     try {
       const actions = await behaviour.actions(parameters);
-      for (const one of isTuned || actions === undefined ? [] : earlier)
-        if ((await behaviour.actions(one.parameters)) === actions) return repeats(one, 'actions');
-      await evaluate({ ...setting, record: 'none' }, parameters, played);
+      const own = await behaviour.playing(parameters, played);
+      for (const one of isTuned || actions === undefined ? [] : earlier) {
+        if ((await behaviour.actions(one.parameters)) !== actions) continue;
+        if ((await playing(one.parameters)) === own) return repeats(one, 'actions');
+      }
     } catch (error) {
       if (isProgramFault(error)) return { kind: 'program', ...error.failure };
       throw error;

@@ -68,7 +68,11 @@ export function runPage(data: RunData): Page {
     descent && { id: 'lineage', title: 'Lineage', content: descent },
     critic && { id: 'critic', title: 'Critic', content: critic },
     feedback && { id: 'feedback', title: 'Feedback', content: feedback },
-    members && { id: 'members', title: 'Members', content: members },
+    members && {
+      id: 'members',
+      title: arePrograms && data.config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',
+      content: members,
+    },
     {
       ...{ id: 'failures', title: 'Failures' },
       content: html`${failureView(proposals, data.config, shown.link)}${failedPrograms(data, proposals, shown)}`,

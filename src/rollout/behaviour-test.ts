@@ -1,19 +1,24 @@
 /** Finds programs that behave alike. */
+import { createHash } from 'node:crypto';
 import type { Observation } from '../environments/environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import type { EpisodeRecord } from './episode.js';
-import { actionsOn, type EvaluationSetting } from './evaluation.js';
+import { actionsOn, type EvaluationSetting, evaluate } from './evaluation.js';
 import { vectorKey } from './replay-buffer.js';
 
 /** Number of recorded observations on which programs are compared, at most. */
 const mostObservations = 1000;
 
-/** Compares programs by the actions that they choose on the observations of the warm-up's recorded episodes. */
+/**
+ * Compares programs by the actions that they choose: first on the observations of the warm-up's recorded episodes, which
+ * is quick, then while they play. Only both together show that they are alike, because the warm-up visits few states.
+ */
 export class BehaviourTest {
   readonly #setting: EvaluationSetting;
   readonly #episodes: (readonly Observation[])[] = [];
   #observations = 0;
   readonly #actions = new Map<string, Promise<string | undefined>>();
+  readonly #played = new Map<string, Promise<string>>();
 
   /** @param recorded episodes of a resumed run */
   constructor(setting: EvaluationSetting, recorded: Iterable<EpisodeRecord>) {
@@ -40,6 +45,20 @@ export class BehaviourTest {
     const actions = this.#actions.get(key) ?? this.#chosen(parameters);
     this.#actions.set(key, actions);
     return actions;
+  }
+
+  /** A digest of the program's actions in the episodes of these seeds. @throws ProgramFault */
+  playing(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
+    const key = `${vectorKey(parameters)} ${seeds}`;
+    const played = this.#played.get(key) ?? this.#digest(parameters, seeds);
+    this.#played.set(key, played);
+    return played;
+  }
+
+  async #digest(parameters: ParameterVector, seeds: readonly number[]): Promise<string> {
+    const { episodes } = await evaluate({ ...this.#setting, record: 'all' }, parameters, seeds);
+    const actions = JSON.stringify(episodes.map((episode) => episode.actions));
+    return createHash('sha256').update(actions).digest('base64');
   }
 
   async #chosen(parameters: ParameterVector): Promise<string | undefined> {

@@ -92,7 +92,22 @@ describe('a run with programs', () => {
     expect(readRun(path).entries.filter(({ iteration }) => iteration > 0)).toHaveLength(1);
   });
 
-  it('stores a source once, and a search proposes constants for the best', async () => {
+  it('evaluates a program that differs only in states that the warm-up did not visit', async () => {
+    const act = (rule: string) =>
+      `\`\`\`js\nfunction act(observation) {\n  return ${rule} ? 1 : 0;\n}\n\`\`\``;
+    // The recorded episodes of the warm-up all begin with a sum of 18.
+    const model = scripted(
+      act('observation[0] < 4'),
+      act('observation[0] < 17'),
+      act('observation[0] < 17 && observation[1] > 0'),
+    );
+    const blackjack = { ...config, environment: 'Blackjack-v1', evaluation: { episodes: 10 } } as const;
+    const { path } = await runExperimentFrom({ ...blackjack, iterations: 3, corrections: 0 }, { model });
+    expect(failures(path)).toMatchObject([{ kind: 'repeated', iteration: 2, same: 'actions' }]);
+    expect(readRun(path).entries.filter(({ iteration }) => iteration > 0)).toHaveLength(2);
+  });
+
+  it('stores every source, and a search proposes constants for the best', async () => {
     const { path } = await runExperimentFrom({ ...config, policy: tuned, iterations: 10 }, { model: seeded });
     const { calls, entries } = readRun(path);
     const tunedEntries = entries.filter((entry) => entry.tuned);

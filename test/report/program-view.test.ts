@@ -76,13 +76,16 @@ it('lists new bests with their ancestors; what a search found has no parent', ()
     return lineage({ config, entries }, proposals, new Map(calls.entries()));
   };
   const descents = shown([call(1, 'p'), call(2, 'p'), call(3, 'p')]);
-  expect(descents.map(({ entry }) => entry)).toEqual([entries[1], entries[2], entries[4]]);
-  expect(descents.map(({ parent }) => parent)).toEqual([undefined, entries[1], entries[2]]);
+  expect(descents.map(({ entry }) => entry)).toEqual([entries[2], entries[4]]);
+  expect(descents.map(({ parent }) => parent)).toEqual([undefined, entries[2]]);
   const text = visibleText(render(lineageView(descents, config, () => undefined)!));
   expect(text).toContain('iteration 3 9.000 iteration 1 +4.000 model 1 line, 1 constant');
   expect(text).toContain('iteration 3: changes from iteration 1');
-  expect(shown([call(1, 'p'), call(2, 'p'), call(3, undefined)]).map(({ parent }) => parent)).toEqual([
-    ...[undefined, entries[1], undefined],
+  expect(text).toContain('iteration 1 5.000 – – model');
+  const searched = shown([call(1, 'p'), call(2, 'p'), call(3, undefined)]);
+  expect(searched.map(({ parent, isWritten }) => [parent, isWritten])).toEqual([
+    [undefined, true],
+    [undefined, false],
   ]);
 });
 

@@ -10,6 +10,8 @@ import type { ShownCalls } from './shown-calls.js';
 export interface Descent {
   readonly entry: BufferEntry;
   readonly parent: BufferEntry | undefined;
+  /** True if a model wrote it in answer to a prompt. */
+  readonly isWritten: boolean;
 }
 
 type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
@@ -17,7 +19,7 @@ type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
 
 /**
  * The evaluation that a program was made from: the one that was tuned, the one that the critic revised, the parent
- * that `proposal` set, or the best one that the prompt showed.
+ * that `proposal` set, or the best one that the prompt showed; prompts leave out the warm-up.
  */
 export function parentOf(
   { candidate, iteration, parameters, revises, tuned }: Proposed,
@@ -30,9 +32,8 @@ export function parentOf(
   const held = withoutVariants(remembered(known, config.memory));
   const parents = parentsOf(config.proposal, held);
   if (parents.length > 0) return parents[candidate % parents.length];
-  // Prompts show no random programs.
-  const proposed = held.filter((one) => one.iteration > 0);
   const { best, recent } = config.memory;
+  const proposed = held.filter((one) => one.iteration > 0);
   return bestEntry(best === 0 ? (recent ? proposed.slice(-recent) : []) : proposed);
 }
 
@@ -51,9 +52,9 @@ export function lineage(
   const found = new Map<BufferEntry, Descent>();
   for (const { entry: best, improved } of proposals) {
     for (let entry = improved ? best : undefined; entry !== undefined && !found.has(entry); ) {
-      const isMade = entry.source === 'proposal' && (entry.tuned || prompted.has(entry));
-      const parent: BufferEntry | undefined = isMade ? parentOf(entry, data) : undefined;
-      found.set(entry, { entry, parent });
+      const isWritten = entry.source === 'proposal' && !entry.tuned && prompted.has(entry);
+      const parent: BufferEntry | undefined = isWritten || entry.tuned ? parentOf(entry, data) : undefined;
+      found.set(entry, { entry, parent, isWritten });
       entry = parent;
     }
   }

@@ -6,7 +6,7 @@ import type { FeedbackFigures, MemberFigures, RevisionFigures, StageUsage } from
 export function memberView(figures: readonly MemberFigures[]): Html | undefined {
   if (figures.length === 0) return undefined;
   return html`${htmlTable(figures, [
-    text('member', ({ member }) => member),
+    text('by', ({ member }) => member),
     number('candidates', ({ candidates }) => candidates),
     number('new bests', ({ improved }) => improved),
     bar(({ share }) => share),

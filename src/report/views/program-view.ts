@@ -59,18 +59,18 @@ ${htmlTable(shown, [
   number('mean return', ({ entry }) => entry.score, { format: formatReturn, strong: true }),
   text('made from', ({ parent }) => placed(parent)),
   number('change', ({ entry, parent }) => parent && formatSigned(entry.score - parent.score)),
-  text('how', ({ entry }) => originOf(entry)),
+  text('how', originOf),
   text('size', ({ entry }) => programTitle(entry).replace(/^program, /, '')),
 ])}
 <p class="note">New bests and the programs they were made from: the parent that the prompt asked to change or, if it named none, the best program that it showed. Tuned: a search changed only constants.</p>
 ${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
 }
 
-function originOf({ revises, source, tuned }: Descent['entry']): string {
+function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): string {
   if (tuned) return 'tuned';
   if (revises !== undefined) return 'revised';
   if (source !== 'proposal') return source;
-  return 'proposed';
+  return isWritten ? 'model' : 'search';
 }
 
 /** What a program changed in its parent, folded unless `open`. */
