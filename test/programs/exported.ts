@@ -144,7 +144,7 @@ function act(o, memory) {
   memory[key] = (memory[key] ?? 0) + 1;
   if (count % 7 === 0) phase = phase === 'left' ? 'right' : 'left';
   if (memory[key] > 3 && !(key.includes('-'))) return phase === 'right' ? 1 : 0;
-  return o[2] ** 2 / (o[3] % 1) > -0.01 || o[9]?.x > 1 ? 1 : 0;
+  return o[2] ** 2 / (o[3] % 1) > -0.01 || o[9] > 1 ? 1 : 0;
 }`,
 ];
 
@@ -186,16 +186,17 @@ function act(observation) { return choose(observation.position, observation.velo
   m.n = m.n ? m.n + 1 : 1;
   m.seen = m.seen || {};
   const cell = Math.round(o[0] * 20);
-  const before = m.seen[cell]--;
-  if (isNaN(before)) m.seen[cell] = 5;
+  m.seen[cell]--;
+  if (Number.isNaN(m.seen[cell])) m.seen[cell] = 5;
   const { length } = [...o, m.n];
   return (m.seen[cell] < 0 ? 0 : o[1] * length > 0 ? 2 : 1) || (m.n > 50 && o[1] >= 0 ? 2 : 0);
 };`,
-  `function Oscillator() { let phase = 0; return { next() { phase += 0.1; return Math.sin(phase); }, reset: () => { phase = 0; } }; }
+  `function oscillator() { let phase = 0; return [() => { phase += 0.1; return Math.sin(phase); }, function () { phase = 0; }]; }
 function act(observation, memory) {
-  memory.oscillator ||= Oscillator();
-  const s = memory.oscillator.next();
-  if (s < -0.99) memory.oscillator.reset();
+  memory.oscillator ||= oscillator();
+  const [next, reset] = memory.oscillator;
+  const s = next();
+  if (s < -0.99) reset();
   const push = observation.velocity / 0.07 + 0.2 * s;
   return push > 1e-3 ? 2 : push < -1e-3 ? 0 : 1;
 }`,
@@ -267,10 +268,11 @@ const act = (observation) => map[observation] ?? (observation >= 12 ? 2 : 1);`,
   `const grid = 'SFFFFHFHFFFHHFFG';
 function act(observation, memory) {
   memory.path = (memory.path || '') + String(observation) + ',';
-  const steps = memory.path.split(',').length;
   if (grid[observation + 1] === 'H' || grid[observation] == 'G') return 3;
-  let i = steps;
-  const j = i++ + --i;
+  let j = memory.path.length, i = 0;
+  while (true) { let i = 1; j = j > 99 ? j - 90 : j; break; }
+  for (let i = 0, k = 2; i < 2; i++, k--) { if (i > k) continue; j += i; }
+  j += i;
   return typeof memory.path === 'string' && j % 3 ? 2 : 1;
 }`,
 ];

@@ -2,7 +2,7 @@
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { EnvironmentSpec, Space } from '../../environments/environment.js';
 import { pythonLines } from './python.js';
-import { helpersFor } from './python-code.js';
+import { pythonHelpers } from './python-expressions.js';
 
 export const programLanguages = ['js', 'python'] as const;
 export type ProgramLanguage = (typeof programLanguages)[number];
@@ -146,6 +146,5 @@ def policy():
     own, memory = start(), {}
     return lambda observation: own(observation, memory)
 `;
-  const heading = `${comment.map((line) => `# ${line}\n`).join('')}\nimport math`;
-  return `${[heading, ...helpersFor(code), code].join('\n\n\n')}`;
+  return `${comment.map((line) => `# ${line}\n`).join('')}\n${pythonHelpers}\n\n${code}`;
 }
