@@ -117,7 +117,7 @@ const together: readonly (readonly [string, Settings])[] = [
 ];
 
 describe('programs', () => {
-  it.each(together)('go together with %s', async (_, given) => {
+  it.each(together)('work with %s', async (_, given) => {
     await played(given);
   });
 
@@ -232,7 +232,7 @@ describe('a critic of programs', () => {
     ).toMatchObject([{ kind: 'program' }, { kind: 'repeated', same: 'actions' }]);
   });
 
-  it('goes on after a revision that fails in an episode of a remote environment, where only one was tried', async () => {
+  it('continues after a revision that fails in an episode it was not tried in', async () => {
     const model = createScriptedModel((call) =>
       written(
         isRevision(call)

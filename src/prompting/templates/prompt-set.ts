@@ -64,6 +64,7 @@ export interface PromptSetOptions {
 
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
 const criticSets = ['critic', 'programs-critic'];
+const feedbackSets = ['feedback', 'programs-feedback'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /** Loads and checks all templates of a set. @throws UserError with file, line and column if a template is invalid */
@@ -96,7 +97,7 @@ export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
 
 /** @throws UserError see `loadPromptSet` */
 export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
-  loadOthers('feedback', ['feedback'], options, [feedbackContextSchema, feedbackCorrectionSchema]);
+  loadOthers('feedback', feedbackSets, options, [feedbackContextSchema, feedbackCorrectionSchema]);
 
 function loadOthers<Context extends TaskContext>(
   section: 'critic' | 'feedback',
