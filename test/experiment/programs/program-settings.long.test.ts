@@ -3,14 +3,14 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
-import { packageRoot } from '../../src/base/package.js';
-import type { ConfigInput } from '../../src/config/config.js';
-import { parseConfig } from '../../src/config/load.js';
-import { assemble } from '../../src/experiment/assemble.js';
-import { createGenerator } from '../../src/random/generator.js';
-import { readManifest, readRun } from '../../src/runs/reader.js';
-import { quick, runExperimentFrom, temporaryDirectory } from '../support/experiments.js';
-import { createScriptedModel, type ScriptedCall } from '../support/scripted-model.js';
+import { packageRoot } from '../../../src/base/package.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { assemble } from '../../../src/experiment/assemble.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
+import { createScriptedModel, type ScriptedCall } from '../../support/scripted-model.js';
 
 type Settings = Partial<ConfigInput>;
 
