@@ -1,6 +1,7 @@
 import type { Problem } from '../base/errors.js';
 import type { EnvironmentConfig } from '../environments/settings.js';
 import { plural } from '../format/numbers.js';
+import { embeddedModel } from '../models/local/settings.js';
 import { isModulePath } from '../modules/user-module.js';
 import type { BuiltInPolicyConfig, PolicyConfig, QTableConfig } from '../policies/settings.js';
 import { findBaseline } from '../search/baselines.js';
@@ -60,6 +61,7 @@ const programSearches: readonly string[] = ['random', 'genetic'];
 /** Settings that need numeric parameters, and baselines that search something else. */
 function programProblems({
   adapt,
+  critic,
   model,
   novelty,
   policy,
@@ -68,7 +70,9 @@ function programProblems({
   warmup,
 }: Config): readonly Found[] {
   const isProgram = policy?.kind === 'program';
-  const members = membersOf(model).filter(({ config }) => findBaseline(config.provider) !== undefined);
+  const reviser = critic?.model && { config: critic.model, field: 'critic.model' };
+  const proposers = [...membersOf(model), ...(reviser ? [reviser] : [])];
+  const members = proposers.filter(({ config }) => findBaseline(config.provider) !== undefined);
   const wrong = members.filter(
     ({ config: { provider } }) =>
       (provider === 'genetic') !== isProgram && !(isProgram && provider === 'random'),
@@ -85,16 +89,24 @@ function programProblems({
       : 'set policy.kind to program, or choose another baseline',
   }));
   if (!isProgram) {
-    if (prompts.set === 'programs')
-      found.push({
-        field: 'prompts.set',
-        value: 'programs',
-        message: 'asks for programs, but the policies are numbers',
-        remedy: 'set policy.kind to program, or choose another set',
-      });
-    return found;
+    const sets = [
+      ['prompts.set', prompts.set, 'programs'],
+      ['critic.prompts', critic?.prompts, 'programs-critic'],
+    ] as const;
+    return [
+      ...found,
+      ...sets.map(
+        ([field, value, own]) =>
+          value === own && {
+            ...{ field, value },
+            message: 'asks for programs, but the policies are numbers',
+            remedy: 'set policy.kind to program, or choose another set',
+          },
+      ),
+    ];
   }
   const numeric = ['numeric', 'compact'].includes(prompts.set);
+  const unread = prompts.set === 'programs' ? (['answer', 'stepSize'] as const) : [];
   return [
     ...found,
     numeric && {
@@ -104,8 +116,30 @@ function programProblems({
       alternatives: ['programs', 'the path of your own folder'],
       remedy: 'set prompts.set to programs',
     },
+    ...unread.map(
+      (key) =>
+        prompts[key] !== undefined && unused(`prompts.${key}`, 'the policies are programs', prompts[key]),
+    ),
+    ...proposers.map(
+      ({ config, field }) =>
+        config.provider === 'local' &&
+        config.path === embeddedModel && {
+          field: `${field}.path`,
+          value: config.path,
+          message: 'is the embedded model, which only proposes numbers, but the policies are programs',
+          remedy: 'choose a model that writes code, e.g. qwen2.5-coder:7b with the provider ollama',
+        },
+    ),
     novelty !== undefined &&
       conflict('novelty', 'policy.kind: program', 'which rejects programs that act like earlier ones'),
+    critic !== undefined &&
+      critic.distance < 1 &&
+      conflict(
+        'critic.distance',
+        'policy.kind: program',
+        'because programs have no distance',
+        critic.distance,
+      ),
     screening !== undefined &&
       conflict('screening', 'policy.kind: program', 'because a Gaussian process needs numeric parameters'),
     adapt !== undefined && conflict('adapt', 'policy.kind: program', 'which is not supported yet'),

@@ -17,7 +17,7 @@ import { evaluationSchema } from '../rollout/settings.js';
 import { noveltySchema, screeningSchema } from '../search/settings.js';
 import { isMapping, jsonSchemaOf, type SettingsKind } from '../settings/schema.js';
 import { longestPart } from '../storage/regular-file.js';
-import { criticSchema } from './critic.js';
+import { criticSchema, defaultDistance } from './critic.js';
 import { feedbackSchema } from './feedback.js';
 import { adaptSchema } from './learning/adapt.js';
 import { rewardWithModules, termsOf } from './learning/reward.js';
@@ -263,10 +263,14 @@ const withPolicies = (warmup: WarmupConfig) => ({
   policies: warmup.policies ?? (warmup.from === undefined ? 20 : 0),
 });
 
-/** The default set describes parameters, so programs have one of their own. */
-const withProgramPrompts = (prompts: ParsedConfig['prompts']) => ({
-  ...prompts,
-  set: prompts.set === 'semantic' ? 'programs' : prompts.set,
+/** The default sets describe parameters, so programs have their own; two programs have no distance to limit. */
+const withProgramPrompts = ({ critic, prompts }: Pick<ParsedConfig, 'critic' | 'prompts'>) => ({
+  prompts: { ...prompts, set: prompts.set === 'semantic' ? 'programs' : prompts.set },
+  critic: critic && {
+    ...critic,
+    distance: critic.distance === defaultDistance ? 1 : critic.distance,
+    prompts: critic.prompts === 'critic' ? 'programs-critic' : critic.prompts,
+  },
 });
 
 export function resolveConfig(parsed: ParsedConfig): Config {
@@ -289,7 +293,7 @@ export function resolveConfig(parsed: ParsedConfig): Config {
     target: typeof target === 'number' ? targetSchema.parse(shorthands.target(target)) : target,
     warmup: typeof warmup === 'number' ? shorthands.warmup(warmup) : withPolicies(warmup),
     memory: typeof memory === 'string' ? memorySchema.parse(shorthands.memory(memory)) : memory,
-    prompts: rest.policy?.kind === 'program' ? withProgramPrompts(rest.prompts) : rest.prompts,
+    ...(rest.policy?.kind === 'program' && withProgramPrompts(rest)),
   };
 }
 

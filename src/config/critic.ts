@@ -8,6 +8,9 @@ import { schemasOf } from './model.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
+/** Default of `distance`. */
+export const defaultDistance = 0.25;
+
 export const criticSchema = z.strictObject({
   model: z
     .discriminatedUnion('provider', [
@@ -32,15 +35,17 @@ export const criticSchema = z.strictObject({
     .number()
     .gt(0)
     .max(1)
-    .default(0.25)
+    .default(defaultDistance)
     .describe(
-      'Maximum change; larger revisions are rejected. Measured as the root mean square of the differences relative to the range; for a table, as the share of changed entries. 1: no limit',
+      'Maximum change; larger revisions are rejected. Measured as the root mean square of the differences relative to the range; for a table, as the share of changed entries. 1: no limit, as always for programs',
     ),
   prompts: z
     .string()
     .min(1)
     .default('critic')
-    .describe('Prompt set of the critic: `critic`, or the path of your own folder')
+    .describe(
+      'Prompt set of the critic: `critic`, `programs-critic` (the default for programs), or the path of your own folder',
+    )
     .meta({ format: 'name-or-path' }),
 });
 

@@ -31,7 +31,7 @@ export const feedbackSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'Prompt set of the vision model: `feedback`, or the path of your own folder (default: `feedback`)',
+      'Prompt set of the vision model: `feedback`, or the path of your own folder (default: `feedback`, or `programs-feedback` for programs)',
     )
     .meta({ format: 'name-or-path' }),
 });

@@ -4,6 +4,7 @@ import { append } from '../base/append.js';
 import { type Problem, UserError } from '../base/errors.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
+import { membersOf } from '../config/model.js';
 import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
@@ -12,6 +13,7 @@ import { hashModules, type ModuleHashes } from '../modules/sources.js';
 import { defaultPolicy, openPolicyFamily } from '../policies/families.js';
 import type { ParameterVector, PolicyFamily } from '../policies/policy.js';
 import type { PolicyConfig } from '../policies/settings.js';
+import { spacesOf } from '../programs/tree.js';
 import type { Demonstration } from '../prompting/context/demonstrations.js';
 import { loadPromptSet, type PromptSet } from '../prompting/templates/prompt-set.js';
 import { loadHelpers } from '../prompting/templates/rendering.js';
@@ -23,6 +25,7 @@ import { openTask, rewarded } from '../rollout/task.js';
 import { fingerprint } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, readManifest, runFiles, type TakenOver } from '../runs/reader.js';
+import { findBaseline } from '../search/baselines.js';
 import type { SharedBudget } from './budget/limits.js';
 import type { CriticAssembly } from './critic-parts.js';
 import { openDemonstrations, playDemonstrations } from './demonstrations.js';
@@ -95,6 +98,7 @@ export async function assemble(
   if (environment === undefined) throw new UserError(problems);
   const config = { ...written, policy: written.policy ?? defaultPolicy(environment) };
   const family = await part(() => openPolicyFamily(config.policy, environment));
+  await part(() => checkRandomPrograms(config, environment));
   const racing = await part(() => racingOf(config, environment));
   const prompts = await part(() => loadPrompts(config, environment));
   const critic = await part(() => openCriticOf(config, env, own.critic));
@@ -270,6 +274,17 @@ function checkProposal(
     message: 'provides no evaluations, but the first proposal needs a parent',
     remedy: 'set warmup.policies to 1 or more',
   });
+}
+
+/** Checks that there is a grammar for the random programs of the warm-up or of a baseline. */
+function checkRandomPrograms({ critic, model, policy, warmup }: Config, environment: EnvironmentSpec): void {
+  if (policy?.kind !== 'program') return;
+  const proposers = [
+    ...membersOf(model).map(({ config }) => config),
+    ...(critic?.model ? [critic.model] : []),
+  ];
+  const areDrawn = proposers.some(({ provider }) => findBaseline(provider) !== undefined);
+  if (warmup.policies > 0 || areDrawn) spacesOf(environment);
 }
 
 /** A key that is equal for two policies if and only if their parameters have the same meaning. */

@@ -14,7 +14,8 @@ import type { TaskContext } from '../prompting/context/prompt-context.js';
 import { type ScoreText, scoreTexts } from '../prompting/context/scores.js';
 import { taskContext } from '../prompting/context/task-context.js';
 import { trajectoryRows } from '../prompting/context/trajectory.js';
-import { answerFormOf, formatParameters } from '../prompting/notation/grammar.js';
+import { type Encoding, encodingFor } from '../prompting/notation/encoding.js';
+import { answerFormOf } from '../prompting/notation/grammar.js';
 import type { CriticPrompts, PromptSet } from '../prompting/templates/prompt-set.js';
 import { behaviourOf, medianEpisode } from '../rollout/behaviour.js';
 import type { EpisodeRecord } from '../rollout/episode.js';
@@ -71,7 +72,7 @@ export function criticPrompter(
   const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
   return createCriticPrompter({
     ...{ config: config.critic!, digits: config.memory.digits, environment },
-    ...{ prompts: critic.prompts, spec: family.parameters },
+    ...{ prompts: critic.prompts, encoding: encodingFor(family, 'numeric') },
     task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
     most: mostChange(distance, family.parameters),
   });
@@ -100,12 +101,12 @@ function createCriticPrompter(parts: {
   readonly config: Pick<CriticConfig, 'rows' | 'show'>;
   readonly digits: number | undefined;
   readonly environment: EnvironmentSpec;
-  readonly spec: ParameterSpec;
+  readonly encoding: Encoding;
   readonly prompts: CriticPrompts;
   readonly task: TaskContext;
   readonly most: number;
 }) {
-  const { digits, most, prompts, spec, task } = parts;
+  const { digits, encoding, most, prompts, task } = parts;
   return {
     prompt({ best, episodes, iteration, iterations, revised }: RevisionRequest) {
       const scores = [revised.score, ...(best === undefined ? [] : [best.score])];
@@ -113,11 +114,11 @@ function createCriticPrompter(parts: {
       const context: CriticContext = {
         ...{ ...task, iterations, iteration, remaining: Math.max(0, iterations - iteration) },
         revised: {
-          ...textOf(revised, spec, asText),
+          ...textOf(revised, encoding, asText),
           best: best === undefined || revised.score >= best.score,
         },
-        best: best === undefined ? null : textOf(best, spec, asText),
-        table: isTable(spec),
+        best: best === undefined ? null : textOf(best, encoding, asText),
+        table: isTable(encoding.spec),
         most: most >= 1 ? null : percent(most),
         ...shown(parts, revised, episodes, digits === undefined ? undefined : asText),
       };
@@ -133,8 +134,8 @@ function createCriticPrompter(parts: {
   };
 }
 
-const textOf = ({ parameters, program, score }: BufferEntry, spec: ParameterSpec, asText: ScoreText) => ({
-  parameters: program ?? formatParameters(parameters, spec),
+const textOf = ({ parameters, score }: BufferEntry, encoding: Encoding, asText: ScoreText) => ({
+  parameters: encoding.text(parameters),
   score: asText(score),
 });
 

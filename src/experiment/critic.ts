@@ -6,6 +6,7 @@
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
 import type { ParameterVector } from '../policies/policy.js';
+import { programsOf } from '../policies/policy.js';
 import { remembered } from '../prompting/context/history.js';
 import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
@@ -17,7 +18,7 @@ import { ask } from './ask.js';
 import { type Critic, criticModelOf, mostChange } from './critic-parts.js';
 import { type Iteration, measureCandidates, searchedPrograms } from './evaluate.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
-import { triedIn } from './programs.js';
+import { type Trial, triedIn } from './programs.js';
 import { proposalQuestion, type WrongPlace } from './propose.js';
 import { answering } from './proposer.js';
 import { evaluationsLeft } from './stopping.js';
@@ -41,14 +42,18 @@ export async function revise(
   const { episodes } = measured.find(({ entry }) => entry === best)!;
   const { iterations } = config;
   const model = answererOf(experiment, critic, measured);
+  const asked = { iteration: number, iterations, revised: best, episodes, best: buffer.best };
+  const prompt = critic.prompter.prompt(asked);
+  const areEdits = programsOf(setting.family) !== undefined && config.proposal?.form === 'delta';
   const proposals = proposalQuestion({
-    ...critic.prompter.prompt({ iteration: number, iterations, revised: best, episodes, best: buffer.best }),
+    ...prompt,
     ...refusals(experiment, critic.config, best, measured),
     by: () => ({ model }),
     form: answerFormOf(criticModelOf(config), config.prompts),
     family: setting.family,
     encoding: encodingFor(setting.family, 'numeric'),
-    tried: triedIn(experiment, number),
+    tried: triedBeside(experiment, best, measured),
+    ...(areEdits && { branch: () => ({ ...prompt, changes: best.parameters }) }),
   });
   const candidate = numbersAfter(config.candidates).critic;
   const question = {
@@ -79,13 +84,27 @@ export async function revise(
   const revising = [{ candidate, parameters, revises: best.candidate }];
   const isShown = isDue(feedback, number);
   const [played] = await measureCandidates(experiment, number, revising, stop.abort, isShown);
-  const after = played!.entry.score;
+  // A program that was tried out can fail in episodes that it wasn't tried in.
+  if (played === undefined) return { ...evaluated, revision: { ...revision, result: 'rejected' } };
+  const after = played.entry.score;
   const result = after > best.score ? 'better' : 'no-better';
   return {
     ...evaluated,
-    measured: [...measured, played!],
+    measured: [...measured, played],
     revision: { ...revision, result, after, distance },
   };
+}
+
+/** Tries out a revision unless it is the same program; it must act differently from all programs of the iteration. */
+function triedBeside(experiment: Experiment, best: BufferEntry, measured: readonly Measured[]) {
+  const tried = triedIn(experiment, best.iteration);
+  const beside = measured.map(({ entry }) => entry.parameters);
+  const own = vectorKey(best.parameters);
+  return (
+    tried &&
+    ((...[parameters, , call]: Parameters<Trial>) =>
+      vectorKey(parameters) === own ? Promise.resolve(undefined) : tried(parameters, beside, call))
+  );
 }
 
 /** Rejects revisions that repeat known parameters (other than the revised proposal) or change too much. */

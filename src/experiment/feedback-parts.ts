@@ -7,6 +7,7 @@ import { isRemote } from '../environments/remote/remote-environment.js';
 import type { LanguageModel } from '../models/language-model.js';
 import { isModulePath } from '../modules/user-module.js';
 import { taskContext } from '../prompting/context/task-context.js';
+import { encodingFor } from '../prompting/notation/encoding.js';
 import { answerFormOf } from '../prompting/notation/grammar.js';
 import { pngFrames } from '../render/png.js';
 import { notDrawn } from '../rollout/replay.js';
@@ -131,7 +132,8 @@ export function questionsOn(
   const { config, environment, family } = assembly;
   if (templates === undefined) return personQuestions(environment, isDrawn(environment));
   return visionQuestions({
-    ...{ config: section, digits: config.memory.digits, prompts: templates, spec: family.parameters },
+    ...{ config: section, digits: config.memory.digits, prompts: templates },
+    encoding: encodingFor(family, 'numeric'),
     stepSeconds: stepSecondsOf(environment),
     task: taskContext(assembly, answerFormOf(visionModelOf(config), config.prompts)),
   });

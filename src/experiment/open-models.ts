@@ -78,7 +78,8 @@ export async function openFeedbackOf(
 ): Promise<FeedbackAssembly | undefined> {
   const { feedback, policy, prompts } = config;
   if (feedback === undefined) return undefined;
-  const { from, model, prompts: set = 'feedback' } = feedback;
+  const ofPolicy = policy.kind === 'program' ? 'programs-feedback' : 'feedback';
+  const { from, model, prompts: set = ofPolicy } = feedback;
   const userHelpers = prompts.helpers === undefined ? undefined : await loadHelpers(prompts.helpers);
   const ownPolicy = policy.kind === 'module';
   return {

@@ -29,7 +29,7 @@ import { type CallRecord, stageOf } from '../runs/calls.js';
 import type { RecordedRun } from '../runs/logs.js';
 
 /** The user's opening message in the `conversation` layout. */
-const firstTurn = 'Propose parameters.';
+const firstTurn = { parameters: 'Propose parameters.', program: 'Write the function.' } as const;
 
 /** A conversation that the next iteration continues. */
 interface Conversation {
@@ -108,7 +108,10 @@ export class Prompter {
     const shown = this.#shown(known);
     const turns = this.#history.turns(shown, this.#form);
     const last = { ...context.history, text: turns.at(-1)?.result ?? '', shown: Math.min(1, shown.length) };
-    const asked = [firstTurn, ...turns.slice(0, -1).map(({ result }) => result)];
+    const asked = [
+      firstTurn[this.#arePrograms ? 'program' : 'parameters'],
+      ...turns.slice(0, -1).map(({ result }) => result),
+    ];
     return [
       { role: 'system', content: this.#prompts.system(context) },
       ...turns.flatMap(({ answer }, i): readonly ChatMessage[] => [
@@ -122,9 +125,9 @@ export class Prompter {
     ];
   }
 
-  /** The evaluations in memory. */
-  #held(known: number): readonly BufferEntry[] {
-    const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory);
+  /** The evaluations in memory, without the first `from`. */
+  #held(known: number, from = 0): readonly BufferEntry[] {
+    const held = remembered(knownEntries(this.#buffer.entries, known), this.#config.memory).slice(from);
     return this.#arePrograms ? withoutVariants(held) : held;
   }
 
@@ -181,7 +184,7 @@ export class Prompter {
     const held = this.#held(known);
     const seen = this.#conversation?.shown;
     const continued = seen !== undefined;
-    const shown = continued ? held.slice(seen) : this.#shown(known);
+    const shown = continued ? this.#held(known, seen) : this.#shown(known);
     const parents = parentsOf(this.#config.proposal, held);
     const entry = parents[rank];
     const parent = entry && { entry, rank: rank + 1, of: parents.length };

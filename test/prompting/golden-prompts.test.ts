@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConfigInput } from '../../src/config/config.js';
+import { programsOf } from '../../src/policies/policy.js';
 import type { ParseFailure } from '../../src/prompting/answer/parse.js';
 import type { Demonstration } from '../../src/prompting/context/demonstrations.js';
+import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import { situation } from './situation.js';
 
 /** Prompts as a model gets them. After a change: read them, then accept with `vitest -u`. */
@@ -172,6 +174,43 @@ describe('golden prompts', () => {
       `===== user, nothing new\n${prompts.user(context(4, entries, []))}`,
     ].join('\n\n');
     await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, 'continued-conversation.txt'));
+  });
+
+  it.each([
+    ['programs', {}, []],
+    ['programs-edits', { proposal: { form: 'delta', beam: 1 } }, []],
+    ['programs-tuned', { policy: { kind: 'program', tune: {} } }, [{ length: 3, steps: carSteps }]],
+  ] as const)('%s', async (name, more, demonstrations) => {
+    const environment = name === 'programs-tuned' ? 'MountainCarContinuous-v0' : 'CartPole-v1';
+    const { prompts, task, family, context } = await situation(
+      { environment, policy: { kind: 'program' }, memory: { best: 4, recent: 2 }, ...more },
+      demonstrations,
+    );
+    const entries = ['0', 'observation[2] > 0 ? 1 : 0'].map((action, i): BufferEntry => {
+      const source = `function act(observation) {\n  return ${action};\n}`;
+      const place = { iteration: i + 1, group: i + 1, candidate: 0, source: 'proposal' } as const;
+      const score = [9.25, 42.5][i]!;
+      const parameters = programsOf(family)!.add(source);
+      return { ...place, parameters, score, returns: [score], lengths: [score] };
+    });
+    const failed = { reason: "TypeError: cannot read property 'x' of undefined", line: 2 } as const;
+    const shown = context(3, entries);
+    const failures: readonly ParseFailure[] = [
+      { kind: 'program', ...failed, observation: [0.02, 0, 0.03, -0.1] },
+      { kind: 'missing' },
+      { kind: 'truncated' },
+      { kind: 'repeated', iteration: 2, score: 42.5, same: 'actions' },
+      { kind: 'repeated', iteration: 2, score: 42.5, same: 'structure' },
+    ];
+    const text = [
+      `===== system\n${prompts.system(task)}`,
+      `===== user, iteration 1, nothing evaluated yet\n${prompts.user(context(1, []))}`,
+      `===== user, iteration 3\n${prompts.user(shown)}`,
+      ...failures.map(
+        (failure) => `===== correction, ${failure.kind}\n${prompts.formatCorrection(shown, failure)}`,
+      ),
+    ].join('\n\n');
+    await expect(`${text}\n`).toMatchFileSnapshot(resolve(folder, `${name}.txt`));
   });
 
   it('corrections', async () => {

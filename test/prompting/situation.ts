@@ -6,7 +6,7 @@ import type { Demonstration } from '../../src/prompting/context/demonstrations.j
 import { createHistory, parentsOf, selectHistory } from '../../src/prompting/context/history.js';
 import type { PromptContext } from '../../src/prompting/context/prompt-context.js';
 import { taskContext } from '../../src/prompting/context/task-context.js';
-import { encodingOf } from '../../src/prompting/notation/encoding.js';
+import { encodingFor } from '../../src/prompting/notation/encoding.js';
 import { answerFormOf } from '../../src/prompting/notation/grammar.js';
 import { loadPromptSet } from '../../src/prompting/templates/prompt-set.js';
 import { createGenerator } from '../../src/random/generator.js';
@@ -36,7 +36,7 @@ export async function situation(
     options: config.environment.options,
     maxSteps,
   });
-  const encoding = encodingOf(family.parameters, config.prompts.set);
+  const encoding = encodingFor(family, config.prompts.set);
   const told = { ...family, parameters: encoding.spec };
   const form = answerFormOf(config.model, config.prompts);
   const task = taskContext({ config, environment, family: told, prompts, demonstrations }, form);

@@ -9,7 +9,6 @@ import type { Environment, EnvironmentSpec } from '../../environments/environmen
 import { isRemote, type RemoteEnvironment } from '../../environments/remote/remote-environment.js';
 import type { ChatMessage, Completion, LanguageModel } from '../../models/language-model.js';
 import { receivedText } from '../../models/secrets.js';
-import type { ParameterSpec } from '../../policies/policy.js';
 import type { ParseFailure } from '../../prompting/answer/parse.js';
 import {
   type FeedbackContext,
@@ -20,7 +19,7 @@ import {
 import type { TaskContext } from '../../prompting/context/prompt-context.js';
 import { scoreTexts } from '../../prompting/context/scores.js';
 import { trajectoryRows } from '../../prompting/context/trajectory.js';
-import { formatParameters } from '../../prompting/notation/grammar.js';
+import type { Encoding } from '../../prompting/notation/encoding.js';
 import type { FeedbackPrompts } from '../../prompting/templates/prompt-set.js';
 import { canDraw, notDrawn } from '../../rollout/replay.js';
 import { isViewed } from '../../runs/requests.js';
@@ -41,11 +40,11 @@ export function visionQuestions(parts: {
   readonly config: FeedbackConfig;
   readonly digits: number | undefined;
   readonly prompts: FeedbackPrompts;
-  readonly spec: ParameterSpec;
+  readonly encoding: Encoding;
   readonly stepSeconds: number | undefined;
   readonly task: TaskContext;
 }): Questions {
-  const { config, digits, prompts, spec, stepSeconds, task } = parts;
+  const { config, digits, encoding, prompts, stepSeconds, task } = parts;
   return {
     prompt({ entry, episode, isBest, record }) {
       const own = entry.returns[episode]!;
@@ -54,7 +53,7 @@ export function visionQuestions(parts: {
         ...task,
         iteration: entry.iteration,
         evaluated: {
-          parameters: entry.program ?? formatParameters(entry.parameters, spec),
+          parameters: encoding.text(entry.parameters),
           score: asText(entry.score),
           best: isBest,
         },

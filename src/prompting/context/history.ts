@@ -200,7 +200,7 @@ export function createHistory({
     turns: (shown, form) =>
       shown.map((entry) => ({
         answer: encoding.answer(entry.parameters, form),
-        result: below(`f(params): ${scoreWithCut(entry, scores.of)}`, entry),
+        result: below(encoding.result(scoreWithCut(entry, scores.of)), entry),
       })),
     context({ iteration, iterations, held, shown, parent, continued = false }) {
       know(held);

@@ -17,6 +17,8 @@ export interface Encoding {
   text(parameters: ParameterVector, separator?: string): string;
   /** Writes an evaluation: a policy and its score. */
   line(parameters: ParameterVector, score: string): string;
+  /** Writes only the score of an evaluation. */
+  result(score: string): string;
   /** Writes an answer that proposes a policy. */
   answer(parameters: ParameterVector, form: AnswerForm, reason?: string): string;
   /** Reads an answer; the inverse of `answer`. `seen` is checked for the decoded parameters. */
@@ -62,6 +64,7 @@ export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): 
   return {
     ...{ spec, encode: same, decode: same, text },
     line: (parameters, score) => `Mean return ${score}:\n${text(parameters)}`,
+    result: (score) => `Mean return: ${score}`,
     answer: (parameters, _form, reason = '') => `${text(parameters)}${reason === '' ? '' : `\n${reason}`}`,
     read: (reply, context) => readProgram(reply, programs, context),
     readChanges: (reply, parent, context) => readEdits(reply, parent, programs, context),
@@ -80,6 +83,7 @@ function numericEncoding(
   return {
     ...{ spec, encode, decode, text },
     line: (parameters, score) => `${text(parameters, '; ')}; f(params): ${score}`,
+    result: (score) => `f(params): ${score}`,
     answer: (parameters, form, reason) => writtenAnswer(encode(parameters), spec, form, reason),
     read(reply, context = {}) {
       const { seen } = context;

@@ -63,6 +63,8 @@ export interface PromptSetOptions {
 }
 
 const builtInSets = ['numeric', 'semantic', 'compact', 'programs'];
+const criticSets = ['critic', 'programs-critic'];
+const feedbackSets = ['feedback', 'programs-feedback'];
 const fileNames = ['system', 'user', 'format-correction'] as const;
 
 /** Loads and checks all templates of a set. @throws UserError with file, line and column if a template is invalid */
@@ -91,19 +93,20 @@ type OtherOptions = Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>;
 
 /** @throws UserError see `loadPromptSet` */
 export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
-  loadOthers('critic', options, [criticContextSchema, criticCorrectionSchema]);
+  loadOthers('critic', criticSets, options, [criticContextSchema, criticCorrectionSchema]);
 
 /** @throws UserError see `loadPromptSet` */
 export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
-  loadOthers('feedback', options, [feedbackContextSchema, feedbackCorrectionSchema]);
+  loadOthers('feedback', feedbackSets, options, [feedbackContextSchema, feedbackCorrectionSchema]);
 
 function loadOthers<Context extends TaskContext>(
   section: 'critic' | 'feedback',
+  builtIn: readonly string[],
   options: OtherOptions,
   schemas: Schemas,
 ): Prompts<Context> {
   const field = `${section}.prompts`;
-  return loadPrompts<Context>(findSet(options.set, [section], field), field, options, schemas).prompts;
+  return loadPrompts<Context>(findSet(options.set, builtIn, field), field, options, schemas).prompts;
 }
 
 /** Schemas of the variables in the user prompt and the correction. */

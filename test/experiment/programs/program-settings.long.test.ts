@@ -1,0 +1,291 @@
+/** Programs with every other setting of a run: what works together, what is refused, and what the model is told. */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../../../src/base/package.js';
+import type { ConfigInput } from '../../../src/config/config.js';
+import { parseConfig } from '../../../src/config/load.js';
+import { assemble } from '../../../src/experiment/assemble.js';
+import { createGenerator } from '../../../src/random/generator.js';
+import { readManifest, readRun } from '../../../src/runs/reader.js';
+import { quick, runExperimentFrom, temporaryDirectory } from '../../support/experiments.js';
+import { createScriptedModel, type ScriptedCall } from '../../support/scripted-model.js';
+
+type Settings = Partial<ConfigInput>;
+
+const config = {
+  ...quick,
+  iterations: 2,
+  confirmation: { candidates: 1, episodes: 2 },
+  model: { provider: 'ollama', name: 'scripted' },
+  policy: { kind: 'program' },
+} as const satisfies ConfigInput;
+
+const folder = temporaryDirectory();
+const inFolder = (name: string, text: string) => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+  return path;
+};
+
+const written = (body: string) =>
+  `\`\`\`js\nfunction act(observation, memory, constants) {\n  ${body}\n}\n\`\`\``;
+/** The reply that edits the only line of a program. */
+const edited = (from: string, to: string) => `<<<<<<< SEARCH\n  ${from}\n=======\n  ${to}\n>>>>>>> REPLACE`;
+const isRevision = ({ messages }: Pick<ScriptedCall, 'messages'>) =>
+  messages[0]!.content.startsWith('You improve the policy');
+
+const balance = (gain: number) => `return observation[2] + ${gain} * observation[3] > 0 ? 1 : 0;`;
+
+const gainOf = ({ options }: ScriptedCall) =>
+  Number(createGenerator(options.seeds[0]!).uniform(0.1, 2).toFixed(3));
+
+/** A different program for each call. */
+const writer = (body: (gain: number) => string = balance) =>
+  createScriptedModel((call) => written(body(gainOf(call))));
+
+/** Runs a config to its end; whatever the model is asked is about programs alone. */
+async function played(given: Settings, model = writer(), more: Parameters<typeof runExperimentFrom>[1] = {}) {
+  const { path, events } = await runExperimentFrom({ ...config, ...given }, { model, ...more });
+  expect(readManifest(path)).toMatchObject({ status: 'completed' });
+  const run = readRun(path);
+  const proposed = run.entries.filter(({ iteration }) => iteration > 0);
+  expect(proposed).not.toEqual([]);
+  for (const { parameters, program } of run.entries) {
+    expect(parameters.length).toBeGreaterThan(0);
+    if (program !== undefined) expect(program).toContain('act');
+  }
+  const asked = run.calls.filter(({ purpose }) => purpose !== 'feedback').flatMap(({ messages }) => messages);
+  for (const { content } of asked) expect(content).not.toMatch(/param|undefined|\[object/i);
+  return { ...run, path, events, proposed, model };
+}
+
+const spaces = {
+  tuple: [
+    "{ kind: 'tuple', spaces: [{ kind: 'discrete', n: 3 }, { kind: 'discrete', n: 2, start: 1 }] }",
+    '[0, 1]',
+  ],
+  text: ["{ kind: 'text' }", "'go north'"],
+} as const;
+
+/** An own environment whose observations and actions are of one kind. */
+function ownEnvironment(kind: keyof typeof spaces): string {
+  const [space, value] = spaces[kind];
+  return inFolder(
+    `own-${kind}.mjs`,
+    `export default { create() { let steps = 0; return {
+      observationSpace: ${space}, actionSpace: ${space},
+      reset() { steps = 0; return ${value}; },
+      step: () => ({ observation: ${value}, reward: ++steps, terminated: steps > 4 }),
+    }; } };`,
+  );
+}
+
+/** Stands in for a Python with Gymnasium. */
+const fakePython = () => {
+  const script = inFolder(
+    'bridge.cjs',
+    `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { make, mark, reset, step } = JSON.parse(line);
+      const observation = (slot) => [slot / 10, 0, 0.02, 0];
+      const box = { kind: 'box', low: Array(4).fill(-9), high: Array(4).fill(9), dtype: 'float32' };
+      const answer = make ? { observation: box, action: { kind: 'discrete', n: 2, start: 0 }, maxSteps: 20 }
+        : reset ? { observations: reset.map((_, slot) => observation(slot)) }
+        : { steps: step.map(([slot, action]) => [observation(slot), action, false, false]) };
+      console.log(mark + JSON.stringify(answer));
+    });`,
+  );
+  return inFolder('python', `#!/bin/sh\nexec '${process.execPath}' '${script}'\n`);
+};
+
+const demonstrations = join(packageRoot(), 'test', 'fixtures', 'demonstrations');
+
+const together: readonly (readonly [string, Settings])[] = [
+  ['candidates, a pipeline and a critic', { candidates: 2, pipeline: 2, critic: { every: 2 } }],
+  ['turns as history, and steps', { prompts: { layout: 'conversation' }, memory: { trajectories: 'rows' } }],
+  ['all evaluations, and summaries', { memory: { trajectories: 'summary', best: 9, recent: 9 } }],
+  [
+    'the best and the most recent',
+    { memory: { best: 1, recent: 1, order: 'best-last' }, prompts: { optimum: 60 } },
+  ],
+  ['one of a group', { candidates: 3, memory: { ofGroup: 2 } }],
+  ['racing', { evaluation: { episodes: 6, maxSteps: 60, racing: { block: 2 } }, iterations: 5 }],
+  ['fresh episodes', { evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' }, critic: {} }],
+  ['a beam', { candidates: 2, proposal: { beam: 2 } }],
+];
+
+describe('programs', () => {
+  it.each(together)('work with %s', async (_, given) => {
+    await played(given);
+  });
+
+  it('stop at a target and at limits', async () => {
+    const { path } = await played({ target: 20, iterations: 20 });
+    expect(readManifest(path)).toMatchObject({ reason: { kind: 'target' }, iterations: { done: 1 } });
+    const limited = await played({ limits: { evaluations: 5 }, iterations: 20 });
+    expect(readManifest(limited.path)).toMatchObject({ reason: { limit: 'evaluations' } });
+    expect(limited.entries).toHaveLength(5);
+  });
+
+  it('are not shown without memory, and all with it', async () => {
+    const first = ({ calls }: Awaited<ReturnType<typeof played>>) =>
+      calls.filter(({ attempt }) => attempt === 0).map(({ messages }) => messages[1]!.content);
+    expect(new Set(first(await played({ memory: 'none' }))).size).toBe(1);
+    const model = writer((gain) => `const part${Math.round(1000 * gain)} = 0;\n  ${balance(gain)}`);
+    const all = await played({ memory: 'all', iterations: 4 }, model);
+    const shown = first(all).at(-1)!;
+    const before = all.proposed.filter(({ iteration }) => iteration < 4);
+    for (const { program } of before) expect(shown).toContain(program);
+    expect(shown.match(/^Mean return/gm)).toHaveLength(before.length);
+  });
+
+  it('continue a conversation with what is new, even if it replaces another with the same structure', async () => {
+    const { calls, proposed } = await played({
+      ...{ prompts: { conversation: { turns: 9 } }, iterations: 5, memory: 'all' },
+    });
+    expect(proposed.length).toBeGreaterThan(2);
+    for (const { iteration, messages } of calls.filter(({ attempt }) => attempt === 0)) {
+      const last = proposed.find((entry) => entry.iteration === iteration - 1);
+      if (last !== undefined) expect(messages.at(-1)!.content).toContain(last.program ?? 'Mean return ');
+    }
+  });
+
+  it('come from all members of a portfolio', async () => {
+    const members = [
+      { provider: 'ollama', name: 'scripted' },
+      { provider: 'genetic' },
+      { provider: 'random' },
+    ];
+    const model = { provider: 'portfolio', switch: 'turns', members } as ConfigInput['model'];
+    const { model: opened } = await assemble(parseConfig({ ...config, model }), {});
+    if (!('members' in opened) || opened.members === undefined) throw new Error('it is no portfolio');
+    const portfolio = {
+      ...opened,
+      members: opened.members.map((one) => (one.name === 'ollama' ? { ...one, proposer: writer() } : one)),
+    };
+    const { path } = await runExperimentFrom({ ...config, model, iterations: 6 }, { model: portfolio });
+    const { calls, entries } = readRun(path);
+    expect(new Set(calls.map(({ member }) => member))).toEqual(new Set(['ollama', 'genetic', 'random']));
+    expect(entries.at(-1)!.iteration).toBe(6);
+  });
+
+  it('are shown with demonstrations of actions', async () => {
+    const environment = 'MountainCarContinuous-v0';
+    const model = writer((gain) => `return [observation.velocity < 0 ? ${-gain / 2} : ${gain / 2}];`);
+    const { calls } = await played({ environment, demonstrations: { from: demonstrations } }, model);
+    expect(calls[0]!.messages[0]!.content).toMatch(/^\[.*\] -> \[.*\]$/m);
+  });
+
+  it.each<readonly [string, Settings, (gain: number) => string]>([
+    ['Nim-v0', {}, (gain) => `return observation[0] > ${gain} ? 0 : 1;`],
+    ['FrozenLake-v1', {}, (gain) => `return observation > ${8 * gain} ? 1 : 2;`],
+    ['text:cooking', { warmup: 0 }, (gain) => `return 'take item ' + ${gain};`],
+  ])('play %s', async (environment, given, body) => {
+    await played({ ...given, environment, critic: {}, memory: { trajectories: 'rows' } }, writer(body));
+  });
+
+  it.each(['tuple', 'text'] as const)('play an own environment: %s', async (kind) => {
+    const [, value] = spaces[kind];
+    const { proposed } = await played(
+      { environment: ownEnvironment(kind), warmup: 0, critic: {}, memory: { trajectories: 'summary' } },
+      writer((gain) => `memory.gain = ${gain}; return ${value};`),
+    );
+    expect(proposed[0]!.score).toBe(15);
+  });
+});
+
+describe('a critic of programs', () => {
+  const critic = { rows: 3 };
+  const first = balance(-0.5);
+
+  it.each(['absolute', 'delta'] as const)('revises the source that it sees, %s', async (form) => {
+    const proposal = form === 'delta' ? { proposal: { form, beam: 1 } } : {};
+    const model = createScriptedModel((call) => {
+      if (!isRevision(call)) return written(first);
+      return form === 'delta' ? edited(first, balance(1)) : written(balance(1));
+    });
+    const { calls, entries, events } = await played({ critic, iterations: 1, ...proposal }, model);
+    const [asked] = calls.filter(({ purpose }) => purpose === 'critic');
+    expect(asked!.messages[1]!.content).toContain(written(first));
+    expect(asked!.messages[1]!.content).toMatch(/all 3 episodes show[\s\S]*median return\nstep \|/);
+    expect(asked!.messages[1]!.content.includes('SEARCH')).toBe(form === 'delta');
+    expect(entries.at(-1)).toMatchObject({ revises: 0, program: expect.stringContaining('+ 1 *') });
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: 'revised', result: 'better', distance: 1 }),
+    );
+  });
+
+  it('keeps the same source, and is corrected where it fails or acts the same', async () => {
+    const answers = [
+      ...[written(first), written(first)],
+      ...[written(balance(0.1)), written('return missing;')],
+      ...[written('const lean = observation[2] + 0.1 * observation[3]; return lean > 0 ? 1 : 0;')],
+      written(balance(1.5)),
+    ];
+    const { calls, events } = await played({ critic, iterations: 2 }, createScriptedModel(answers));
+    const results = events.flatMap((event) => (event.kind === 'revised' ? [event.result] : []));
+    expect(results).toEqual(['kept', expect.stringMatching(/better/)]);
+    expect(
+      calls.flatMap(({ outcome }) => (outcome.kind === 'rejected' ? [outcome.failure] : [])),
+    ).toMatchObject([{ kind: 'program' }, { kind: 'repeated', same: 'actions' }]);
+  });
+
+  it('continues after a revision that fails in an episode it was not tried in', async () => {
+    const model = createScriptedModel((call) =>
+      written(
+        isRevision(call)
+          ? 'return observation[0] > 0 ? missing : 0;'
+          : `memory.n = (memory.n ?? 0) + ${gainOf(call)}; return memory.n > 4 ? 1 : 0;`,
+      ),
+    );
+    const environment = { id: 'gymnasium:CartPole-v1', python: fakePython() };
+    const { events } = await played({ environment, candidates: 2, critic }, model);
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'revised', result: 'rejected' }));
+  });
+});
+
+it.each(['person', 'vision'] as const)('feedback of a %s appears below its program', async (from) => {
+  const seer = { ...createScriptedModel(() => 'rating: 2\nremark: too jerky'), seesImages: true };
+  const own = { model: { provider: 'openai', name: 'seer', baseUrl: 'http://127.0.0.1:9' } } as const;
+  const feedback = from === 'person' ? { from, every: 1 } : { from, every: 1, frames: 2, ...own };
+  const more =
+    from === 'person'
+      ? { ask: async () => '2: too jerky' }
+      : { feedback: seer, env: { OPENAI_API_KEY: 'k' } };
+  const { calls } = await played({ feedback, memory: { best: 3, recent: 3 } }, writer(), more);
+  const last = calls.findLast(({ attempt, purpose }) => purpose !== 'feedback' && attempt === 0)!;
+  expect(last.messages[1]!.content).toMatch(/```\n {2}feedback of a .* rated 2 of 5, “too jerky”/);
+});
+
+it.each<readonly [string, Settings, RegExp]>([
+  [
+    'a distance of revisions',
+    { critic: { distance: 0.1 } },
+    /^critic\.distance: can't be combined with policy\.kind/,
+  ],
+  [
+    'a critic that searches numbers',
+    { critic: { model: { provider: 'gp' } } },
+    /^critic\.model\.provider: searches numbers/,
+  ],
+  [
+    'a critic of programs for numbers',
+    { policy: { kind: 'linear' }, critic: { prompts: 'programs-critic' } },
+    /^critic\.prompts: asks for programs/,
+  ],
+  ['novelty', { novelty: { distance: 0.1 } }, /^novelty: can't be combined/],
+  ['screening', { screening: {}, candidates: 4 }, /^screening: can't be combined/],
+  ['a step size', { prompts: { stepSize: 1 } }, /^prompts\.stepSize: has no effect/],
+  ['the embedded model', { model: { provider: 'local' } }, /^model\.path: is the embedded model/],
+  [
+    'random programs that write text',
+    { environment: 'text:cooking' },
+    /^environment: has text.*[\s\S]*warmup to 0/,
+  ],
+])('%s is refused on one screen', async (_, given, message) => {
+  const refusal = async () => assemble(parseConfig({ ...config, ...given }), {});
+  await expect(refusal).rejects.toThrow(message);
+  await expect(refusal).rejects.toThrow(/^(.*\n){1,5}.*$/);
+});
