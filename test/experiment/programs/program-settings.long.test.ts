@@ -104,16 +104,25 @@ const demonstrations = join(packageRoot(), 'test', 'fixtures', 'demonstrations')
 
 const together: readonly (readonly [string, Settings])[] = [
   ['candidates, a pipeline and a critic', { candidates: 2, pipeline: 2, critic: { every: 2 } }],
-  ['turns as history, and steps', { prompts: { layout: 'conversation' }, memory: { trajectories: 'rows' } }],
-  ['all evaluations, and summaries', { memory: { trajectories: 'summary', best: 9, recent: 9 } }],
   [
-    'the best and the most recent',
-    { memory: { best: 1, recent: 1, order: 'best-last' }, prompts: { optimum: 60 } },
+    'turns as history, and steps',
+    { prompts: { layout: 'conversation', optimum: 60 }, memory: { trajectories: 'rows' } },
   ],
-  ['one of a group', { candidates: 3, memory: { ofGroup: 2 } }],
-  ['racing', { evaluation: { episodes: 6, maxSteps: 60, racing: { block: 2 } }, iterations: 5 }],
-  ['fresh episodes', { evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' }, critic: {} }],
-  ['a beam', { candidates: 2, proposal: { beam: 2 } }],
+  ['summaries, best last', { memory: { best: 1, recent: 1, order: 'best-last', trajectories: 'summary' } }],
+  [
+    'racing, and one of a group',
+    {
+      evaluation: { episodes: 6, maxSteps: 60, racing: { block: 2 } },
+      ...{ candidates: 3, iterations: 4, memory: { ofGroup: 2 } },
+    },
+  ],
+  [
+    'fresh episodes and a beam',
+    {
+      evaluation: { episodes: 2, maxSteps: 60, seeds: 'fresh' },
+      ...{ candidates: 2, critic: {}, proposal: { beam: 2 } },
+    },
+  ],
 ];
 
 describe('programs', () => {
@@ -241,7 +250,7 @@ describe('a critic of programs', () => {
       ),
     );
     const environment = { id: 'gymnasium:CartPole-v1', python: fakePython() };
-    const { events } = await played({ environment, candidates: 2, critic }, model);
+    const { events } = await played({ environment, warmup: 0, iterations: 1, critic }, model);
     expect(events).toContainEqual(expect.objectContaining({ kind: 'revised', result: 'rejected' }));
   });
 });
