@@ -6,7 +6,6 @@ import { isByBaseline } from '../config/model.js';
 import {
   type ChatMessage,
   type Completion,
-  type LanguageModel,
   ModelError,
   type ModelErrorKind,
   type SamplingChoice,
@@ -250,15 +249,18 @@ export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup
 
 /** Runs one round: asks all portfolio members for their candidates concurrently. */
 async function askEach(request: AskRequest, pending: readonly Pending[], attempt: number): Promise<Round> {
-  const members = new Map<LanguageModel, { readonly answerer: Answerer; readonly items: Pending[] }>();
+  const groups: { readonly answerer: Answerer; readonly items: Pending[] }[] = [];
   for (const item of pending) {
     const answerer = request.by(item.candidate);
-    const own = members.get(answerer.model) ?? { answerer, items: [] };
-    members.set(answerer.model, own);
-    own.items.push(item);
+    // In a replay, the recording answers for all members.
+    const own = groups.find(
+      (group) => group.answerer.model === answerer.model && group.answerer.member === answerer.member,
+    );
+    if (own === undefined) groups.push({ answerer, items: [item] });
+    else own.items.push(item);
   }
   const rounds = await Promise.all(
-    [...members.values()].map(async ({ answerer, items }) => ({
+    groups.map(async ({ answerer, items }) => ({
       items,
       round: await askRound({ ...request, ...answerer }, items, attempt),
     })),

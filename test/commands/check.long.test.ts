@@ -527,7 +527,7 @@ critic: { model: ${own} }
     ['prompts: { set: compact }\ncritic: { model: { provider: gp } }', []],
   ])('and other prompts are noise to the embedded model, which reads one set: %s', async (more, fields) => {
     const checked = await check(`${task}${embedded}${more}\n`);
-    const noise = bad(checked).filter(({ message }) => message.includes('noise'));
+    const noise = bad(checked).filter(({ message }) => message.includes('embedded model'));
     expect(noise.map(({ field }) => field)).toEqual(fields);
   });
 });

@@ -266,7 +266,15 @@ const configs: readonly (readonly [
   (() => ReturnType<typeof seededModel>) | undefined,
 ])[] = [
   ...baselineNames.map(
-    (provider) => [provider, { ...quick, iterations: 12, model: { provider } }, undefined] as const,
+    (provider) =>
+      [
+        provider,
+        {
+          ...{ ...quick, iterations: 12, model: { provider } },
+          ...(provider === 'genetic' && { policy: { kind: 'program' } as const }),
+        },
+        undefined,
+      ] as const,
   ),
   ['scripted model', { ...scripted, iterations: 24 }, () => seededModel(0.4)],
   [

@@ -73,7 +73,7 @@ describe('policyloop play', () => {
       /player=nobody[\s\S]*model, expert, random, first or human/,
     );
     await expect(refused(['policy.prompts=cartpole'])).rejects.toThrow(
-      /policy.prompts=cartpole[\s\S]*does not describe text:cooking/,
+      /policy.prompts=cartpole[\s\S]*doesn't describe text:cooking/,
     );
     await expect(refused(['policy.act=guess'])).rejects.toThrow(/text, json, constrained or scored/);
     await expect(refused(['player=human'])).rejects.toThrow('a person can only play in a terminal');

@@ -268,7 +268,7 @@ describe('a file of demonstrations is refused', () => {
       '[{"steps":[{"observation":1,"action":2}],"length":1}]',
       /episode 0, step 0 \(counted from 0\): invalid state/,
     ],
-    ['deep', '['.repeat(5000), /is not valid JSON: it has/],
+    ['deep', '['.repeat(5000), /is not valid JSON: lists and objects are nested/],
   ])('%s', async (_name, content, says) => {
     const file = join(temporaryDirectory(), 'episode.json');
     writeFileSync(file, content);
