@@ -27,7 +27,7 @@ function act(observation, memory, constants) {
   return lean > 0 ? 1 : 0;
 }`;
 const failing =
-  'function act(observation, memory) {\n  memory.steps = (memory.steps ?? 0) + 1;\n  if (memory.steps > 3) return observation.nothing.x;\n  return 0;\n}';
+  'function act(observation, memory) {\n  memory.steps = (memory.steps ?? 0) + 1;\n  if (memory.steps > 3) return memory.nothing.x;\n  return 0;\n}';
 
 let path: string;
 /** The structures of all programs, which no output may show as numbers. */
@@ -83,7 +83,9 @@ it('shows the best program, and those of an iteration', async () => {
   expect(text).toContain(`program, 7 lines, 1 constant\n${indented(second, 2)}`);
   expectNoNumbers(text);
   const { top } = JSON.parse(await shown({ json: true })) as { top: { program: string }[] };
-  expect(top.map(({ program }) => program).slice(0, 2)).toEqual([second, first]);
+  const programs = top.map(({ program }) => program);
+  expect(programs[0]).toBe(second);
+  expect(programs).toContain(first);
   const warmup = await shown({ iteration: 0 });
   expect(warmup).toMatch(/--- program, \d+ lines, \d+ constants? ---\n {2}(?:const constants|function act)/);
   const last = await shown({ iteration: 3 });
@@ -125,7 +127,7 @@ it('has a report with sources, changes, lineage and failures, but no map of para
   expect(page).toMatch(/<ins>[^<]*(?:<b>)?[^<]*&lt;img/);
   expect(text).toContain('iteration 2: changes from iteration 1');
   expect(text).toContain(
-    "cannot read property 'x' of undefined 3 if (memory.steps > 3) return observation.nothing.x;",
+    "cannot read property 'x' of undefined 3 if (memory.steps > 3) return memory.nothing.x;",
   );
   expect(text).toMatch(/Best , iteration 2: return 100.* in 100 steps/);
   expect(text).toContain('after 1 failure Damps.');
