@@ -10,7 +10,7 @@ const programs = [
   ],
   [
     `function act(observation) {
-  return observation.pole.angle > 0 ? 1 : 0;
+  return observation.angle > 0 ? 1 : 0;
 }`,
     `const constants = { damping: { value: 3, low: 0, high: 4 }, centring: { value: 0, low: 0, high: 0.5 } };
 

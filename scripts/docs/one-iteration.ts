@@ -24,6 +24,15 @@ export async function playShownRun(directory: string, iterations?: number): Prom
   return readWholeRun(directory);
 }
 
+/** Runs programs/offline. */
+export async function playPrograms(directory: string): Promise<OpenedRun> {
+  const folder = join(packageRoot(), 'configs/programs');
+  const offline = parse(readFileSync(join(folder, 'offline.yaml'), 'utf8')) as ConfigInput;
+  const path = join(folder, 'scripted-model.mjs');
+  await run({ ...offline, model: { provider: 'module', path } }, { directory });
+  return readWholeRun(directory);
+}
+
 /** The page and its picture. */
 export async function oneIteration(
   opened: OpenedRun,

@@ -10,7 +10,7 @@ import { packageRoot } from '../../src/base/package.js';
 import { writeReport } from '../../src/report/write-report.js';
 import type { OpenedRun } from '../../src/runs/open-run.js';
 import { findChromium, openBrowser } from '../../test/support/browser.js';
-import { drawn, oneIteration, playShownRun } from './one-iteration.js';
+import { drawn, oneIteration, playPrograms, playShownRun } from './one-iteration.js';
 
 const docs = join(packageRoot(), 'docs');
 const place = mkdtempSync(join(tmpdir(), 'policyloop-pictures-'));
@@ -26,10 +26,11 @@ async function writeEpisodes(run: OpenedRun): Promise<void> {
   for (const [name, entry] of Object.entries(shown)) writePicture(`${name}.svg`, await drawn(run, entry));
 }
 
-async function writeScreenshot(run: OpenedRun): Promise<void> {
+/** @param section scrolled to the top, if given */
+async function writeScreenshot(run: OpenedRun, name: string, section?: string): Promise<void> {
   const chromium = findChromium();
   if (chromium === undefined) {
-    process.stderr.write('no Chromium on the PATH: docs/pictures/report.png is unchanged\n');
+    process.stderr.write(`no Chromium on the PATH: docs/pictures/${name} is unchanged\n`);
     return;
   }
   const report = await writeReport(run.path);
@@ -38,10 +39,12 @@ async function writeScreenshot(run: OpenedRun): Promise<void> {
     await browser.open(report, { width: 1280 });
     // Zoom out, so that the picture contains the whole curve.
     await browser.evaluate(`document.documentElement.style.zoom = 0.8`);
+    if (section !== undefined)
+      await browser.evaluate(`document.getElementById('${section}').scrollIntoView({ behavior: 'instant' })`);
     await browser.evaluate(
       `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))`,
     );
-    writePicture('report.png', await browser.screenshot());
+    writePicture(name, await browser.screenshot());
   } finally {
     await browser.close();
   }
@@ -58,7 +61,8 @@ try {
   writeFileSync(join(docs, 'one-iteration.md'), page);
   writePicture('one-iteration.svg', picture);
   await writeEpisodes(run);
-  await writeScreenshot(run);
+  await writeScreenshot(run, 'report.png');
+  await writeScreenshot(await playPrograms(join(place, 'programs')), 'program.png', 'policy');
 } finally {
   rmSync(place, { recursive: true });
 }

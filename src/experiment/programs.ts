@@ -2,6 +2,7 @@
 import { isRemote } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
+import { requireComponents } from '../programs/components.js';
 import { isProgramFault } from '../programs/program.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -50,6 +51,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
       : known.find((one) => one.tuned === true && one.parameters[0] === structure);
     if (variant) return repeats(variant, 'structure');
     try {
+      requireComponents(programsOf(setting.family)!.program(parameters).source, setting.environment);
       const actions = await behaviour.actions(parameters);
       const own = await behaviour.playing(parameters, played);
       for (const one of isTuned || actions === undefined ? [] : earlier) {

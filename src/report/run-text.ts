@@ -240,7 +240,8 @@ function screeningText(recorded: OpenedRun['recorded']): string {
 
 function describeFailures(failures: Readonly<Record<string, number>>): string {
   const kinds = Object.entries(failures).toSorted(([, a], [, b]) => b - a);
-  return kinds.length === 0 ? 'none' : kinds.map(([kind, count]) => `${count} × ${kind}`).join(', ');
+  const named = (kind: string) => (kind === 'program' ? 'faulty program' : kind);
+  return kinds.length === 0 ? 'none' : kinds.map(([kind, count]) => `${count} × ${named(kind)}`).join(', ');
 }
 
 function describePolicy(

@@ -27,9 +27,11 @@ beforeAll(async () => {
   ollama = await startFakeOllama({
     // As slow as a model, so that a run can be steered meanwhile.
     faults: { rate: 1, seed: 0, kinds: [{ kind: 'slow', milliseconds: 50 }] },
-    // As many parameters as the prompt names.
+    // A program if the prompt asks for one; otherwise, as many parameters as the prompt names.
     reply: ({ messages }) => {
       answers++;
+      if (messages.some(({ content }) => content.includes('function act(')))
+        return `\`\`\`js\nconst act = (observation) => (observation[1] > ${(answers % 7) / 100} ? 2 : 0);\n\`\`\``;
       const named = messages.flatMap(({ content }) => [...content.matchAll(/params\[(\d+)\]/g)]);
       const count = 1 + Math.max(...named.map(([, index]) => Number(index)));
       const value = (i: number) => (((answers * (i + 1)) % 61) / 10 - 3).toFixed(1);

@@ -20,7 +20,7 @@ const seeded: LanguageModel = {
     return seeds.map((seed) => ({
       text: body(
         seed % 3 === 0
-          ? '  return observation.nothing.here;'
+          ? '  return memory.nothing.here;'
           : `  return observation.poleAngle + ${(seed % 97) / 50} * observation.poleAngularVelocity > 0 ? 1 : 0;`,
       ),
       ...{ finishReason: 'stop', usage: { promptTokens: 9, completionTokens: 9 }, latencyMs: 1, retries: 0 },
@@ -54,7 +54,7 @@ describe('a run with programs', () => {
     const model = scripted(
       'I would push left.',
       body('  return observation.poleAngle >'),
-      body('  const x = 1;\n  return observation.missing.x;'),
+      body('  const x = 1;\n  return memory.missing.x;'),
       body('  return 0 / 0;'),
       body('  while (true) {}'),
       body('  return observation.poleAngle + 0.5 * observation.poleAngularVelocity > 0 ? 1 : 0;'),

@@ -71,10 +71,12 @@ it('lists new bests with their ancestors; what a search found has no parent', ()
     outcome: { kind: 'accepted', parameters: [], program: '' },
   });
   const config = configOf();
-  const shown = (calls: readonly CallRecord[]) => {
+  const shown = (calls: readonly CallRecord[], used = config) => {
     const proposals = loggedProposals({ calls, entries });
-    return lineage({ config, entries }, proposals, new Map(calls.entries()));
+    return lineage({ config: used, entries }, proposals, new Map(calls.entries()));
   };
+  const genetic = configOf({ model: { provider: 'genetic' } });
+  expect(shown([call(1, 'p')], genetic).some(({ isWritten, parent }) => isWritten || parent)).toBe(false);
   const descents = shown([call(1, 'p'), call(2, 'p'), call(3, 'p')]);
   expect(descents.map(({ entry }) => entry)).toEqual([entries[2], entries[4]]);
   expect(descents.map(({ parent }) => parent)).toEqual([undefined, entries[2]]);

@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.js';
 import { knownEntries, lastKnown } from '../../experiment/prompter.js';
 import { parentsOf, remembered, withoutVariants } from '../../prompting/context/history.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
+import { findBaseline } from '../../search/baselines.js';
 import type { LoggedProposal, RunData } from './proposals.js';
 import type { ShownCalls } from './shown-calls.js';
 
@@ -45,8 +46,10 @@ export function lineage(
 ): readonly Descent[] {
   // A baseline reads no prompt.
   const prompted = new Set(
-    proposals.flatMap(({ attempts, entry }) =>
-      calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0 ? [] : (entry ?? []),
+    proposals.flatMap(({ attempts, entry, member = data.config.model.provider }) =>
+      findBaseline(member) || calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0
+        ? []
+        : (entry ?? []),
     ),
   );
   const found = new Map<BufferEntry, Descent>();

@@ -1,0 +1,48 @@
+/** Components of observations that a program names but that don't exist: they would be undefined, without any error. */
+import type { AnyNode, Pattern } from 'acorn';
+import { observationNames } from '../environments/catalogue/observation-names.js';
+import type { EnvironmentSpec } from '../environments/environment.js';
+import { ProgramFault } from './program.js';
+import { isFunction, lineAt, nodesIn, syntaxTree, topLevel } from './syntax.js';
+
+/**
+ * Checks `observation.name` and `{ name } = observation` in `act`. A program that sets properties of the observation, or
+ * that declares its name again, isn't checked.
+ * @throws ProgramFault for the first name that is neither a component nor a property of arrays
+ */
+export function requireComponents(source: string, environment: EnvironmentSpec): void {
+  const names = observationNames(environment).filter((name) => name !== undefined);
+  const act = topLevel(syntaxTree(source), 'act')?.value;
+  if (names.length === 0 || !isFunction(act)) return;
+  const [given] = act.params;
+  const named = [...(given?.type === 'ObjectPattern' ? keysOf(given) : [])];
+  const nodes = given?.type === 'Identifier' ? [...nodesIn(act.body)] : [];
+  const isObservation = (node: AnyNode | null | undefined) =>
+    node?.type === 'Identifier' && given?.type === 'Identifier' && node.name === given.name;
+  for (const node of nodes) {
+    if (isFunction(node) && node.params.some(isObservation)) return;
+    if (node.type === 'VariableDeclarator' && isObservation(node.id)) return;
+    if (node.type === 'AssignmentExpression') {
+      const target = node.left.type === 'MemberExpression' ? node.left.object : node.left;
+      if (isObservation(target)) return;
+    }
+    if (node.type === 'MemberExpression' && !node.computed && isObservation(node.object))
+      named.push(node.property);
+    if (node.type === 'VariableDeclarator' && node.id.type === 'ObjectPattern' && isObservation(node.init))
+      named.push(...keysOf(node.id));
+  }
+  for (const node of named) {
+    if (node.type !== 'Identifier' || names.includes(node.name) || node.name in Array.prototype) continue;
+    throw new ProgramFault({
+      reason: `the observation has no component ${node.name}; its names are ${names.join(', ')}`,
+      line: lineAt(source, node.start),
+    });
+  }
+}
+
+const keysOf = (pattern: Pattern): readonly AnyNode[] =>
+  pattern.type !== 'ObjectPattern'
+    ? []
+    : pattern.properties.flatMap((property) =>
+        property.type === 'Property' && !property.computed ? [property.key] : [],
+      );

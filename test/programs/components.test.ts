@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { makeEnvironment } from '../../src/environments/catalogue/open.js';
+import { requireComponents } from '../../src/programs/components.js';
+
+const cartPole = await makeEnvironment('CartPole-v1');
+const check = (source: string, environment = cartPole) => requireComponents(source, environment);
+
+describe('a component that does not exist', () => {
+  it.each([
+    ['a property', 'function act(o) {\n  return o.angle > 0 ? 1 : 0;\n}'],
+    [
+      'a pattern',
+      'const act = (observation) => {\n  const { angle } = observation; return angle > 0 ? 1 : 0;\n};',
+    ],
+    ['a parameter', 'function act(\n  { poleAngle, angle }) { return angle > poleAngle ? 1 : 0; }'],
+  ])('is found: %s', (_, source) => {
+    expect(() => check(source)).toThrow(
+      expect.objectContaining({
+        failure: {
+          reason: expect.stringMatching(/no component angle; its names are .*poleAngularVelocity/),
+          line: 2,
+        },
+      }),
+    );
+  });
+
+  it.each([
+    [
+      'names and methods',
+      'function act(o) { const { poleAngle: x, length } = o; return o.map(Math.abs)[0] > x ? 1 : 0; }',
+    ],
+    [
+      'other objects',
+      'function act(o, memory) { const s = { o: 1 }; memory.angle = s.angle; return o[0] > 0 ? 1 : 0; }',
+    ],
+    ['an own property', 'function act(o) { o.angle = o[2]; return o.angle > 0 ? 1 : 0; }'],
+    [
+      'another variable of that name',
+      'function act(o) { const f = (o) => o.angle; return f({ angle: 1 }); }',
+    ],
+  ])('is not: %s', (_, source) => {
+    expect(() => check(source)).not.toThrow();
+  });
+
+  it('is not looked for where components have no names', async () => {
+    const lake = await makeEnvironment('FrozenLake-v1');
+    expect(() => check('function act(o) { return o.row ? 1 : 0; }', lake)).not.toThrow();
+  });
+});
