@@ -23,7 +23,7 @@ export const firstMark = -Math.PI;
 
 const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
 
-const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
+export const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
 /** Longer vectors are copied in a loop. */
 const mostUnrolled = 64;

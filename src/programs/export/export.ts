@@ -1,7 +1,7 @@
 /** Writes programs as files that run without this package. */
 import { observationNames } from '../../environments/catalogue/observation-names.js';
-import type { EnvironmentSpec, Space } from '../../environments/environment.js';
-import { seededRandom } from '../prelude.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import { isVector, seededRandom } from '../prelude.js';
 import { pythonLines } from './python.js';
 import { pythonHelpers } from './python-expressions.js';
 
@@ -92,8 +92,6 @@ seed(from, Math.floor(from / 4294967296));
 return Object.create(Math, { random: { value: random } });
 };
 `;
-
-const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
 function python(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {
   const { actionSpace, observationSpace } = environment;
