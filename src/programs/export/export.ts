@@ -39,17 +39,8 @@ export function programIn(text: string): string {
 }
 
 function javaScript(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {
-  const { actionSpace, observationSpace } = environment;
-  const named = isVector(observationSpace)
-    ? [
-        `const names = ${JSON.stringify(observationNames(environment).map((name) => name ?? null))};`,
-        'const named = (observation) => {',
-        '  const vector = Array.from(observation);',
-        '  names.forEach((name, i) => name && (vector[name] = vector[i]));',
-        '  return vector;',
-        '};',
-      ]
-    : ['const named = (observation) => observation;'];
+  const { actionSpace } = environment;
+  const names = JSON.stringify(observationNames(environment).map((name) => name ?? null));
   const action = isVector(actionSpace)
     ? "typeof action === 'number' ? [action] : Array.from(action)"
     : actionSpace.kind === 'text'
@@ -64,7 +55,13 @@ ${end}
 return { act, constants: typeof constants === 'undefined' ? {} : constants };
 };
 
-${named.join('\n')}
+const names = ${names};
+const named = (observation) => {
+  if (typeof observation !== 'object') return observation;
+  const vector = Array.from(observation);
+  names.forEach((name, i) => name && (vector[name] = vector[i]));
+  return vector;
+};
 const usable = (action) => ${action};
 ${isRandom ? seeded : ''}
 function start(${isRandom ? 'seed' : ''}) {
