@@ -29,7 +29,7 @@ import { knownEntries, lastKnown } from './prompter.js';
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
   readonly revises?: number;
   /** True if a search over constants proposed it. */
-  readonly isTuned?: boolean;
+  readonly tuned?: true;
 };
 
 /**
@@ -49,19 +49,11 @@ export async function measureCandidates(
   // All candidates race against the same threshold, so their order doesn't matter.
   const race = raceAgainst(buffer.best, racing, seeds.length);
   const measured: Measured[] = [];
-  for (const { candidate, isTuned, parameters, revises } of candidates) {
+  for (const { candidate, parameters, revises, tuned } of candidates) {
     await yieldToEventLoop();
     abort.throwIfAborted();
-    const revision = revises !== undefined && { revises };
-    const tuned = isTuned === true && ({ tuned: true } as const);
-    const place = {
-      iteration,
-      group: iteration,
-      candidate,
-      source: 'proposal',
-      ...revision,
-      ...tuned,
-    } as const;
+    const origin = { ...(revises !== undefined && { revises }), ...(tuned && { tuned }) };
+    const place = { iteration, group: iteration, candidate, source: 'proposal', ...origin } as const;
     const seen: EvaluationSetting = all ? { ...setting, record: 'all' } : setting;
     try {
       measured.push(await measure(seen, parameters, seeds, place, abort, race));
@@ -107,7 +99,7 @@ export async function evaluateProposals(
     measured: await measureCandidates(
       experiment,
       number,
-      (chosen ?? accepted).map((one) => ({ ...one, isTuned: isTuned(one) })),
+      (chosen ?? accepted).map((one) => ({ ...one, ...(isTuned(one) && { tuned: true }) })),
       abort,
       isShown,
     ),

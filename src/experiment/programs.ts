@@ -8,7 +8,7 @@ import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { evaluationSeeds } from '../random/seeds.js';
 import type { EndedCall } from '../runs/calls.js';
-import { createTuner, tuningDue } from '../search/tuning.js';
+import { tunedConstants, tuningDue } from '../search/tuning.js';
 import { knownTo } from './evaluate.js';
 import type { Experiment } from './parts.js';
 
@@ -80,11 +80,10 @@ export function tuningFor(experiment: Experiment, iteration: number, before: num
   if (structure === undefined) return undefined;
   const own = proposed.filter(({ parameters }) => parameters[0] === structure);
   const { constants } = programs.program(own[0]!.parameters);
-  const tuner = createTuner(tune.by);
   return {
     by: tune.by,
     propose: async ([random]: readonly RandomGenerator[]): Promise<readonly ParameterVector[]> => [
-      [structure, ...(await tuner.propose(constants, own, random!))],
+      [structure, ...(await tunedConstants(tune.by, constants, own, random!))],
     ],
   };
 }

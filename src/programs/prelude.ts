@@ -23,7 +23,7 @@ export const firstMark = -Math.PI;
 
 const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
 
-const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
+export const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
 /** Longer vectors are copied in a loop. */
 const mostUnrolled = 64;
@@ -141,17 +141,8 @@ return {
 })()`;
 }
 
-/** Removes what reads code from text or could differ between machines, seeds `Math.random`, and freezes everything. */
-const hardening = `
-const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
-const NoCode = function Function() { throw new TypeError('code from text is not available'); };
-NoCode.prototype = Function.prototype;
-for (const made of [() => 0, function* () {}])
-  Object.defineProperty(Object.getPrototypeOf(made), 'constructor', { value: NoCode });
-globalThis.Function = NoCode;
-for (const name of ['eval', 'BigInt', 'BigInt64Array', 'BigUint64Array', 'SharedArrayBuffer', 'Atomics', 'InternalError'])
-  delete globalThis[name];
-
+/** `random` and, with two 32-bit halves, `seed`. */
+export const seededRandom = `
 // sfc32 by Chris Doty-Humphrey (PractRand).
 let a = 0, b = 0, c = 0, d = 1;
 const next = () => {
@@ -166,7 +157,21 @@ const seed = (low, high) => {
   a = low | 0; b = high | 0; c = 0; d = 1;
   for (let i = 0; i < 15; i++) next();
 };
-Math.random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
+const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;`;
+
+/** Removes what reads code from text or could differ between machines, seeds `Math.random`, and freezes everything. */
+const hardening = `
+const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
+const NoCode = function Function() { throw new TypeError('code from text is not available'); };
+NoCode.prototype = Function.prototype;
+for (const made of [() => 0, function* () {}])
+  Object.defineProperty(Object.getPrototypeOf(made), 'constructor', { value: NoCode });
+globalThis.Function = NoCode;
+for (const name of ['eval', 'BigInt', 'BigInt64Array', 'BigUint64Array', 'SharedArrayBuffer', 'Atomics', 'InternalError'])
+  delete globalThis[name];
+
+${seededRandom}
+Math.random = random;
 
 const pending = [
   globalThis, function* () {}, async () => 0, async function* () {}, (function* () {})(),

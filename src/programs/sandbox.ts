@@ -22,7 +22,6 @@ export interface Sandbox {
    * @throws ProgramFault for a syntax error, no function `act`, an exception at the top level, or exceeded limits
    */
   build(source: string): ActingProgram;
-  close(): void;
 }
 
 interface Episode {
@@ -57,7 +56,6 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   const given = floats.length - 1;
   const empty = machine.copy();
   let current: Episode | undefined;
-  let isClosed = false;
 
   const call = (code: QuickJSHandle, ...args: readonly QuickJSHandle[]) =>
     machine.run(() => context.callFunction(code, context.undefined, ...args));
@@ -168,7 +166,6 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
 
   function act(episode: Episode, observation: Observation): Action {
     if (episode.fault !== undefined) throw episode.fault;
-    if (isClosed) throw new Error('the sandbox was closed');
     enter('the policy');
     try {
       if (episode !== current) resume(episode);
@@ -200,9 +197,6 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
         };
         return Object.assign((observation: Observation) => act(first, observation), { forEpisode });
       }),
-    close() {
-      isClosed = true;
-    },
   };
 }
 

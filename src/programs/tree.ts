@@ -173,16 +173,16 @@ function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants
 /** Lenient: `treesOf` compares the trees' text with the source. */
 function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: Sort = 'number') => readTree(part, inner, constants);
-  const leaf = (op: Tree['op'], value: number | undefined): Tree => {
+  const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {
     if (value === undefined) throw new NotOfGrammar();
-    return { sort, op, value, parts: [] };
+    return { sort, op, value, parts };
+  };
+  const branch = (op: Tree['op'] | undefined, ...parts: readonly Tree[]): Tree => {
+    if (op === undefined) throw new NotOfGrammar();
+    return { sort, op, parts };
   };
   if (node?.type === 'ConditionalExpression')
-    return {
-      sort,
-      op: 'if',
-      parts: [read(node.test, 'test'), read(node.consequent, sort), read(node.alternate, sort)],
-    };
+    return branch('if', read(node.test, 'test'), read(node.consequent, sort), read(node.alternate, sort));
   if (typeof sort === 'number') return leaf('take', numberOf(node));
   switch (node?.type) {
     case 'Identifier':
@@ -192,26 +192,19 @@ function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Const
       return leaf('constant', constants.get(calledName(node) ?? ''));
     case 'CallExpression': {
       const [first] = node.arguments;
-      const name = calledName(node.callee) ?? '';
+      const name = calledName(node.callee);
       if (name === 'floor')
         return leaf('quotient', first?.type === 'BinaryExpression' ? numberOf(first.right) : undefined);
       const op = [...binary, ...unary].find((one) => one === name);
-      if (op === undefined) throw new NotOfGrammar();
-      return { sort, op, parts: node.arguments.map((argument) => read(argument)) };
+      return branch(op, ...node.arguments.map((argument) => read(argument)));
     }
     case 'BinaryExpression': {
-      const integer = numberOf(node.right);
-      if (node.operator === '%') return leaf('modulo', integer);
-      if (integer !== undefined)
-        return {
-          sort,
-          op: node.operator === '===' ? 'equals' : 'below',
-          value: integer,
-          parts: [read(node.left)],
-        };
-      const op = [...binary, ...comparisons].find((one) => one === node.operator);
-      if (op === undefined) throw new NotOfGrammar();
-      return { sort, op, parts: [read(node.left), read(node.right)] };
+      const { left, operator, right } = node;
+      const integer = numberOf(right);
+      if (operator === '%') return leaf('modulo', integer);
+      if (integer !== undefined) return leaf(operator === '===' ? 'equals' : 'below', integer, read(left));
+      const op = [...binary, ...comparisons].find((one) => one === operator);
+      return branch(op, read(left), read(right));
     }
     default:
       throw new NotOfGrammar();

@@ -10,6 +10,7 @@ import {
   integerTests,
   programText,
   type Sort,
+  type Spaces,
   spacesOf,
   type Tree,
   type Trees,
@@ -50,7 +51,7 @@ export function crossover(
       const fitting = donors.filter((donor) => donor.node.sort === node.sort);
       return fitting.length === 0 ? tree : replacedAt(tree, path, drawnPlace(fitting, random).node);
     },
-    (changed) => programText(changed, spaces),
+    spaces,
   );
 }
 
@@ -86,22 +87,17 @@ export function mutate(
       const depth = Math.max(2, Math.min(4, deepest - path.length));
       return replacedAt(tree, path, grown(node.sort, depth, growth));
     },
-    (changed) => programText(changed, spaces),
+    spaces,
   );
 }
 
 /** Changes one of the trees. */
-function varied(
-  trees: Trees,
-  random: RandomGenerator,
-  change: (tree: Tree) => Tree,
-  print: (trees: Trees) => string,
-): string {
-  const before = print(trees);
+function varied(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tree, spaces: Spaces): string {
+  const before = programText(trees, spaces);
   for (let tries = 0; tries < mostTries; tries++) {
     const chosen = random.integers(0, trees.length);
     const changed = change(trees[chosen]!);
-    const after = print(trees.map((tree, i) => (i === chosen ? changed : tree)));
+    const after = programText(trees.with(chosen, changed), spaces);
     if (depthOf(changed) <= deepest && after !== before) return after;
   }
   return before;

@@ -3,7 +3,7 @@ import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
 import { type Baseline, evaluatedKeys, foldHistory, sampleUnseen, type Task } from './baseline.js';
 import { createValueGrid, drawPoint, isTable, mutate } from './moves.js';
-import { createRandomPrograms, programBaseline } from './programs.js';
+import { programBaseline, randomPrograms } from './programs.js';
 import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
@@ -12,7 +12,7 @@ const hillStep = 1 / 6;
 /** Uniform random search, the weakest baseline. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
-  const programs = programBaseline(createRandomPrograms());
+  const programs = programBaseline(randomPrograms);
   return {
     propose(task, random) {
       if (task.programs !== undefined) return programs.propose(task, random);

@@ -1,6 +1,5 @@
 /** Baselines that propose programs: random programs, and genetic programming. */
 
-import { UserError } from '../base/errors.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { randomProgram } from '../programs/grammar.js';
 import { programParameters } from '../programs/program.js';
@@ -8,7 +7,7 @@ import { crossover, mutate } from '../programs/variation.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { vectorKey } from '../rollout/replay-buffer.js';
 import { smallest } from '../statistics/descriptive.js';
-import { type Baseline, evaluatedKeys, type Task } from './baseline.js';
+import { type Baseline, evaluatedKeys } from './baseline.js';
 import type { GeneticConfig } from './settings.js';
 
 interface ProgramTask {
@@ -25,11 +24,8 @@ export interface EvaluatedProgram {
   readonly score: number;
 }
 
-/** A search over programs: a pure function of the task and the generator. */
-export interface ProgramSearch {
-  /** @throws UserError for text observations or actions */
-  propose(task: ProgramTask, random: RandomGenerator): string;
-}
+/** Proposes a source: a pure function of the task and the generator. @throws UserError for text observations or actions */
+export type ProgramSearch = (task: ProgramTask, random: RandomGenerator) => string;
 
 const mostTries = 100;
 /**
@@ -38,43 +34,35 @@ const mostTries = 100;
  */
 const crossoverShare = 0.2;
 
-export function createRandomPrograms(): ProgramSearch {
-  return {
-    propose: ({ environment, isKnown }, random) =>
-      firstUnknown(isKnown, () => randomProgram(environment, random)),
-  };
-}
+export const randomPrograms: ProgramSearch = ({ environment, isKnown }, random) =>
+  firstUnknown(isKnown, () => randomProgram(environment, random));
 
 /**
  * Steady-state genetic programming with tournaments: J. R. Koza, “Genetic Programming” (1992). The population are the
  * best evaluations so far; of equal scores, the shorter source and then the earlier evaluation is better. Programs that
  * aren't of the grammar can't be parents, so a tournament that one wins gives a random program.
  */
-export function createGeneticPrograms({
-  population,
-  tournament,
-}: Omit<GeneticConfig, 'provider'>): ProgramSearch {
-  return {
-    propose({ environment, history, isKnown }, random) {
-      if (history.length < population) return firstUnknown(isKnown, () => randomProgram(environment, random));
-      // Sorting keeps the order of evaluations that are equally good.
-      const ranked = history
-        .toSorted((a, b) => b.score - a.score || a.source.length - b.source.length)
-        .slice(0, population);
-      const parent = () => {
-        const drawn = Array.from({ length: tournament }, () => random.integers(0, ranked.length));
-        return ranked[smallest(drawn)]!.source;
-      };
-      return firstUnknown(isKnown, () => {
-        const child =
-          random.random() < crossoverShare
-            ? crossover(parent(), parent(), environment, random)
-            : mutate(parent(), environment, random);
-        return child ?? randomProgram(environment, random);
-      });
-    },
+export const geneticPrograms =
+  ({ population, tournament }: Omit<GeneticConfig, 'provider'>): ProgramSearch =>
+  (task, random) => {
+    const { environment, history, isKnown } = task;
+    if (history.length < population) return randomPrograms(task, random);
+    // Sorting keeps the order of evaluations that are equally good.
+    const ranked = history
+      .toSorted((a, b) => b.score - a.score || a.source.length - b.source.length)
+      .slice(0, population);
+    const parent = () => {
+      const drawn = Array.from({ length: tournament }, () => random.integers(0, ranked.length));
+      return ranked[smallest(drawn)]!.source;
+    };
+    return firstUnknown(isKnown, () => {
+      const child =
+        random.random() < crossoverShare
+          ? crossover(parent(), parent(), environment, random)
+          : mutate(parent(), environment, random);
+      return child ?? randomProgram(environment, random);
+    });
   };
-}
 
 /** The first source that isn't known; the last one after 100 tries. */
 function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): string {
@@ -83,32 +71,21 @@ function firstUnknown(isKnown: ProgramTask['isKnown'], draw: () => string): stri
   return source;
 }
 
-/** A search over programs as a baseline, which proposes their parameters. */
-export function programBaseline({ propose }: ProgramSearch): Baseline {
+/** A search over programs as a baseline, for policies that are programs. It proposes their parameters. */
+export function programBaseline(search: ProgramSearch): Baseline {
   const evaluated = evaluatedKeys();
   return {
     propose(task, random) {
-      const { environment, library } = programsOf(task);
+      const { environment, library } = task.programs!;
       const seen = evaluated(task);
       const history = task.history.map(({ parameters, score }) => ({
         source: library.program(parameters).source,
         score,
       }));
       const isKnown = (source: string) => seen.has(vectorKey(programParameters(library.parse(source))));
-      return library.add(propose({ environment, history, isKnown }, random));
+      return library.add(search({ environment, history, isKnown }, random));
     },
   };
 }
 
-export const createGenetic = (config: GeneticConfig): Baseline =>
-  programBaseline(createGeneticPrograms(config));
-
-function programsOf({ programs }: Task): NonNullable<Task['programs']> {
-  if (programs !== undefined) return programs;
-  throw new UserError({
-    field: 'model.provider',
-    value: 'genetic',
-    message: 'searches programs, but the policies are numbers',
-    remedy: 'set policy.kind to program',
-  });
-}
+export const createGenetic = (config: GeneticConfig): Baseline => programBaseline(geneticPrograms(config));

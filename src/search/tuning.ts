@@ -24,37 +24,30 @@ export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
 /** The range of a constant. */
 type Range = Pick<ProgramConstant, 'low' | 'high'>;
 
-export interface Tuner {
-  /**
-   * Proposes constants, each within its range and with at most 4 digits of it.
-   * @param constants at least one
-   * @param evaluations those of one structure, oldest first, at least one. The search starts at the best evaluation
-   * before the tuned ones at the end. Values outside their ranges count as the nearest end.
-   */
-  propose(
-    constants: readonly Range[],
-    evaluations: readonly ProgramEvaluation[],
-    random: RandomGenerator,
-  ): Promise<readonly number[]>;
-}
-
 /** The search sees each constant as a share of its range, in thousandths. */
 const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
 
-/** A pure function of the evaluations and the generator. */
-export function createTuner(by: TuningSearch): Tuner {
-  return {
-    async propose(constants, evaluations, random) {
-      const history = evaluations.map(({ parameters, score }) => ({
-        parameters: constants.map((range, i) => shareOf(parameters[i + 1]!, range)),
-        score,
-      }));
-      const warmup = evaluations.findLastIndex(({ tuned }) => tuned === undefined) + 1;
-      const task = { parameters: { ...share, count: constants.length }, history, warmup };
-      const shares = await searchBy(by).propose(task, random);
-      return shares.map((value, i) => valueAt(value, constants[i]!));
-    },
-  };
+/**
+ * Proposes constants, each within its range and with at most 4 digits of it: a pure function of the evaluations and the
+ * generator.
+ * @param constants at least one
+ * @param evaluations those of one structure, oldest first, at least one. The search starts at the best evaluation before
+ * the tuned ones at the end. Values outside their ranges count as the nearest end.
+ */
+export async function tunedConstants(
+  by: TuningSearch,
+  constants: readonly Range[],
+  evaluations: readonly ProgramEvaluation[],
+  random: RandomGenerator,
+): Promise<readonly number[]> {
+  const history = evaluations.map(({ parameters, score }) => ({
+    parameters: constants.map((range, i) => shareOf(parameters[i + 1]!, range)),
+    score,
+  }));
+  const warmup = evaluations.findLastIndex(({ tuned }) => tuned === undefined) + 1;
+  const task = { parameters: { ...share, count: constants.length }, history, warmup };
+  const shares = await searchBy(by).propose(task, random);
+  return shares.map((value, i) => valueAt(value, constants[i]!));
 }
 
 function searchBy(by: TuningSearch): Baseline {

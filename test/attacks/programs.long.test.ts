@@ -73,7 +73,7 @@ async function leaky(environment: EnvironmentSpec): Promise<Sandbox> {
     };
     return Object.assign((observation: Observation) => forEpisode()(observation), { forEpisode });
   };
-  return { build, close: () => undefined };
+  return { build };
 }
 
 describe('a thread that plays programs', () => {

@@ -191,7 +191,12 @@ function act(observation) { return choose(observation.position, observation.velo
   const { length } = [...o, m.n];
   return (m.seen[cell] < 0 ? 0 : o[1] * length > 0 ? 2 : 1) || (m.n > 50 && o[1] >= 0 ? 2 : 0);
 };`,
-  `function oscillator() { let phase = 0; return [() => { phase += 0.1; return Math.sin(phase); }, function () { phase = 0; }]; }
+  `function oscillator() {
+  let phase = 0;
+  const next = () => { phase += 0.1; return Math.sin(phase); };
+  function reset() { phase = 0; }
+  return [next, reset];
+}
 function act(observation, memory) {
   memory.oscillator ||= oscillator();
   const [next, reset] = memory.oscillator;
@@ -251,28 +256,26 @@ const act = (observation) => map[observation] ?? (observation >= 12 ? 2 : 1);`,
 }`,
   `function act(s, memory, constants) {
   // value iteration
+  const around = (i) => [i % 4 ? i - 1 : i, i < 12 ? i + 4 : i, i % 4 < 3 ? i + 1 : i, i > 3 ? i - 4 : i];
   if (!memory.values) {
     let values = Array.from({ length: 16 }, (_, i) => (i === 15 ? 1 : 0));
     for (let sweep = 0; sweep < 20; sweep++) {
-      values = values.map((v, i) => {
-        if ([5, 7, 11, 12, 15].includes(i)) return v;
-        const around = [i % 4 ? i - 1 : i, i < 12 ? i + 4 : i, i % 4 < 3 ? i + 1 : i, i > 3 ? i - 4 : i];
-        return 0.9 * Math.max(...around.map((n) => values[n]));
-      });
+      values = values.map((v, i) =>
+        [5, 7, 11, 12, 15].includes(i) ? v : 0.9 * Math.max(...around(i).map((n) => values[n])),
+      );
     }
     memory.values = values;
   }
-  const around = [s % 4 ? s - 1 : s, s < 12 ? s + 4 : s, s % 4 < 3 ? s + 1 : s, s > 3 ? s - 4 : s];
-  return around.map((n) => memory.values[n]).reduce((best, v, i, all) => (v > all[best] ? i : best), 0);
+  return around(s).map((n) => memory.values[n]).reduce((best, v, i, all) => (v > all[best] ? i : best), 0);
 }`,
   `const grid = 'SFFFFHFHFFFHHFFG';
 function act(observation, memory) {
   memory.path = (memory.path || '') + String(observation) + ',';
   if (grid[observation + 1] === 'H' || grid[observation] == 'G') return 3;
   let j = memory.path.length, i = 0;
-  while (true) { let i = 1; j = j > 99 ? j - 90 : j; break; }
-  for (let i = 0, k = 2; i < 2; i++, k--) { if (i > k) continue; j += i; }
-  j += i;
+  while (true) { let i2 = 90; j = j > 99 ? j - i2 : j; break; }
+  for (let k = 2; i < 2; i++, k--) { if (i > k) continue; j += i; }
+  for (let k = 0; k < 2; ++k) j += k;
   return typeof memory.path === 'string' && j % 3 ? 2 : 1;
 }`,
 ];

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { createGenerator } from '../../src/random/generator.js';
 import {
-  createGeneticPrograms,
-  createRandomPrograms,
   type EvaluatedProgram,
+  geneticPrograms,
   type ProgramSearch,
+  randomPrograms,
 } from '../../src/search/programs.js';
 
 describe('genetic programming on Pendulum', () => {
@@ -34,7 +34,7 @@ describe('genetic programming on Pendulum', () => {
       const known = new Set<string>();
       for (let i = 0; i < 150; i++) {
         const task = { environment, history, isKnown: (source: string) => known.has(source) };
-        const source = search.propose(task, createGenerator(seed, [i]));
+        const source = search(task, createGenerator(seed, [i]));
         known.add(source);
         history.push({ source, score: score(source) });
       }
@@ -42,10 +42,8 @@ describe('genetic programming on Pendulum', () => {
     };
     const seeds = [0, 1, 2, 3, 4, 5];
     const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[3]!;
-    const genetic = seeds.map((seed) =>
-      bestOf(createGeneticPrograms({ population: 20, tournament: 3 }), seed),
-    );
-    const random = seeds.map((seed) => bestOf(createRandomPrograms(), seed));
+    const genetic = seeds.map((seed) => bestOf(geneticPrograms({ population: 20, tournament: 3 }), seed));
+    const random = seeds.map((seed) => bestOf(randomPrograms, seed));
     expect(median(genetic)).toBeGreaterThan(median(random) + 50);
   });
 });

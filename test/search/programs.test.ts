@@ -5,10 +5,10 @@ import { randomProgram } from '../../src/programs/grammar.js';
 import { spacesOf, treesOf } from '../../src/programs/tree.js';
 import { createGenerator } from '../../src/random/generator.js';
 import {
-  createGeneticPrograms,
-  createRandomPrograms,
   type EvaluatedProgram,
+  geneticPrograms,
   type ProgramSearch,
+  randomPrograms,
 } from '../../src/search/programs.js';
 
 const environment: EnvironmentSpec = {
@@ -41,28 +41,28 @@ function searched(search: ProgramSearch, evaluations: number, seed: number): rea
   const history: EvaluatedProgram[] = [];
   for (let i = 0; i < evaluations; i++) {
     const task = { environment, history, isKnown: isKnownIn(history) };
-    const source = search.propose(task, createGenerator(seed, [i]));
+    const source = search(task, createGenerator(seed, [i]));
     history.push({ source, score: score(source) });
   }
   return history;
 }
 
-const genetic = () => createGeneticPrograms({ population: 20, tournament: 3 });
+const genetic = () => geneticPrograms({ population: 20, tournament: 3 });
 
 describe('random programs', () => {
   it('never repeat a known program, and end after 100 tries', () => {
-    const history = searched(createRandomPrograms(), 60, 1);
+    const history = searched(randomPrograms, 60, 1);
     expect(new Set(history.map(({ source }) => source)).size).toBe(60);
     let tries = 0;
     const isKnown = () => ++tries > 0;
-    createRandomPrograms().propose({ environment, history: [], isKnown }, createGenerator(1));
+    randomPrograms({ environment, history: [], isKnown }, createGenerator(1));
     expect(tries).toBe(99);
   });
 });
 
 describe('genetic programming', () => {
   it('begins like random programs, then varies the best', () => {
-    const [some, others] = [searched(genetic(), 21, 3), searched(createRandomPrograms(), 21, 3)];
+    const [some, others] = [searched(genetic(), 21, 3), searched(randomPrograms, 21, 3)];
     expect(some.slice(0, 20)).toEqual(others.slice(0, 20));
     expect(some[20]).not.toEqual(others[20]);
   });
@@ -70,7 +70,7 @@ describe('genetic programming', () => {
   it('is a pure function of the history', () => {
     const history = searched(genetic(), 40, 2);
     const again = { environment, history: history.slice(0, 39), isKnown: isKnownIn(history.slice(0, 39)) };
-    expect(genetic().propose(again, createGenerator(2, [39]))).toBe(history[39]!.source);
+    expect(genetic()(again, createGenerator(2, [39]))).toBe(history[39]!.source);
   });
 
   it('prefers the shorter of equal programs as a parent', () => {
@@ -86,8 +86,8 @@ describe('genetic programming', () => {
         ...short.map((source) => ({ source, score: 1 })),
       ];
       const task = { environment, history, isKnown: isKnownIn(history) };
-      const search = createGeneticPrograms({ population: 5, tournament: 3 });
-      return Array.from({ length: 40 }, (_, seed) => search.propose(task, createGenerator(seed)));
+      const search = geneticPrograms({ population: 5, tournament: 3 });
+      return Array.from({ length: 40 }, (_, seed) => search(task, createGenerator(seed)));
     };
     const withSine = (score: number) => children(score).filter((source) => source.includes('sin')).length;
     // Negative control: with a higher score, the long ones are the parents.
@@ -96,10 +96,7 @@ describe('genetic programming', () => {
 
   it('proposes random programs if the parents are not of the grammar', () => {
     const history = Array.from({ length: 20 }, (_, i) => ({ source: `const act = () => [${i}];`, score: i }));
-    const source = genetic().propose(
-      { environment, history, isKnown: isKnownIn(history) },
-      createGenerator(1),
-    );
+    const source = genetic()({ environment, history, isKnown: isKnownIn(history) }, createGenerator(1));
     expect(treesOf(source, spacesOf(environment))).toBeDefined();
   });
 
@@ -110,6 +107,6 @@ describe('genetic programming', () => {
       actionSpace: { kind: 'text' },
     };
     const task = { environment: text, history: [], isKnown: () => false };
-    expect(() => genetic().propose(task, createGenerator(1))).toThrow(UserError);
+    expect(() => genetic()(task, createGenerator(1))).toThrow(UserError);
   });
 });

@@ -1,6 +1,7 @@
 /** Writes programs as files that run without this package. */
 import { observationNames } from '../../environments/catalogue/observation-names.js';
-import type { EnvironmentSpec, Space } from '../../environments/environment.js';
+import type { EnvironmentSpec } from '../../environments/environment.js';
+import { isVector, seededRandom } from '../prelude.js';
 import { pythonLines } from './python.js';
 import { pythonHelpers } from './python-expressions.js';
 
@@ -38,17 +39,8 @@ export function programIn(text: string): string {
 }
 
 function javaScript(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {
-  const { actionSpace, observationSpace } = environment;
-  const named = isVector(observationSpace)
-    ? [
-        `const names = ${JSON.stringify(observationNames(environment).map((name) => name ?? null))};`,
-        'const named = (observation) => {',
-        '  const vector = Array.from(observation);',
-        '  names.forEach((name, i) => name && (vector[name] = vector[i]));',
-        '  return vector;',
-        '};',
-      ]
-    : ['const named = (observation) => observation;'];
+  const { actionSpace } = environment;
+  const names = JSON.stringify(observationNames(environment).map((name) => name ?? null));
   const action = isVector(actionSpace)
     ? "typeof action === 'number' ? [action] : Array.from(action)"
     : actionSpace.kind === 'text'
@@ -63,9 +55,15 @@ ${end}
 return { act, constants: typeof constants === 'undefined' ? {} : constants };
 };
 
-${named.join('\n')}
+const names = ${names};
+const named = (observation) => {
+  if (typeof observation !== 'object') return observation;
+  const vector = Array.from(observation);
+  names.forEach((name, i) => name && (vector[name] = vector[i]));
+  return vector;
+};
 const usable = (action) => ${action};
-${isRandom ? `${seededRandom}\n` : ''}
+${isRandom ? seeded : ''}
 function start(${isRandom ? 'seed' : ''}) {
   const { act, constants } = program(${isRandom ? 'seeded(seed)' : ''});
   const values = Object.entries(constants).map(([name, x]) => [name, typeof x?.value === 'number' ? x.value : x]);
@@ -85,25 +83,12 @@ export function policy(${isRandom ? 'seed = 0' : ''}) {
 `;
 }
 
-/** `Math` with the sandbox's random numbers. */
-const seededRandom = `
-// sfc32 by Chris Doty-Humphrey (PractRand).
-const seeded = (seed) => {
-  let [a, b, c, d] = [seed | 0, Math.floor(seed / 4294967296) | 0, 0, 1];
-  const next = () => {
-    const sum = (a + b | 0) + d | 0;
-    d = d + 1 | 0;
-    a = b ^ b >>> 9;
-    b = c + (c << 3) | 0;
-    c = (c << 21 | c >>> 11) + sum | 0;
-    return sum >>> 0;
-  };
-  for (let i = 0; i < 15; i++) next();
-  const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;
-  return Object.create(Math, { random: { value: random } });
-};`;
-
-const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
+/** `Math` with the random numbers of the sandbox. */
+const seeded = `const seeded = (from) => {${seededRandom}
+seed(from, Math.floor(from / 4294967296));
+return Object.create(Math, { random: { value: random } });
+};
+`;
 
 function python(source: string, environment: EnvironmentSpec, comment: readonly string[]): string {
   const { actionSpace, observationSpace } = environment;

@@ -42,11 +42,13 @@ def add(a, b):
     return text(a) + text(b) if isinstance(a, str) or isinstance(b, str) else num(a) + num(b)
 
 def div(a, b):
+    a, b = num(a), num(b)
     if b != 0:
         return a / b
     return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
 
 def rem(a, b):
+    a, b = num(a), num(b)
     return math.nan if b == 0 or math.isinf(a) else math.fmod(a, b)
 
 def same(a, b):
@@ -56,6 +58,10 @@ def loose(a, b):
     if nullish(a) or nullish(b):
         return nullish(a) and nullish(b)
     return same(a, b) if type(a) is type(b) else num(a) == num(b)
+
+Number = num
+String = text
+Boolean = truthy
 
 def kind(x):
     kinds = {bool: "boolean", float: "number", str: "string", type(None): "undefined"}
@@ -84,19 +90,20 @@ def put(x, key, value):
 def has(key, x):
     return text(key) in x if isinstance(x, dict) else get(x, key) is not None
 
-def array(x):
+def Array(x):
     return [None] * int(x)
 
-def array_from(x, f=lambda y, *_: y):
-    return js_map(array(x["length"]) if isinstance(x, dict) else x, f)
+def Array_from(x, f=lambda y, *_: y):
+    return js_map(Array(x["length"]) if isinstance(x, dict) else x, f)
 
-def number_isFinite(x):
-    return isinstance(x, float) and math.isfinite(x)
-
-def number_isNaN(x):
+def Number_isNaN(x):
     return isinstance(x, float) and x != x
 
-def math_pow(a, b):
+def Number_isFinite(x):
+    return isinstance(x, float) and math.isfinite(x)
+
+def Math_pow(a, b):
+    a, b = num(a), num(b)
     if b != b or (abs(a) == 1 and math.isinf(b)):
         return math.nan
     largest = -math.inf if math.copysign(1, a) < 0 and abs(b) % 2 == 1 else math.inf
@@ -107,28 +114,31 @@ def math_pow(a, b):
     except OverflowError:
         return largest
 
-def math_max(*xs):
+def Math_max(*xs):
+    xs = [num(x) for x in xs]
     return math.nan if any(x != x for x in xs) else max(xs, key=lambda x: (x, math.copysign(1, x)), default=-math.inf)
 
-def math_min(*xs):
-    return -math_max(*(-x for x in xs))
+def Math_min(*xs):
+    return -Math_max(*(-num(x) for x in xs))
 
-def math_sign(x):
-    return x if x == 0 or x != x else math.copysign(1, x)
+def Math_abs(x):
+    return abs(num(x))
 
-math_abs = abs
-math_atan2 = math.atan2
-math_hypot = math.hypot
+def Math_sign(x):
+    return num(x) if num(x) == 0 or num(x) != num(x) else math.copysign(1, num(x))
 
-def math_round(x):
+def Math_round(x):
     return rounded(lambda y: math.floor(y) + (y - math.floor(y) >= 0.5), x)
 
 def rounded(f, x):
+    x = num(x)
     return math.copysign(f(x), x) if math.isfinite(x) else x
 
-def calculated(f, x):
+def calculated(f, *xs):
+    xs = [num(x) for x in xs]
+    x = xs[0]
     try:
-        return f(x)
+        return f(*xs)
     except ValueError:
         is_pole = x == 0 and f in (math.log, math.log2, math.log10) or x == -1 and f is math.log1p
         return -math.inf if is_pole else math.nan

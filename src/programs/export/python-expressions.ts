@@ -1,30 +1,27 @@
 /** Translates expressions. */
-import type { AnyNode, CallExpression, MemberExpression, NewExpression } from 'acorn';
+import type { AnyNode, CallExpression, NewExpression } from 'acorn';
 import { packageText } from '../../base/package.js';
-import type { FunctionNode } from '../syntax.js';
+import { calledName } from '../syntax.js';
 
 export type Lines = readonly string[];
 
 /** A Python expression in parentheses if it needs them, and the type that its value is known to have. */
-export interface Code {
+interface Code {
   readonly text: string;
   readonly kind?: 'number' | 'boolean' | undefined;
 }
 
-/** The variables that a statement sees. In Python, blocks share the variables of their function. */
+/** The variables that a statement sees. */
 export interface Scope {
-  /** Names in Python by names in JavaScript. */
-  readonly visible: Map<string, string>;
-  /** Python names of the function's own variables. */
+  readonly visible: Set<string>;
+  /** Variables of the function. */
   readonly own: Set<string>;
   /** Variables of outer functions that the function assigns. */
   readonly outer: Set<string>;
+  /** True in a block within the function. */
+  readonly isNested?: boolean;
   /** In a loop: what `continue` does first. */
-  readonly onContinue?: Lines | undefined;
-  /** Receives the functions in the statement, which come before it. */
-  readonly before: string[];
-  /** Writes a function. */
-  readonly define: (node: FunctionNode, name: string, scope: Scope) => Lines;
+  readonly onContinue?: Lines;
 }
 
 /** Thrown for JavaScript that has no translation. */
@@ -38,18 +35,27 @@ export class Untranslatable extends Error {
 }
 
 export const pythonHelpers = packageText('src/programs/export/helpers.py');
-export const helpers = new Set(
-  [...pythonHelpers.matchAll(/^(?:def )?(\w+)(?= = |\()/gm)].map(([, name]) => name!),
+const helpers = new Set([...pythonHelpers.matchAll(/^(?:def )?(\w+)(?= = |\()/gm)].map(([, name]) => name!));
+const keywords = new Set(
+  (
+    'and as assert async await break class continue def del elif except finally for from global import in is lambda ' +
+    'nonlocal not or pass raise with yield None True False math map'
+  ).split(' '),
 );
+
+export function pythonName(name: string): string {
+  if (name.includes('$')) return `${name.replaceAll('_', '__').replaceAll('$', '_S')}_`;
+  return keywords.has(name) || helpers.has(name) || /^_|_$/.test(name) ? `${name}_` : name;
+}
+
 const open = (text: string, kind?: Code['kind']): Code => ({ text: `(${text})`, kind });
 const call = (name: string, given: Lines, kind?: Code['kind']): Code => ({
   text: `${name}(${given.join(', ')})`,
   kind,
 });
-const quoted = (text: string) => JSON.stringify(text);
-export const asNumber = ({ kind, text }: Code) => (kind === 'number' ? text : `num(${text})`);
+const asNumber = ({ kind, text }: Code) => (kind === 'number' ? text : `num(${text})`);
 
-export function float(value: number): Code {
+function float(value: number): Code {
   const text = String(value).replace('Infinity', 'math.inf').replace('NaN', 'math.nan');
   return { text: /[.e]/.test(text) ? text : `${text}.0`, kind: 'number' };
 }
@@ -69,21 +75,20 @@ export function expression(node: AnyNode, scope: Scope): Code {
   switch (node.type) {
     case 'Literal':
       if (typeof node.value === 'number') return float(node.value);
-      if (typeof node.value === 'string') return { text: quoted(node.value) };
+      if (typeof node.value === 'string') return { text: JSON.stringify(node.value) };
       if (typeof node.value === 'boolean') return { text: node.value ? 'True' : 'False', kind: 'boolean' };
       if (node.raw !== 'null') throw new Untranslatable(node);
       return { text: 'null' };
     case 'TemplateLiteral': {
-      const texts = node.quasis.map(({ value }) => quoted(value.cooked ?? ''));
+      const texts = node.quasis.map(({ value }) => JSON.stringify(value.cooked));
       const values = node.expressions.map((part) => `text(${read(part).text})`);
       return open(texts.flatMap((text, i) => [text, ...values.slice(i, i + 1)]).join(' + '));
     }
-    case 'Identifier': {
-      const text = scope.visible.get(node.name) ?? (node.name === 'undefined' ? 'None' : undefined);
-      if (text !== undefined) return { text };
+    case 'Identifier':
+      if (scope.visible.has(node.name)) return { text: pythonName(node.name) };
+      if (node.name === 'undefined') return { text: 'None' };
       if (node.name !== 'NaN' && node.name !== 'Infinity') throw new Untranslatable(node);
       return float(Number(node.name));
-    }
     case 'ArrayExpression':
       return { text: `[${listed(node.elements, scope).join(', ')}]` };
     case 'ObjectExpression': {
@@ -112,44 +117,47 @@ export function expression(node: AnyNode, scope: Scope): Code {
       return open(`${then.text} if ${condition.text} else ${other.text}`, kind);
     }
     case 'MemberExpression': {
-      const { computed, object, property: key } = node;
-      const name = staticName(node, scope);
-      if (name === undefined) return call('get', [read(object).text, keyOf({ computed, key }, scope)]);
-      const value: unknown = Reflect.get(name.startsWith('math') ? Math : Number, name.split('_')[1]!);
+      const name = builtIn(node, scope);
+      if (name === undefined) return call('get', [read(node.object).text, keyOf(node, scope)]);
+      const value: unknown = Reflect.get(name.startsWith('Math') ? Math : Number, name.split('_')[1]!);
       if (typeof value !== 'number') throw new Untranslatable(node);
       return float(value);
     }
     case 'CallExpression':
-    case 'NewExpression':
       return called(node, scope);
-    case 'FunctionExpression':
+    case 'NewExpression':
+      if (calledName(node.callee) !== 'Array') throw new Untranslatable(node);
+      return called(node, scope);
     case 'ArrowFunctionExpression': {
-      if (node.id) throw new Untranslatable(node);
-      const name = `_f${scope.own.size}`;
-      scope.own.add(name);
-      scope.before.push(...scope.define(node, name, scope));
-      return { text: name };
+      const names = node.params.map((parameter) => {
+        if (parameter.type !== 'Identifier') throw new Untranslatable(parameter);
+        return parameter.name;
+      });
+      if (scope.isNested || node.async || node.body.type === 'BlockStatement') throw new Untranslatable(node);
+      const { text } = expression(node.body, { ...scope, visible: new Set([...scope.visible, ...names]) });
+      return open(`lambda ${[...names.map((name) => `${pythonName(name)}=None`), '*_'].join(', ')}: ${text}`);
     }
     default:
       throw new Untranslatable(node);
   }
 }
 
-function listed(parts: readonly (AnyNode | null)[], scope: Scope): Lines {
-  return parts.map((part) => {
+const listed = (parts: readonly (AnyNode | null)[], scope: Scope): Lines =>
+  parts.map((part) => {
     if (part?.type === 'SpreadElement') return `*${expression(part.argument, scope).text}`;
     return part === null ? 'None' : expression(part, scope).text;
   });
-}
 
+/** The key of a property, or of a member of an object. */
 export function keyOf(
-  { computed, key }: { readonly computed: boolean; readonly key: AnyNode },
+  node: { readonly computed: boolean } & ({ readonly key: AnyNode } | { readonly property: AnyNode }),
   scope: Scope,
-) {
-  if (computed) return expression(key, scope).text;
-  if (key.type === 'Identifier') return quoted(key.name);
+): string {
+  const key = 'key' in node ? node.key : node.property;
+  if (node.computed) return expression(key, scope).text;
+  if (key.type === 'Identifier') return JSON.stringify(key.name);
   if (key.type !== 'Literal') throw new Untranslatable(key);
-  return quoted(String(key.value));
+  return JSON.stringify(String(key.value));
 }
 
 export function logical(operator: string, a: Code, b: Code): Code {
@@ -158,94 +166,49 @@ export function logical(operator: string, a: Code, b: Code): Code {
   return open(`${then} if ${first} else ${other}`, a.kind === b.kind ? a.kind : undefined);
 }
 
+/** Operators by what translates them, if their operands aren't known to be numbers. */
+const operators: Readonly<Record<string, string>> = {
+  ...{ '+': 'add', '/': 'div', '%': 'rem', '**': 'Math_pow', in: 'has' },
+  ...{ '===': 'same', '!==': 'not same', '==': 'loose', '!=': 'not loose' },
+};
+
 export function binary(node: AnyNode, operator: string, a: Code, b: Code): Code {
+  const helper = operators[operator];
+  const isPlain = /^([-*+]|[<>]=?|===)$/.test(operator);
   const areNumbers = a.kind === 'number' && b.kind === 'number';
-  const numbers = [asNumber(a), asNumber(b)];
-  const given = [a.text, b.text];
-  const negated = (name: string) => open(`not ${name}(${given.join(', ')})`, 'boolean');
-  switch (operator) {
-    case '+':
-      return areNumbers ? open(numbers.join(' + '), 'number') : call('add', given);
-    case '-':
-    case '*':
-      return open(numbers.join(` ${operator} `), 'number');
-    case '/':
-      return call('div', numbers, 'number');
-    case '%':
-      return call('rem', numbers, 'number');
-    case '**':
-      return call('math_pow', numbers, 'number');
-    case '<':
-    case '>':
-    case '<=':
-    case '>=':
-      return open(numbers.join(` ${operator} `), 'boolean');
-    case '===':
-      return areNumbers ? open(numbers.join(' == '), 'boolean') : call('same', given, 'boolean');
-    case '!==':
-      return negated('same');
-    case '==':
-      return call('loose', given, 'boolean');
-    case '!=':
-      return negated('loose');
-    case 'in':
-      return call('has', given, 'boolean');
-    default:
-      throw new Untranslatable(node);
-  }
+  const kind = /^([-+*/%]|\*\*)$/.test(operator) ? 'number' : 'boolean';
+  if (isPlain && (areNumbers || helper === undefined))
+    return open(`${asNumber(a)} ${operator.replace('===', '==')} ${asNumber(b)}`, kind);
+  if (helper === undefined) throw new Untranslatable(node);
+  return open(`${helper}(${a.text}, ${b.text})`, operator === '+' ? undefined : kind);
 }
 
-const functions: ReadonlyMap<string, Code> = new Map([
-  ['Number', { text: 'num', kind: 'number' }],
-  ['String', { text: 'text' }],
-  ['Boolean', { text: 'truthy', kind: 'boolean' }],
-  ['Array', { text: 'array' }],
-]);
-const calculated = /^(?:a?(?:sin|cos|tan)h?|exp|expm1|sqrt|log|log2|log10|log1p)$/;
+const calculated = /^Math_(?:a?(?:sin|cos|tan)h?|atan2|hypot|exp|expm1|sqrt|log|log2|log10|log1p)$/;
+const rounded = /^Math_(?:floor|ceil|trunc)$/;
 /** Methods that call a function at once, so that it may use the variables of a loop. */
-const calling = /^js_(?:map|filter|some|every|reduce)$/;
+const calling = /^js_(?:map|filter|some|every|reduce)$|^Array_from$/;
 
 function called(node: CallExpression | NewExpression, scope: Scope): Code {
   const { callee } = node;
-  if (node.type === 'NewExpression' && (callee.type !== 'Identifier' || callee.name !== 'Array'))
-    throw new Untranslatable(node);
-  const given = () => listed(node.arguments, scope);
-  if (callee.type === 'Identifier' && !scope.visible.has(callee.name)) {
-    const known = functions.get(callee.name);
-    if (known === undefined || node.arguments.length !== 1) throw new Untranslatable(node);
-    return call(known.text, given(), known.kind);
-  }
-  if (callee.type !== 'MemberExpression') return call(expression(callee, scope).text, given());
-  const name = staticName(callee, scope);
-  if (name?.startsWith('math_')) {
-    const numbers = node.arguments.map((part) =>
-      part.type === 'SpreadElement'
-        ? `*map(num, ${expression(part.argument, scope).text})`
-        : asNumber(expression(part, scope)),
-    );
-    const own = name.slice(5);
-    if (calculated.test(own)) return call('calculated', [`math.${own}`, ...numbers], 'number');
-    if (/^(?:floor|ceil|trunc)$/.test(own)) return call('rounded', [`math.${own}`, ...numbers], 'number');
-    if (helpers.has(name)) return call(name, numbers, 'number');
-  } else if (name !== undefined && helpers.has(name)) return call(name, listed(node.arguments, once(scope)));
-  if (name !== undefined) throw new Untranslatable(callee);
-  const { computed, object, property } = callee;
-  if (computed) return call(expression(callee, scope).text, given());
-  const method = `js_${property.type === 'Identifier' ? property.name : ''}`;
-  if (!helpers.has(method)) throw new Untranslatable(callee);
-  const parts = listed(node.arguments, calling.test(method) ? once(scope) : scope);
-  return call(method, [expression(object, scope).text, ...parts]);
+  const name = builtIn(callee, scope);
+  const isMethod = callee.type === 'MemberExpression' && !callee.computed && name === undefined;
+  const helper = isMethod ? `js_${calledName(callee)}` : name;
+  const given = listed(node.arguments, calling.test(helper ?? '') ? { ...scope, isNested: false } : scope);
+  if (helper === undefined) return call(expression(callee, scope).text, given);
+  const python = `math.${helper.slice(5)}`;
+  if (calculated.test(helper)) return call('calculated', [python, ...given], 'number');
+  if (rounded.test(helper)) return call('rounded', [python, ...given], 'number');
+  if (!helpers.has(helper)) throw new Untranslatable(callee);
+  const object = isMethod ? [expression(callee.object, scope).text] : [];
+  return call(helper, [...object, ...given], helper.startsWith('Math') ? 'number' : undefined);
 }
 
-const once = (scope: Scope): Scope => ({ ...scope, onContinue: undefined });
-
-/** Such as `math_max` for `Math.max`; undefined for the program's own objects. */
-function staticName(
-  { computed, object, property }: MemberExpression,
-  { visible }: Scope,
-): string | undefined {
-  if (object.type !== 'Identifier' || visible.has(object.name)) return undefined;
-  if (!['Math', 'Number', 'Array'].includes(object.name)) return undefined;
-  if (computed || property.type !== 'Identifier') throw new Untranslatable(object);
-  return `${object.name.toLowerCase()}_${property.name}`;
+/** Such as `Math_max` for `Math.max`; undefined for what the program defines. */
+function builtIn(node: AnyNode, { visible }: Scope): string | undefined {
+  if (node.type === 'Identifier') return visible.has(node.name) ? undefined : node.name;
+  if (node.type !== 'MemberExpression' || node.object.type !== 'Identifier') return undefined;
+  const { name } = node.object;
+  if (visible.has(name) || !['Math', 'Number', 'Array'].includes(name)) return undefined;
+  if (node.computed) throw new Untranslatable(node);
+  return `${name}_${calledName(node)}`;
 }

@@ -3,26 +3,16 @@ import type { AnyNode, Pattern } from 'acorn';
 import { UserError } from '../../base/errors.js';
 import { type FunctionNode, isFunction, lineAt, nodesIn, syntaxTree } from '../syntax.js';
 import {
-  asNumber,
   binary,
-  type Code,
   expression,
-  float,
-  helpers,
   keyOf,
   type Lines,
   logical,
+  pythonName,
   type Scope,
   test,
   Untranslatable,
 } from './python-expressions.js';
-
-const reserved = new Set(
-  (
-    'and as assert async await break class continue def del elif except finally for from global import in is lambda ' +
-    'nonlocal not or pass raise with yield None True False math float int isinstance list dict Observation program'
-  ).split(' '),
-);
 
 /**
  * Translates the top level of a program: `act` and, if it declares them, `constants`.
@@ -31,8 +21,7 @@ const reserved = new Set(
 export function pythonLines(source: string): Lines {
   const script = syntaxTree(source);
   try {
-    const scope: Scope = { visible: new Map(), own: new Set(), outer: new Set(), before: [], define };
-    return block(script.body, scope);
+    return block(script.body, { visible: new Set(), own: new Set(), outer: new Set() });
   } catch (error) {
     if (!(error instanceof Untranslatable)) throw error;
     const { end, start } = error.node;
@@ -45,25 +34,6 @@ export function pythonLines(source: string): Lines {
   }
 }
 
-/** Gives a variable a name of its own in its function, so that a block can't change those around it. */
-function declare(name: string, { own, visible }: Scope): string {
-  const base = name.replaceAll('$', 'S').replace(/^_/, 'u_');
-  const taken = [...visible.values()];
-  let text = base;
-  for (let i = 2; own.has(text) || taken.includes(text) || reserved.has(text) || helpers.has(text); i++)
-    text = `${base}_${i}`;
-  visible.set(name, text);
-  own.add(text);
-  return text;
-}
-
-function assigned(node: AnyNode & { name: string }, { outer, own, visible }: Scope): string {
-  const name = visible.get(node.name);
-  if (name === undefined) throw new Untranslatable(node);
-  if (!own.has(name)) outer.add(name);
-  return name;
-}
-
 /** The variables that a pattern assigns. */
 function namesIn(pattern: Pattern): Lines {
   if (pattern.type === 'Identifier') return [pattern.name];
@@ -73,39 +43,52 @@ function namesIn(pattern: Pattern): Lines {
   return pattern.properties.flatMap((part) => (part.type === 'Property' ? namesIn(part.value) : []));
 }
 
-const declaredBy = (node: AnyNode): Lines =>
-  node.type === 'VariableDeclaration' ? node.declarations.flatMap(({ id }) => namesIn(id)) : [];
-
-const indented = (lines: Lines) => (lines.length > 0 ? lines : ['pass']).map((line) => `    ${line}`);
-const inner = (scope: Scope): Scope => ({ ...scope, visible: new Map(scope.visible) });
-
-function block(statements: readonly AnyNode[], outer: Scope): Lines {
-  const scope = inner(outer);
-  const isFirst = (node: AnyNode) => node.type === 'FunctionDeclaration';
-  const functions = statements.filter(isFirst);
-  for (const node of functions) if (node.type === 'FunctionDeclaration') declare(node.id!.name, scope);
-  for (const node of statements) for (const name of declaredBy(node)) declare(name, scope);
-  return [...functions, ...statements.filter((node) => !isFirst(node))].flatMap((node) => {
-    const before: string[] = [];
-    const lines = statement(node, { ...scope, before });
-    return [...before, ...lines];
-  });
+function declaredBy(node: AnyNode): Lines {
+  if (node.type === 'FunctionDeclaration') return [node.id!.name];
+  return node.type === 'VariableDeclaration' ? node.declarations.flatMap(({ id }) => namesIn(id)) : [];
 }
 
-const body = (node: AnyNode, scope: Scope): Lines =>
-  block(node.type === 'BlockStatement' ? node.body : [node], scope);
+/** The scope of a block. In Python, blocks share their function's variables, so the names must be new to it. */
+function declaring(nodes: readonly AnyNode[], scope: Scope): Scope {
+  const visible = new Set(scope.visible);
+  for (const node of nodes) {
+    for (const name of declaredBy(node)) {
+      if (scope.isNested && visible.has(name)) throw new Untranslatable(node);
+      visible.add(name);
+      scope.own.add(name);
+    }
+  }
+  return { ...scope, visible };
+}
+
+const indent = (line: string) => `    ${line}`;
+const indented = (lines: Lines) => (lines.length > 0 ? lines : ['pass']).map(indent);
+
+/** Function declarations come first. */
+function block(statements: readonly AnyNode[], outer: Scope): Lines {
+  const scope = declaring(statements, outer);
+  const isLater = ({ type }: AnyNode) => Number(type !== 'FunctionDeclaration');
+  return statements.toSorted((a, b) => isLater(a) - isLater(b)).flatMap((node) => statement(node, scope));
+}
+
+const nested = (node: AnyNode, scope: Scope): Lines =>
+  indented(block(node.type === 'BlockStatement' ? node.body : [node], { ...scope, isNested: true }));
+
+/** @param onContinue what `continue` does first */
+const loop = (node: AnyNode, scope: Scope, onContinue: Lines = []): Lines => [
+  ...nested(node, { ...scope, onContinue }),
+  ...onContinue.map(indent),
+];
 
 function statement(node: AnyNode, scope: Scope): Lines {
   switch (node.type) {
     case 'EmptyStatement':
       return [];
-    case 'BlockStatement':
-      return body(node, scope);
     case 'FunctionDeclaration':
-      return define(node, assigned(node.id!, scope), scope);
+      return define(node, node.id!.name, scope);
     case 'VariableDeclaration':
       return node.declarations.flatMap(({ id, init }) => {
-        if (id.type === 'Identifier' && isFunction(init)) return define(init, assigned(id, scope), scope);
+        if (id.type === 'Identifier' && isFunction(init)) return define(init, id.name, scope);
         // In JavaScript, `var` keeps the value of the turn before.
         if (!init && node.kind === 'var' && scope.onContinue) throw new Untranslatable(node);
         return bind(id, init ? expression(init, scope).text : 'None', scope);
@@ -115,37 +98,28 @@ function statement(node: AnyNode, scope: Scope): Lines {
     case 'ReturnStatement':
       return [`return ${node.argument ? expression(node.argument, scope).text : 'None'}`];
     case 'IfStatement': {
-      const then = [`if ${test(node.test, scope).text}:`, ...indented(body(node.consequent, scope))];
+      const then = [`if ${test(node.test, scope).text}:`, ...nested(node.consequent, scope)];
       if (!node.alternate) return then;
-      const other = body(node.alternate, scope);
-      // Python limits how deeply blocks are nested.
-      const isChain = node.alternate.type === 'IfStatement' && other[0]!.startsWith('if ');
-      return isChain ? [...then, `el${other[0]}`, ...other.slice(1)] : [...then, 'else:', ...indented(other)];
+      if (node.alternate.type !== 'IfStatement') return [...then, 'else:', ...nested(node.alternate, scope)];
+      const [first, ...rest] = statement(node.alternate, scope);
+      return [...then, `el${first}`, ...rest];
     }
     case 'WhileStatement':
-      return [
-        `while ${test(node.test, scope).text}:`,
-        ...indented(body(node.body, { ...scope, onContinue: [] })),
-      ];
+      return [`while ${test(node.test, scope).text}:`, ...loop(node.body, scope)];
     case 'ForStatement': {
-      const own = inner(scope);
       const { init, update } = node;
-      for (const name of init ? declaredBy(init) : []) declare(name, own);
+      const own = declaring(init ? [init] : [], { ...scope, isNested: true });
       const start =
         init?.type === 'VariableDeclaration' ? statement(init, own) : init ? effect(init, own) : [];
       const condition = node.test ? test(node.test, own).text : 'True';
-      const onContinue = update ? effect(update, own) : [];
-      const lines = [...body(node.body, { ...own, onContinue }), ...onContinue];
-      return [...start, `while ${condition}:`, ...indented(lines)];
+      return [...start, `while ${condition}:`, ...loop(node.body, own, update ? effect(update, own) : [])];
     }
     case 'ForOfStatement': {
-      const own = inner(scope);
       const { left, right } = node;
-      const values = expression(right, scope).text;
-      for (const name of declaredBy(left)) declare(name, own);
+      const own = declaring([left], { ...scope, isNested: true });
       const pattern = left.type === 'VariableDeclaration' ? left.declarations[0]!.id : left;
-      const lines = [...bind(pattern, '_each', own), ...body(node.body, { ...own, onContinue: [] })];
-      return [`for _each in ${values}:`, ...indented(lines)];
+      const lines = [...indented(bind(pattern, '_each', own)), ...loop(node.body, own)];
+      return [`for _each in ${expression(right, scope).text}:`, ...lines];
     }
     case 'BreakStatement':
     case 'ContinueStatement':
@@ -159,30 +133,22 @@ function statement(node: AnyNode, scope: Scope): Lines {
 /** Lines of an expression whose value isn't used. */
 function effect(node: AnyNode, scope: Scope): Lines {
   const read = (part: AnyNode) => expression(part, scope);
-  switch (node.type) {
-    case 'SequenceExpression':
-      return node.expressions.flatMap((part) => effect(part, scope));
-    case 'UpdateExpression': {
-      const old: Code = { text: asNumber(read(node.argument)), kind: 'number' };
-      return changed(node.argument, binary(node, node.operator.charAt(0), old, float(1)), scope);
-    }
-    case 'AssignmentExpression': {
-      const { left, right } = node;
-      const operator = node.operator.slice(0, -1);
-      if (operator === '') return bind(left, read(right).text, scope);
-      const isLogical = operator === '||' || operator === '??';
-      const value = isLogical
-        ? logical(operator, read(left), read(right))
-        : binary(node, operator, read(left), read(right));
-      return changed(left, value, scope);
-    }
-    default:
-      return [read(node).text];
+  if (node.type === 'SequenceExpression') return node.expressions.flatMap((part) => effect(part, scope));
+  if (node.type === 'UpdateExpression') {
+    const one = { text: '1.0', kind: 'number' } as const;
+    const old = { text: `num(${read(node.argument).text})`, kind: 'number' } as const;
+    return changed(node.argument, binary(node, node.operator.charAt(0), old, one).text, scope);
   }
+  if (node.type !== 'AssignmentExpression') return [read(node).text];
+  const { left, right } = node;
+  const operator = node.operator.slice(0, -1);
+  if (operator === '') return bind(left, read(right).text, scope);
+  const combine = operator === '||' || operator === '??' ? logical : binary.bind(undefined, node);
+  return changed(left, combine(operator, read(left), read(right)).text, scope);
 }
 
 /** Assigns a value made of the old one; so the place is evaluated twice. */
-function changed(place: Pattern | AnyNode, { text }: Code, scope: Scope): Lines {
+function changed(place: AnyNode, text: string, scope: Scope): Lines {
   if ([...nodesIn(place)].some(({ type }) => type === 'CallExpression')) throw new Untranslatable(place);
   return bind(place, text, scope);
 }
@@ -190,60 +156,53 @@ function changed(place: Pattern | AnyNode, { text }: Code, scope: Scope): Lines 
 /** Assigns a value to the variables of a pattern. */
 function bind(pattern: AnyNode, text: string, scope: Scope, depth = 0): Lines {
   const t = `_${depth}`;
+  const parts = (lines: readonly Lines[]) => [`${t} = ${text}`, ...lines.flat()];
   const deeper = (part: AnyNode, value: string) => bind(part, value, scope, depth + 1);
   switch (pattern.type) {
     case 'Identifier':
-      return [`${assigned(pattern, scope)} = ${text}`];
-    case 'MemberExpression': {
-      const { computed, object, property: key } = pattern;
-      if (!computed && key.type === 'Identifier' && key.name === 'length') throw new Untranslatable(key);
-      return [`put(${expression(object, scope).text}, ${keyOf({ computed, key }, scope)}, ${text})`];
-    }
+      if (!scope.visible.has(pattern.name)) throw new Untranslatable(pattern);
+      if (!scope.own.has(pattern.name)) scope.outer.add(pattern.name);
+      return [`${pythonName(pattern.name)} = ${text}`];
+    case 'MemberExpression':
+      if (keyOf(pattern, scope) === '"length"') throw new Untranslatable(pattern.property);
+      return [`put(${expression(pattern.object, scope).text}, ${keyOf(pattern, scope)}, ${text})`];
     case 'AssignmentPattern': {
       const other = expression(pattern.right, scope).text;
-      return [`${t} = ${text}`, ...deeper(pattern.left, `${other} if ${t} is None else ${t}`)];
+      return parts([deeper(pattern.left, `${other} if ${t} is None else ${t}`)]);
     }
     case 'ArrayPattern':
-      return [
-        `${t} = ${text}`,
-        ...pattern.elements.flatMap((part, i) => (part ? deeper(part, `get(${t}, ${i}.0)`) : [])),
-      ];
+      return parts(pattern.elements.map((part, i) => (part ? deeper(part, `get(${t}, ${i}.0)`) : [])));
     case 'ObjectPattern':
-      return [
-        `${t} = ${text}`,
-        ...pattern.properties.flatMap((part) => {
+      return parts(
+        pattern.properties.map((part) => {
           if (part.type !== 'Property') throw new Untranslatable(part);
           return deeper(part.value, `get(${t}, ${keyOf(part, scope)})`);
         }),
-      ];
+      );
     default:
       throw new Untranslatable(pattern);
   }
 }
 
 function define(node: FunctionNode, name: string, parent: Scope): Lines {
-  // In Python, the functions that a loop makes share its variables.
-  if (node.async || node.generator || parent.onContinue) throw new Untranslatable(node);
-  const visible = new Map(parent.visible);
-  const scope: Scope = { visible, own: new Set(), outer: new Set(), before: [], define };
-  const start: string[] = [];
+  if (parent.isNested || node.async || node.generator) throw new Untranslatable(node);
+  const names = node.params.flatMap(namesIn);
+  const scope: Scope = {
+    visible: new Set([...parent.visible, ...names]),
+    own: new Set(names),
+    outer: new Set(),
+  };
+  const start: Lines[] = [];
   const given = node.params.map((parameter, i) => {
-    if (parameter.type === 'Identifier') return `${declare(parameter.name, scope)}=None`;
-    for (const one of namesIn(parameter)) declare(one, scope);
-    start.push(...bind(parameter, `_p${i}`, scope));
+    if (parameter.type === 'Identifier') return `${pythonName(parameter.name)}=None`;
+    start.push(bind(parameter, `_p${i}`, scope));
     return `_p${i}=None`;
   });
-  const { body: content } = node;
-  const lines = [
-    ...start,
-    ...(content.type === 'BlockStatement'
-      ? block(content.body, scope)
-      : [`return ${expression(content, scope).text}`]),
-  ];
-  const outer = scope.outer.size > 0 ? [`nonlocal ${[...scope.outer].join(', ')}`] : [];
-  return [
-    `def ${name}(${[...given, '*_'].join(', ')}):`,
-    ...indented([...outer, ...scope.before, ...lines]),
-    '',
-  ];
+  const lines =
+    node.body.type === 'BlockStatement'
+      ? block(node.body.body, scope)
+      : [`return ${expression(node.body, scope).text}`];
+  const outer = scope.outer.size > 0 ? [`nonlocal ${[...scope.outer].map(pythonName).join(', ')}`] : [];
+  const all = [...outer, ...start.flat(), ...lines];
+  return [`def ${pythonName(name)}(${[...given, '*_'].join(', ')}):`, ...indented(all), ''];
 }

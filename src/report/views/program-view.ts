@@ -47,11 +47,7 @@ export function lineageView(
 ): Html | undefined {
   if (descents.length === 0) return undefined;
   const shown = descents.slice(-mostShown);
-  const placed = (entry: Descent['entry'] | undefined) => {
-    if (entry === undefined) return undefined;
-    const href = link(entry);
-    return { text: placeName(entry, config), ...(href !== undefined && { href }) };
-  };
+  const placed = (entry: Descent['entry'] | undefined) => entry && linked(entry, config, link);
   const changed = shown.filter(({ entry, parent }) => parent !== undefined && entry.program !== undefined);
   return html`${shown.length < descents.length && html`<p>The last ${shown.length} of ${plural(descents.length, 'program')}.</p>`}
 ${htmlTable(shown, [
@@ -64,6 +60,15 @@ ${htmlTable(shown, [
 ])}
 <p class="note">New bests and the programs they were made from: the parent that the prompt asked to change or, if it named none, the best program that it showed. Tuned: a search changed only constants.</p>
 ${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
+}
+
+function linked(
+  place: Pick<Descent['entry'], 'iteration' | 'candidate'>,
+  config: Config,
+  link: ShownCalls['link'],
+) {
+  const href = link(place);
+  return { text: placeName(place, config), ...(href !== undefined && { href }) };
 }
 
 function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): string {
@@ -102,23 +107,18 @@ export function failedPrograms(
     const reply = calls.get(index)?.completion?.text;
     if (failure.line === undefined || reply === undefined) return undefined;
     const parent = data.config.proposal?.form === 'delta' ? parentOf(proposal, data) : undefined;
-    return proposedSource(reply, parent?.program)?.split('\n')[failure.line - 1]?.trim().slice(0, 200);
+    const line = proposedSource(reply, parent?.program)?.split('\n')[failure.line - 1];
+    return line === undefined ? undefined : { text: line.trim().slice(0, 200), code: true };
   };
   return html`<h3>Failed programs</h3>
 ${shown.length < failed.length && html`<p>The last ${shown.length} of ${failed.length}.</p>`}
 ${htmlTable(
   shown,
   [
-    text('proposal', ({ proposal }) => {
-      const href = link(proposal);
-      return { text: placeName(proposal, data.config), ...(href !== undefined && { href }) };
-    }),
+    text('proposal', ({ proposal }) => linked(proposal, data.config, link)),
     text('reason', ({ failure }) => failure.reason.slice(0, 300)),
     number('line', ({ failure }) => failure.line),
-    text('source', (one) => {
-      const line = lineOf(one);
-      return line === undefined ? undefined : { text: line, code: true };
-    }),
+    text('source', lineOf),
     text('observation', ({ failure: { observation } }) =>
       observation === undefined ? undefined : observationText(observation),
     ),
