@@ -164,7 +164,7 @@ it('writes the table for documents and for programs', async () => {
     /^\| `lake` \| `FrozenLake-v1` \| 16 \| CMA-ES \| 2 \| [\d.]+ \| .* … .* \| 7 \|$/,
   );
   expect(markdown.at(-2)).toMatch(
-    /4 iterations after the warm-up, 2 episodes an evaluation\. Seeds: 0, \d+\./,
+    /4 iterations after the warm-up, 2 episodes per evaluation\. Seeds: 0, \d+\./,
   );
   const rows = readFileSync(at('table.csv'), 'utf8')
     .trimEnd()

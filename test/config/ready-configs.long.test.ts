@@ -84,7 +84,11 @@ describe('the configs that come with the package', () => {
   });
 
   it.each(names)('%s turns into each control with one override', (name) => {
-    for (const control of baselineNames) {
+    const programs = name.startsWith('programs/');
+    const fitting = baselineNames.filter(
+      (control) => (control === 'genetic') === programs || control === 'random',
+    );
+    for (const control of fitting) {
       const { config } = loadConfig({ file: name, overrides: [`model.provider=${control}`] });
       expect(config.model.provider).toBe(control);
     }

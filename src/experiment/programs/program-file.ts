@@ -30,6 +30,7 @@ export async function openProgramFile(
   const family = openProgramPolicies(environment);
   return faultsOf(file, async () => {
     const parameters = programsOf(family)!.add(source);
+    await family.prepare?.();
     family.build(parameters);
     return { family, parameters };
   });
