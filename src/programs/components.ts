@@ -1,5 +1,6 @@
 /** Components of observations that a program names but that don't exist: they would be undefined, without any error. */
 import type { AnyNode, Pattern } from 'acorn';
+import { append } from '../base/append.js';
 import { observationNames } from '../environments/catalogue/observation-names.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import { ProgramFault } from './program.js';
@@ -29,7 +30,7 @@ export function requireComponents(source: string, environment: EnvironmentSpec):
     if (node.type === 'MemberExpression' && !node.computed && isObservation(node.object))
       named.push(node.property);
     if (node.type === 'VariableDeclarator' && node.id.type === 'ObjectPattern' && isObservation(node.init))
-      named.push(...keysOf(node.id));
+      append(named, keysOf(node.id));
   }
   for (const node of named) {
     if (node.type !== 'Identifier' || names.includes(node.name) || node.name in Array.prototype) continue;

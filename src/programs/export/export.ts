@@ -131,5 +131,5 @@ def policy():
     own, memory = start(), {}
     return lambda observation: own(observation, memory)
 `;
-  return `${comment.map((line) => `# ${line}\n`).join('')}\n${pythonHelpers}\n\n${code}`;
+  return `${comment.map((line) => `# ${line}\n`).join('')}\n${pythonHelpers()}\n\n${code}`;
 }

@@ -34,8 +34,9 @@ export class Untranslatable extends Error {
   }
 }
 
-export const pythonHelpers = packageText('src/programs/export/helpers.py');
-const helpers = new Set([...pythonHelpers.matchAll(/^(?:def )?(\w+)(?= = |\()/gm)].map(([, name]) => name!));
+export const pythonHelpers = (): string => packageText('src/programs/export/helpers.py');
+const helperNames = (): readonly string[] =>
+  [...pythonHelpers().matchAll(/^(?:def )?(\w+)(?= = |\()/gm)].map(([, name]) => name!);
 const keywords = new Set(
   (
     'and as assert async await break class continue def del elif except finally for from global import in is lambda ' +
@@ -45,7 +46,7 @@ const keywords = new Set(
 
 export function pythonName(name: string): string {
   if (name.includes('$')) return `${name.replaceAll('_', '__').replaceAll('$', '_S')}_`;
-  return keywords.has(name) || helpers.has(name) || /^_|_$/.test(name) ? `${name}_` : name;
+  return keywords.has(name) || helperNames().includes(name) || /^_|_$/.test(name) ? `${name}_` : name;
 }
 
 const open = (text: string, kind?: Code['kind']): Code => ({ text: `(${text})`, kind });
@@ -198,7 +199,7 @@ function called(node: CallExpression | NewExpression, scope: Scope): Code {
   const python = `math.${helper.slice(5)}`;
   if (calculated.test(helper)) return call('calculated', [python, ...given], 'number');
   if (rounded.test(helper)) return call('rounded', [python, ...given], 'number');
-  if (!helpers.has(helper)) throw new Untranslatable(callee);
+  if (!helperNames().includes(helper)) throw new Untranslatable(callee);
   const object = isMethod ? [expression(callee.object, scope).text] : [];
   return call(helper, [...object, ...given], helper.startsWith('Math') ? 'number' : undefined);
 }
