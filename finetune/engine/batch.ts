@@ -73,7 +73,7 @@ export function makeBatch<E extends TokenSequence>(
   const replies = new Block(families.length * answers * answerTokens, tokens);
   const targets = new Targets();
   let count = 0;
-  /** @param slot index in the block of the first token */
+  /** @param slot index of the first token within the block */
   const read = (
     sequence: readonly number[],
     position: number,

@@ -60,9 +60,9 @@ function spread(g: GraphBuilder, x: Value, columns: number, transposed: 0 | 1): 
 }
 
 /**
- * x·codes, where each row of x [N, in] is rounded to int8.
+ * x·codes, with each row of x [N, in] quantized to 8 bits (uint8 with zero point 128).
  * @param codes int8 [in, out]
- * @param scales factors of the result's columns: [out], or [1] for all
+ * @param scales per-column factors of the result: [out], or [1] for all columns
  */
 function product8(g: GraphBuilder, x: Value, codes: Value, scales: Value): Value {
   const largest = g.op('ReduceMax', [g.op('Abs', [x])], { axes: [1], keepdims: 1 });

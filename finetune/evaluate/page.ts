@@ -256,7 +256,7 @@ interface Mark {
   readonly pairs: number;
 }
 
-/** Forest plot of tuned − base in normalized returns, with 95 % intervals, one per row so that names fit. */
+/** Forest plot of tuned − base in normalized returns, with 95 % intervals; one row per difference, so names fit. */
 function differencePlot(
   experiments: readonly ExperimentResult[],
   groups: readonly GroupResult[],

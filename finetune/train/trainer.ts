@@ -37,7 +37,7 @@ import {
 import { DivergenceWatch, type TrainingAlarm } from './training-alarms.js';
 import { lossAndGradients, openObjective, readParts, update } from './training-step.js';
 
-/** The usable examples of a split: those with a weight and an answer. */
+/** Counts for the usable examples of a split: those with a nonzero weight and an answer. */
 interface ReadSplit {
   readonly examples: number;
   /** Total tokens of the examples. */

@@ -43,7 +43,7 @@ export interface GameSetting<R extends Reply> {
   readonly agent: Agent;
   readonly speaker: Speaker<R>;
   readonly history: number;
-  /** Token limit of a prompt; the oldest turns beyond it are dropped. */
+  /** Maximum prompt length in tokens; the oldest turns are dropped to stay within it. */
   readonly historyTokens?: number | undefined;
   readonly fallback: Fallback;
   /** Maximum number of consecutive retries. Default: 2. */

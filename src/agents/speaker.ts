@@ -24,8 +24,9 @@ export interface Conversation<R extends Reply = Reply> {
   readonly message: string;
   readonly seed: number;
   readonly choices: readonly Choice[] | undefined;
-  /** 0-based number of the game, in the order requested, and of the reply within it. */
+  /** 0-based index of the game, in the order requested. */
   readonly game: number;
+  /** 0-based index of the reply within the game. */
   readonly turn: number;
 }
 

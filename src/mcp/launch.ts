@@ -21,7 +21,7 @@ import { findRun } from '../runs/listing/names.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({
-  run: z.string().describe('Name of the run in the other tools'),
+  run: z.string().describe('Run name to pass to the other tools'),
   pid: z.int().describe('Process id'),
   ended: z.int().nullable().describe('Exit code, if the run has already ended'),
 });

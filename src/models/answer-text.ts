@@ -10,7 +10,7 @@ const thinking = names(
 /** Elements whose content is the answer; their names become labels. */
 const answers = names('answer final final_answer solution response output result params parameters proposal');
 const formatting = names('b i em strong code pre p br div span center li ul ol u');
-/** Names that occur in format examples as `<number>`, without an end tag. */
+/** Placeholders in format examples, such as `<number>`, which have no end tag. */
 const placeholders = names('number integer value reason why explanation');
 /** Names of chat-template tags. */
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');

@@ -34,7 +34,11 @@ export async function moduleModel({ path, options }: ModuleModelConfig): Promise
   return checkedModel(made, `module/${module.name}`, module.file);
 }
 
-/** Wraps a user's model. `file`: its module; undefined for an object. @throws UserError if a member is missing */
+/**
+ * Checks and wraps a user's model.
+ * @param file the module that made the model; undefined if the model was passed in as an object
+ * @throws UserError if a member is missing or wrong
+ */
 export function checkedModel(made: object, name: string, file?: string): LanguageModel {
   const { id = name, givesSeveral, seesImages, generate, open, context, close } = made as Partial<UserModel>;
   const origin = file === undefined ? `the model ${id}` : basename(file);

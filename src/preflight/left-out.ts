@@ -20,14 +20,14 @@ export interface LeftOut {
   readonly needed: boolean;
 }
 
-/** Contains the environment, if it is a module or runs in another program. */
+/** Lists the environment if it is a module or runs in another program. */
 export function environmentLeftOut({ environment: { id } }: Config): readonly LeftOut[] {
   if (!isRemoteId(id) && !isModulePath(id)) return [];
   const unknown = 'the environment, its options, the policy and the prompts';
   return [{ field: 'environment', value: id, unknown, needed: true }];
 }
 
-/** All modules except the environment. */
+/** Lists the modules named in the config, except the environment. */
 export function modulesLeftOut({
   critic,
   feedback,

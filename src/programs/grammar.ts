@@ -19,7 +19,7 @@ import {
 
 /** Nodes on the longest path of a tree. */
 export const deepest = 6;
-/** Share of leaves where a tree could continue. */
+/** Probability of drawing a leaf where the tree could grow deeper. */
 const leafShare = 0.4;
 /** A bound beyond this doesn't show the scale of an observation. */
 const widestBound = 1e6;

@@ -6,7 +6,7 @@ export interface ProgramConstant {
   /** Its key, if the program declares it. */
   readonly name?: string;
   readonly value: number;
-  /** Range of a search over the constant, inclusive. */
+  /** Search range of the constant, inclusive. */
   readonly low: number;
   readonly high: number;
   /** Position of the number in the source, including its sign. */

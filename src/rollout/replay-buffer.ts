@@ -44,7 +44,7 @@ export interface BufferEntry {
   readonly lengths: readonly number[];
   /** Mean of `returns`. */
   readonly score: number;
-  /** Number of planned episodes, if it was cut short (`evaluation.racing`); such an entry is never the best. */
+  /** Number of planned episodes, if racing (`evaluation.racing`) cut the evaluation short; it is never the best. */
   readonly planned?: number;
   /** Present if feedback was requested and given. */
   readonly feedback?: Feedback;

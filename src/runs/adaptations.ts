@@ -1,4 +1,4 @@
-/** Statistics of the training during a run, and a text that describes them. */
+/** Statistics on the training done during a run, and a text summary of them. */
 import { formatDuration, formatNumber, plural } from '../format/numbers.js';
 import { mean } from '../statistics/descriptive.js';
 import type { Adaptation, LoggedEvent } from './events.js';

@@ -218,7 +218,7 @@ export type RunEvent =
   | ({ readonly kind: 'feedback-asked' } & FeedbackQuestion)
   | FeedbackResult
   | { readonly kind: 'game-finished'; readonly game: GameRecord }
-  /** Marks a complete iteration. `score`: of its best candidate; absent if all were rejected. */
+  /** An iteration finished. `score` is its best candidate's score; absent if all candidates were rejected. */
   | {
       readonly kind: 'iteration-finished';
       readonly iteration: number;

@@ -21,18 +21,17 @@ export interface ProgramEvaluation {
  */
 export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
 
-/** The range of a constant. */
 type Range = Pick<ProgramConstant, 'low' | 'high'>;
 
 /** The search sees each constant as a share of its range, in thousandths. */
 const share = { kind: 'float', low: 0, high: 1, decimals: 3 } as const satisfies Omit<ParameterSpec, 'count'>;
 
 /**
- * Proposes constants, each within its range and with at most 4 digits of it: a pure function of the evaluations and the
- * generator.
+ * Proposes constants, each within its range and in steps of about a thousandth of the range. The result depends only on
+ * the evaluations and the generator.
  * @param constants at least one
- * @param evaluations those of one structure, oldest first, at least one. The search starts at the best evaluation before
- * the tuned ones at the end. Values outside their ranges count as the nearest end.
+ * @param evaluations at least one, all of the same structure, oldest first. The search starts from the best evaluation
+ * that precedes the trailing tuned ones. Values outside their ranges are clamped.
  */
 export async function tunedConstants(
   by: TuningSearch,

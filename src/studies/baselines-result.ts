@@ -50,7 +50,7 @@ export interface BaselineRun {
   readonly parameters: number | null;
   /** Mean return of the chosen policy on unseen episodes; null if the run is not complete. */
   readonly confirmed: number | null;
-  /** Highest observed mean return; too high on average, because it is selected on noise. */
+  /** Highest observed mean return; biased upwards, because it is the maximum of noisy means. */
   readonly observed: number | null;
   /** Number of evaluations so far, including the warm-up. */
   readonly evaluations: number;
@@ -97,7 +97,7 @@ export interface BaselinesResult {
   readonly budget: Budget;
   readonly seeds: readonly number[];
   readonly rows: readonly BaselineRow[];
-  /** Every pair of baselines of a task, the later one against the earlier. */
+  /** Differences between every pair of baselines on a task: later minus earlier. */
   readonly differences: readonly BaselineDifference[];
   readonly failures: readonly BaselineFailure[];
   readonly runs: readonly BaselineRun[];

@@ -48,7 +48,7 @@ export interface PartUse {
 const fileOf = (directory: string, { index, of }: Part) =>
   join(directory, limitsFolder, `part-${index}-of-${of}.json`);
 
-/** Writes the usage of a part. */
+/** Replaces a part's usage file, creating its folder if needed. */
 export function writeUse(directory: string, part: Part, use: PartUse): void {
   makeDirectory(join(directory, limitsFolder));
   replaceFile(fileOf(directory, part), `${JSON.stringify(use)}\n`);
@@ -151,7 +151,7 @@ const endShape = z.object({
   limit: z.custom<LimitName>((value) => typeof value === 'string' && value.startsWith('total.')).optional(),
 });
 
-/** The report of the other processes that played a plan. */
+/** Outcome of a plan or of one of its parts, as reported by the processes that played it. */
 export interface PlanEnd {
   /** Runs that can't be completed, at least for now. */
   readonly failures: readonly { readonly run: string; readonly message: string }[];

@@ -22,7 +22,7 @@ export interface PlanEntry {
   /** Labels that identify a run within a study. */
   readonly experiment?: string;
   readonly arm?: string;
-  /** Index from 0; results are written whenever all runs of a repeat have ended. */
+  /** 0-based index of the repeat; results are written each time all runs of a repeat have ended. */
   readonly repeat?: number;
 }
 

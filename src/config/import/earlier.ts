@@ -72,7 +72,8 @@ function refusal(draft: Draft): { readonly field: string; readonly message: stri
   if (reward === undefined) return undefined;
   return {
     field: reward,
-    message: 'scores candidates with its own reward, which has to be a module here (evaluation.reward)',
+    message:
+      'scores candidates with its own reward, which policyloop supports only as a module (evaluation.reward)',
   };
 }
 

@@ -156,7 +156,7 @@ function unknown(id: string): never {
     if (!(error instanceof UserError)) throw error;
     throw new UserError(error.problems.map((problem) => ({ ...problem, field: 'gym_env_name' })));
   }
-  throw new Error(`${id} is known`);
+  throw new Error(`${id} is a known environment`);
 }
 
 /** Their environments that aren't built in, and how to use them. */

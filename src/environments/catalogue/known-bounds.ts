@@ -87,7 +87,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     steps <= 1000 ? { value: 3, because: 'at most 3 hits are possible in 1,000 steps' } : undefined,
   Reacher: () => ({
     value: 0,
-    because: 'distance and effort have a cost, and nothing has a positive reward',
+    because: 'distance and effort have a cost, and no step has a positive reward',
   }),
   InvertedPendulum: (_options, steps) => ({
     value: steps,

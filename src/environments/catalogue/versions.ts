@@ -1,4 +1,4 @@
-/** Other versions of the built-in environments: the versions that replace them, and the differences. */
+/** For other versions of built-in environments: which built-in version replaces each, and how the two differ. */
 
 /** A built-in environment that replaces another id. */
 interface Replacement {

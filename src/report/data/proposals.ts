@@ -22,7 +22,7 @@ interface Place {
 export interface LoggedProposal extends Place {
   /** The portfolio member that proposed it. */
   readonly member: string | undefined;
-  /** The purpose of its calls: besides proposals, these can be revisions by the critic or questions for feedback. */
+  /** Purpose of its calls: a proposal, a revision by the critic or a question for feedback. */
   readonly purpose: Stage;
   readonly attempts: readonly LoggedAttempt[];
   readonly predicted: number | undefined;

@@ -48,7 +48,7 @@ function faultText({ path, message }: Fault): string {
   return path.length === 0 ? message : `${path.map(String).join('.')}: ${message}`;
 }
 
-/** Faults in Pydantic's format. @param place path of the data in the request */
+/** Returns the faults as error entries like Pydantic's. @param place path of the data in the request */
 export function faultList({ faults }: Refusal, place: readonly string[]) {
   return faults.map(({ path, message }) => ({
     type: 'value_error',

@@ -97,7 +97,7 @@ export class SocketSessions {
       session.close();
       this.#note(`${name} ended: ${session.played}`);
     };
-    // The client may have disconnected while its environment was created.
+    // The client may have disconnected while its environment was being created.
     if (socket.readyState === WebSocket.CLOSED) ended();
     else socket.once('close', ended);
   }

@@ -179,7 +179,8 @@ function resolved(collection: Collection, choice: Choice): Config {
 }
 
 /**
- * Merges mappings key by key. Other values replace those below, as do models and policies of a different kind.
+ * Merges mappings key by key. Any other value in `over` replaces the one in `under`; so does a model or policy of a
+ * different kind.
  */
 function layOver(under: Layer, over: Layer): Layer {
   const merged: Record<string, unknown> = { ...under };

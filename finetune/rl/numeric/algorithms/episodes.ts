@@ -1,4 +1,4 @@
-/** Plays episodes of a policy. Episodes run in parallel, so one evaluation of the network serves a step of them all. */
+/** Plays episodes with a policy, many in parallel, so one network evaluation covers a step of all of them. */
 import { UserError } from '../../../../src/base/errors.js';
 import {
   dimensionsOf,

@@ -102,7 +102,10 @@ export function drawMotors(
 /** A measurement of 1 / `steepness` yields an action at its bound. */
 const steepness = 2;
 
-/** Maps measurements to observations: scaled so that weights of the drawn size solve the task, or reordered or mixed. */
+/**
+ * Draws the mapping from measurements to observations. It scales them so that weights of a drawn size solve the task,
+ * and may also reorder, mix or offset them.
+ */
 export function drawSensing(
   random: RandomGenerator,
   count: number,

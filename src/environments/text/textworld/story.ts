@@ -161,7 +161,10 @@ class Story {
     try {
       run();
     } catch (error) {
-      throw new EnvironmentError('raised', `${this.#name}: the story stops: ${String(error)}`);
+      throw new EnvironmentError(
+        'raised',
+        `${this.#name}: the story stopped with an error: ${String(error)}`,
+      );
     }
   }
 }

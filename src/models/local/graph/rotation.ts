@@ -110,7 +110,7 @@ export function emitRotation(build: DecoderBuild, rope: Rope, places: TokenPlace
   return { cos, sin, allHeads: ofAllHeads(build, cos, sin) };
 }
 
-/** Whether a sequence is longer than `context`: [P, 1, 1, 1, 1]. Without given lengths, its last position decides. */
+/** True for sequences longer than `context`: [P, 1, 1, 1, 1]. If no lengths are given, the last position is used. */
 function isLong({ g }: DecoderBuild, context: number, { positions, sequenceTokens }: TokenPlaces): Value {
   if (sequenceTokens !== undefined) {
     const tokens = g.op('Unsqueeze', [sequenceTokens, g.integers([-3, -2, -1])]);

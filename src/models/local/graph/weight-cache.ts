@@ -28,7 +28,7 @@ export function cachedFile(
     throw new UserError({
       field: 'model.quantization',
       message: `the quantised weights can't be written to ${path.dirname(file)} (${String(error.code)})`,
-      remedy: `make ${Math.ceil(bytes / 2 ** 20)} MB of space there, or make the directory writable`,
+      remedy: `free up ${Math.ceil(bytes / 2 ** 20)} MB there, or make the directory writable`,
     });
   }
   return file;

@@ -117,7 +117,7 @@ export function stepsOf(
 ): readonly Step[] {
   if (part === null || part === undefined) return [];
   if (!isMapping(part) || typeof part.type !== 'string')
-    throw new UserError({ file, field, message: 'is not a step of a tokenizer' });
+    throw new UserError({ file, field, message: 'must be an object with a type' });
   const inner = part[list];
   if (part.type === 'Sequence' && Array.isArray(inner))
     return inner.flatMap((one, i) => stepsOf(one, `${field}.${list}.${i}`, list, kinds, file));

@@ -166,7 +166,7 @@ function refuseUnknown({ metadata, file }: GgufFile, architecture: string, ignor
       file,
       field: key,
       value: Array.isArray(value) ? value.slice(0, 4) : value,
-      message: 'unknown key that is set and may change what the model computes',
+      message: 'unknown key that may change what the model computes',
       remedy: `serve this model with llama-server or Ollama; if the key changes nothing, set model.ignoreKeys: [${key}]`,
     });
   }

@@ -20,7 +20,10 @@ export type Rope = { readonly theta: number } & (
       /** Context length in the model's original training, in tokens. */
       readonly originalContext: number;
     }
-  /** YaRN keeps frequencies with `betaFast` rotations in the original context, and divides those with `betaSlow`. */
+  /**
+   * YaRN keeps frequencies that make at least `betaFast` rotations in the original context, divides those that make at
+   * most `betaSlow` by `factor`, and interpolates in between.
+   */
   | {
       readonly scaling: 'yarn';
       readonly factor: number;
