@@ -299,12 +299,14 @@ function sampledAs<Model extends { readonly provider: string }>(
   return { ...stated(was, samplingKeys), ...model };
 }
 
-/** The keys of a section that have a value. */
+/** The keys of a section that have a value, in the section's order, so that a resumed run writes the same config. */
 function stated<Section extends object, Key extends keyof Section>(
   section: Section,
   keys: readonly Key[],
 ): Partial<Pick<Section, Key>> {
-  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
+  const own = Object.entries(section).filter(
+    ([key, value]) => value !== undefined && keys.includes(key as Key),
+  );
   return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
 }
 
