@@ -205,7 +205,7 @@ export function openRecording(
     const selection = recorded.policy?.kind === 'program' && { best, recent };
     const defaults = {
       limits,
-      memory: { ...selection, ...(digits && { digits }), ...(tokens && { tokens }) },
+      memory: { ...(digits && { digits }), ...(tokens && { tokens }), ...selection },
     };
     if (recorded.model.provider === 'replayed')
       return { ...openRecording(recorded.model, recorded), cassette, defaults };

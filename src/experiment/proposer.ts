@@ -240,9 +240,9 @@ export async function defaultsOf(
   return {
     limits: { rejections: adapt === undefined ? 10 : 0 },
     memory: {
-      ...(isOpen && policy?.kind === 'program' && shownPrograms),
       digits: 3,
       tokens: context === undefined ? historyTokens : historyWithin(context),
+      ...(isOpen && policy?.kind === 'program' && shownPrograms),
     },
   };
 }
@@ -275,7 +275,7 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
   return {
     ...wanted,
     limits: { ...stated(was.limits, ['rejections']), ...limits },
-    memory: { ...stated(was.memory, ['best', 'recent', 'digits', 'tokens']), ...memory },
+    memory: { ...stated(was.memory, ['digits', 'tokens', 'best', 'recent']), ...memory },
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'
         ? { ...model, members: membersAs(was.model.members, model.members) }
@@ -299,14 +299,12 @@ function sampledAs<Model extends { readonly provider: string }>(
   return { ...stated(was, samplingKeys), ...model };
 }
 
-/** The keys of a section that have a value, in the section's order, so that a resumed run writes the same config. */
+/** The keys of a section that have a value. */
 function stated<Section extends object, Key extends keyof Section>(
   section: Section,
   keys: readonly Key[],
 ): Partial<Pick<Section, Key>> {
-  const own = Object.entries(section).filter(
-    ([key, value]) => value !== undefined && keys.includes(key as Key),
-  );
+  const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
   return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
 }
 
