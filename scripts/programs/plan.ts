@@ -20,20 +20,21 @@ export const tasks: Readonly<Record<string, Constants & { readonly config: strin
 /** Names of GGUF files in the directory given with `--models`. */
 export const models = ['qwen0.5', 'qwen1.5'] as const;
 
-const program = 'policy={kind: program}';
+/** The step size of the parameters' configs means nothing to programs. */
+const program = ['policy={kind: program}', 'prompts.stepSize='];
 
 /** What a language model proposes. */
 export const arms: Readonly<Record<string, readonly string[]>> = {
-  programs: [program],
-  tuned: ['policy={kind: program, tune: {by: gp, after: 10, evaluations: 10}}'],
-  'best of N': [program, 'memory=none'],
+  programs: program,
+  tuned: [...program, 'policy.tune={by: gp, after: 10, evaluations: 10}'],
+  'best of N': [...program, 'memory=none'],
   parameters: [],
 };
 
 /** Searches without a language model. Their proposals cost nothing, so a program that acts like an earlier one is replaced. */
 export const baselines: Readonly<Record<string, readonly string[]>> = {
-  'random programs': [program, 'model={provider: random}', 'corrections=20'],
-  'genetic programming': [program, 'model={provider: genetic}', 'corrections=20'],
+  'random programs': [...program, 'model={provider: random}', 'corrections=20'],
+  'genetic programming': [...program, 'model={provider: genetic}', 'corrections=20'],
   'random parameters': ['model={provider: random}'],
   'Gaussian process': ['model={provider: gp}'],
 };
