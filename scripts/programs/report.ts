@@ -114,6 +114,7 @@ const table = (header: readonly string[], lines: readonly (readonly string[])[])
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('');
 
-const text = `${returns()}\n### Paired differences\n\n${differences()}\n### Replies\n\n${replies()}`;
+const byModels = `\n### Paired differences\n\n${differences()}\n### Replies\n\n${replies()}`;
+const text = `${returns()}${rows.some((row) => row.with !== '-') ? byModels : ''}`;
 if (values.page) fillBlock('docs/programs.md', 'figures', text);
 process.stdout.write(text);
