@@ -84,7 +84,7 @@ export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Of examples with the same prompt and completions, keeps only the first. */
+/** Keeps only the first of several examples with the same prompt and completions. */
 export function withoutDuplicates(examples: readonly Example[]): readonly Example[] {
   const first = new Map<string, Example>();
   for (const example of examples) {

@@ -297,6 +297,10 @@ export function resolveConfig(parsed: ParsedConfig): Config {
   };
 }
 
+/** How constants of programs are tuned; undefined if they aren't. */
+export const tuningOf = ({ policy }: Pick<Config, 'policy'>) =>
+  policy?.kind === 'program' ? policy.tune : undefined;
+
 /** Paths of the modules that determine the return of an episode. */
 export function modulesPlayed({
   environment,

@@ -118,6 +118,12 @@ export function membersOf(model: ModelConfig): readonly MemberConfig[] {
   });
 }
 
+/** Whether a call was answered by the search that tunes the constants of programs (`policy.tune`). */
+export const isByTuning = (
+  tune: { readonly by: string } | undefined,
+  { member }: { readonly member?: string | undefined },
+): boolean => tune !== undefined && member === tune.by;
+
 /**
  * Whether a call was answered by a baseline in a portfolio; such calls cost nothing and don't count as calls
  * of the language model.

@@ -1,6 +1,7 @@
 /** Plays the candidates of an iteration and records the results. */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
-import type { ConfirmationConfig } from '../config/config.js';
+import { type ConfirmationConfig, tuningOf } from '../config/config.js';
+import { isByTuning } from '../config/model.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
@@ -91,8 +92,8 @@ export async function evaluateProposals(
   }
   const accepted = proposals.filter((proposal) => proposal.kind === 'accepted');
   const chosen = await screening?.(searched(experiment, buffer.entries), accepted);
-  const tuner = experiment.config.policy?.kind === 'program' ? experiment.config.policy.tune?.by : undefined;
-  const isTuned = ({ calls }: Proposal) => tuner !== undefined && calls.at(-1)?.member === tuner;
+  const tune = tuningOf(experiment.config);
+  const isTuned = ({ calls }: Proposal) => isByTuning(tune, calls.at(-1) ?? {});
   const isShown = limit === undefined && (isDue(critic, number) || isDue(feedback, number));
   return {
     ...iteration,

@@ -1,9 +1,12 @@
 /** What runs do only if policies are programs: try out proposals, find repeats by behaviour, tune constants. */
+import { tuningOf } from '../config/config.js';
+import { isByTuning } from '../config/model.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
 import type { ParameterVector } from '../policies/policy.js';
 import { programsOf } from '../policies/policy.js';
 import { requireComponents } from '../programs/components.js';
 import { isProgramFault } from '../programs/program.js';
+import { withConstants } from '../programs/source.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { evaluationSeeds } from '../random/seeds.js';
@@ -22,8 +25,8 @@ export type Trial = (
 /** How programs are tried out before they are accepted; undefined for other policies. */
 export function triedIn(experiment: Experiment, iteration: number): Trial | undefined {
   const { behaviour, config, seed, setting } = experiment;
-  if (behaviour === undefined || config.policy?.kind !== 'program') return undefined;
-  const { tune } = config.policy;
+  if (behaviour === undefined) return undefined;
+  const tune = tuningOf(config);
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(seed, config.evaluation.episodes, fresh);
   // Episodes of remote environments are slow.
@@ -33,8 +36,8 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
     behaviour.playing(parameters, played).catch((error: unknown) => {
       if (!isProgramFault(error)) throw error;
     });
-  return async (parameters, accepted, { member }): Promise<ParseFailure | undefined> => {
-    const isTuned = tune !== undefined && member === tune.by;
+  return async (parameters, accepted, call): Promise<ParseFailure | undefined> => {
+    const isTuned = isByTuning(tune, call);
     const known = knownTo(experiment, iteration);
     const earlier = [...known, ...accepted.map((own) => ({ parameters: own, iteration, score: undefined }))];
     const repeats = (
@@ -73,17 +76,17 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {
   const { config, setting } = experiment;
   const programs = programsOf(setting.family);
-  const tune = config.policy?.kind === 'program' ? config.policy.tune : undefined;
+  const tune = tuningOf(config);
   if (programs === undefined || tune === undefined) return undefined;
   const proposed = knownTo(experiment, iteration).filter(({ source }) => source === 'proposal');
   const structure = tuningDue(proposed, tune, before);
   if (structure === undefined) return undefined;
   const own = proposed.filter(({ parameters }) => parameters[0] === structure);
-  const { constants } = programs.program(own[0]!.parameters);
+  const program = programs.program(own[0]!.parameters);
   return {
     by: tune.by,
     propose: async ([random]: readonly RandomGenerator[]): Promise<readonly ParameterVector[]> => [
-      [structure, ...(await tunedConstants(tune.by, constants, own, random!))],
+      programs.add(withConstants(program, await tunedConstants(tune.by, program.constants, own, random!))),
     ],
   };
 }

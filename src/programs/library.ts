@@ -1,38 +1,37 @@
-/** The programs of a run. Parameter vectors refer to them by their structure. */
+/** The programs of a run. Parameter vectors refer to them. */
 import { UserError } from '../base/errors.js';
 import type { Space } from '../environments/environment.js';
 import { type Program, programParameters } from './program.js';
-import { parseProgram, withConstants } from './source.js';
+import { parseProgram } from './source.js';
 
-/** All programs that a run has seen, by structure; the first one with a structure represents it. */
+/** All programs that a run has seen, by their parameters. */
 export interface ProgramLibrary {
-  /** Adds a program, unless its structure is known. Returns its parameters. @throws ProgramFault if it can't be used */
+  /** Adds a program. Returns its parameters. @throws ProgramFault if it can't be used */
   add(source: string): readonly number[];
   /** Parses a program without adding it. @throws ProgramFault */
   parse(source: string): Program;
-  /** The program with the constants of these parameters. @throws UserError if its structure is unknown */
+  /** The program with these parameters. @throws UserError if it is unknown */
   program(parameters: readonly number[]): Program;
 }
 
 export function createProgramLibrary(actionSpace: Space): ProgramLibrary {
-  const known = new Map<number, Program>();
+  const known = new Map<string, Program>();
   const parse = (source: string) => parseProgram(source, actionSpace);
   return {
     parse,
     add(source) {
       const program = parse(source);
-      if (!known.has(program.structure)) known.set(program.structure, program);
-      return programParameters(program);
+      const parameters = programParameters(program);
+      known.set(parameters.join(), program);
+      return parameters;
     },
-    program([structure = 0, ...constants]) {
-      const program = known.get(structure);
-      if (program === undefined || program.constants.length !== constants.length)
-        throw new UserError({
-          message: `the source of program ${structure.toString(16)} is missing`,
-          remedy: 'restore evaluations.jsonl of the run from a copy',
-        });
-      const isSame = program.constants.every(({ value }, i) => value === constants[i]);
-      return isSame ? program : parse(withConstants(program, constants));
+    program(parameters) {
+      const program = known.get(parameters.join());
+      if (program !== undefined) return program;
+      throw new UserError({
+        message: `the source of program ${(parameters[0] ?? 0).toString(16)} is missing`,
+        remedy: 'restore evaluations.jsonl of the run from a copy',
+      });
     },
   };
 }

@@ -81,10 +81,8 @@ export function addPrograms(
   entries: readonly BufferEntry[],
 ): readonly string[] {
   const programs = programsOf(family);
-  const known = new Set<number | undefined>();
-  return entries.flatMap(({ iteration, parameters: [structure], program }) => {
-    if (program === undefined || programs === undefined || known.has(structure)) return [];
-    known.add(structure);
+  return entries.flatMap(({ iteration, program }) => {
+    if (program === undefined || programs === undefined) return [];
     try {
       programs.add(program);
       return [];

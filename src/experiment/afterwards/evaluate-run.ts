@@ -25,7 +25,7 @@ interface EvaluationRequest {
   /** Run, or file of a program. */
   readonly run: string;
   readonly runsDir: string;
-  /** Of a program in a file. */
+  /** Environment to play, for a program in a file. */
   readonly environment?: string | undefined;
   readonly episodes: number;
   /** Root seed of the episodes; by default, the run's seed, but with episodes that the run never played. */

@@ -23,7 +23,7 @@ interface PictureRequest {
   /** Run, or file of a program. */
   readonly run: string;
   readonly runsDir: string;
-  /** Of a program in a file. */
+  /** Environment to play, for a program in a file. */
   readonly environment?: string | undefined;
   readonly iteration: NotablePolicy | number;
   /** 1-based candidate number within that iteration; defaults to the best one. */

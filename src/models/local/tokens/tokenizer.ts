@@ -43,7 +43,7 @@ export interface ChatTokenizer {
   readonly file: string;
 }
 
-/** Stands in for an answer in a rendered conversation, so that its position can be found. */
+/** Placeholder for an answer in a rendered conversation, to find its position. */
 const answerMark = '⟦the answer that was given⟧';
 
 /** `variables` are passed to the chat template. @throws UserError if a file is missing or unsupported */
