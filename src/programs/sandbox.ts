@@ -81,8 +81,8 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   function described(error: QuickJSHandle, lines: number): ProgramFailure & { readonly isLimit?: boolean } {
     const text = call(describe, error);
     const json = 'value' in text ? context.getString(text.value) : '';
-    // Even the description didn't fit.
-    if (json === '') return { reason: limits.memory };
+    // Even the description didn't fit into the memory.
+    if (!json.startsWith('[')) return { reason: limits.memory };
     const [name, message, stack] = JSON.parse(json) as [string, string, string];
     const found = Number(/\bprogram:(\d+)/.exec(stack)?.[1]);
     const line = found >= 1 && found <= lines ? { line: found } : {};
