@@ -1,14 +1,14 @@
 /**
  * Compares programs by language models with parameters, baselines and tuned constants, at the same number of
- * evaluations. Runs are stored in WORK and can be resumed. A finished run becomes a row of `bench/rows/programs.jsonl.gz`;
- * runs that already have a row are skipped.
+ * evaluations. Runs are stored in WORK, can be resumed, and stay there to train on. A finished run becomes a row of
+ * `bench/rows/programs.jsonl.gz`; runs that already have a row are skipped.
  *
  * Run, after npm run build: npx tsx scripts/programs/play.ts WORK [--models DIR] [--with qwen0.5,qwen1.5]
  * [--tasks CartPole] [--arms programs] [--seeds 1..5] [--minutes 60] [--rows FILE]
  * `DIR` contains the models as GGUF files; without it, only baselines are played.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -59,7 +59,6 @@ function play(cell: Pick<Row, 'arm' | 'seed' | 'task' | 'with'>, overrides: read
     ...proposalFigures(readRun(directory)),
     ...(confirmed && { return: confirmed.mean }),
   } satisfies Row);
-  rmSync(directory, { recursive: true });
 }
 
 for (let seed = first!; seed <= last!; seed++) {
