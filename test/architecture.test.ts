@@ -28,6 +28,7 @@ const rooms = [
   'runs',
   'experiment',
   'preflight',
+  'web',
   'report',
   'comparison',
   'studies',

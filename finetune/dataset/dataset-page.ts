@@ -10,7 +10,7 @@ import {
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { page, type Section } from '../../src/report/page/page.js';
+import { page, type Section } from '../../src/web/page.js';
 import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
 import type { Distribution } from './token-statistics.js';

@@ -10,7 +10,7 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, text } from '../../src/format/table.js';
-import type { Page } from '../../src/report/page/page.js';
+import type { Page } from '../../src/web/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import { methodText } from '../train/method.js';

@@ -1,6 +1,6 @@
 /** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
-import { type Page, page } from '../../src/report/page/page.js';
+import { type Page, page } from '../../src/web/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';

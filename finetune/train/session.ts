@@ -11,7 +11,7 @@ import { formatDuration } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
-import type { Page } from '../../src/report/page/page.js';
+import type { Page } from '../../src/web/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';

@@ -47,8 +47,8 @@ export function preformatted(text: string, className = ''): Html {
 ${text}</pre>`;
 }
 
-export function embedJson(id: string, value: unknown): Html {
-  return html`<script type="application/json" id="${id}">${trusted(jsonForScript(value))}</script>`;
+export function embedJson(id: string | undefined, value: unknown): Html {
+  return html`<script type="application/json"${id !== undefined && html` id="${id}"`}>${trusted(jsonForScript(value))}</script>`;
 }
 
 /** JSON without characters that could end a script element or confuse an older parser. */

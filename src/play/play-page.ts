@@ -12,7 +12,6 @@ import {
   plural,
 } from '../format/numbers.js';
 import { shellWord } from '../format/one-line.js';
-import { type Page, page, type Section } from '../report/page/page.js';
 import { tile, versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
@@ -21,6 +20,7 @@ import { openLogs, runFiles } from '../runs/reader.js';
 import { describeReason, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
+import { type Page, page, type Section } from '../web/page.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes `report.html` of the play at `path`; returns its path. */

@@ -17,10 +17,10 @@ import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
+import { type Page, page } from '../web/page.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
 import { bandPath, figure, intervalMark, line, linearScale, plotChart, robustDomain } from './charts/plot.js';
 import type { RunData } from './data/proposals.js';
-import { type Page, page } from './page/page.js';
 import { tile } from './views/overview.js';
 
 export interface RepeatData {

@@ -4,6 +4,7 @@ import { apart, formatReturn, formatTime, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/summary.js';
+import { type Page, page, type Section } from '../web/page.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';
@@ -17,7 +18,6 @@ import {
 } from './data/proposals.js';
 import { CallKeeper } from './data/shown-calls.js';
 import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
-import { type Page, page, type Section } from './page/page.js';
 import { callLog } from './views/call-log.js';
 import { criticView, feedbackView, memberView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';

@@ -17,9 +17,9 @@ import { groupFile, readGroup, runFiles } from '../runs/reader.js';
 import { summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
+import { type Page, page } from '../web/page.js';
 import type { Animations, RunData, ShownEpisode } from './data/proposals.js';
 import { groupPage } from './group-report.js';
-import { type Page, page } from './page/page.js';
 import { renderReport } from './run-report.js';
 
 /**

@@ -4,7 +4,6 @@ import { UserError } from '../base/errors.js';
 import { type Html, html } from '../format/html.js';
 import { apart, formatCount, formatParameter, formatSigned, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
-import type { Page, Section } from '../report/page/page.js';
 import { textDifference } from '../report/views/text-difference.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -13,6 +12,7 @@ import { readShownFrame } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { placeName } from '../runs/summary.js';
 import { readOwnText } from '../storage/regular-file.js';
+import type { Page, Section } from '../web/page.js';
 import type { Place } from './items.js';
 import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 

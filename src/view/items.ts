@@ -9,7 +9,7 @@ import { readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
-import type { Item, ItemKind } from './messages.js';
+import type { Item, ItemKind } from '../web/messages.js';
 
 /** A directory, and the prefix of the names in it. */
 export interface Root {

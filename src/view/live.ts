@@ -1,7 +1,7 @@
 /** Sends file changes to watching pages as server-sent events. */
 import type { ServerResponse } from 'node:http';
+import type { Item, Update } from '../web/messages.js';
 import type { Items, Place } from './items.js';
-import type { Item, Update } from './messages.js';
 import { type Subject, subjectOf } from './subject.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */

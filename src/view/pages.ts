@@ -12,7 +12,6 @@ import {
   plural,
 } from '../format/numbers.js';
 import { playPage } from '../play/play-page.js';
-import type { Page, Section } from '../report/page/page.js';
 import { tile } from '../report/views/overview.js';
 import { repeatsPage } from '../report/write-report.js';
 import { collectionFile, planFile } from '../runs/reader.js';
@@ -20,8 +19,9 @@ import { readTraining } from '../runs/training/trainings.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
+import type { Item } from '../web/messages.js';
+import type { Page, Section } from '../web/page.js';
 import { type Place, savedPage } from './items.js';
-import type { Item } from './messages.js';
 import { shownRunPage } from './shown-run.js';
 
 /** The fine-tuner's page for a training run; undefined if it doesn't recognise the directory. */

@@ -12,8 +12,8 @@ import { runFiles } from '../runs/reader.js';
 import { askOf, markViewed, readQuestion } from '../runs/requests.js';
 import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
+import type { ShownQuestion } from '../web/messages.js';
 import type { Place, Root } from './items.js';
-import type { ShownQuestion } from './messages.js';
 
 /** @param admitted adds a key to a picture's address */
 export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {

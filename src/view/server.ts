@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
-import type { Page } from '../report/page/page.js';
 import {
   type Address,
   badRequest,
@@ -15,6 +14,7 @@ import {
   startHttp,
 } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
+import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
 import { differencesPage, type Wanted } from './differences.js';

@@ -8,7 +8,6 @@ import { parentOf } from '../report/data/lineage.js';
 import { loggedProposals, proposalId } from '../report/data/proposals.js';
 import type { ShownCalls } from '../report/data/shown-calls.js';
 import { gridMap, taskLabels } from '../report/data/task-labels.js';
-import type { Page, Section } from '../report/page/page.js';
 import { runPage } from '../report/run-report.js';
 import { iterationLog } from '../report/views/call-log.js';
 import { runHeader, tile } from '../report/views/overview.js';
@@ -22,6 +21,7 @@ import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.j
 import { logsIn } from '../runs/reader.js';
 import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
+import type { Page, Section } from '../web/page.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;
 

@@ -8,9 +8,10 @@ import { trainingFiles } from '../runs/training-files.js';
 import { jsonIn } from '../storage/json-depth.js';
 import { longestLine } from '../storage/json-lines.js';
 import { openRegularFile } from '../storage/regular-file.js';
-import { Curve, Figures, type Point } from './course.js';
+import { Curve, Figures } from '../web/course.js';
+import type { CurvePoint } from '../web/curve.js';
+import type { Alarm, Growth, PointRow, Update } from '../web/messages.js';
 import type { Place } from './items.js';
-import type { Alarm, Growth, PointRow, Update } from './messages.js';
 
 const metricKinds = ['step', 'validation', 'evaluation'] as const;
 
@@ -133,7 +134,7 @@ class RunSubject implements Subject {
     ];
   }
 
-  #grown({ keep, added }: Growth<Point>): Update {
+  #grown({ keep, added }: Growth<CurvePoint>): Update {
     return { kind: 'curve', evaluations: this.#curve.count, points: { keep, added: added.map(rowOf) } };
   }
 
@@ -148,7 +149,7 @@ class RunSubject implements Subject {
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-const rowOf = ({ best, candidate, high, iteration, low, score }: Point): PointRow => [
+const rowOf = ({ best, candidate, high, iteration, low, score }: CurvePoint): PointRow => [
   ...([iteration, candidate, score, low, high, best] as const),
 ];
 

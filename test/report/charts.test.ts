@@ -3,73 +3,63 @@ import { describe, expect, it } from 'vitest';
 import { render } from '../../src/format/html.js';
 import type { PolicyDescription } from '../../src/policies/policy.js';
 import { parameterHeatMap } from '../../src/report/charts/heat-map.js';
-import { curvePoints, learningCurve, timelineOf } from '../../src/report/charts/learning-curve.js';
+import { learningCurve, spreadOf } from '../../src/report/charts/learning-curve.js';
 import { loggedProposals, proposalId, type RunData } from '../../src/report/data/proposals.js';
 import { taskLabels } from '../../src/report/data/task-labels.js';
-import { divergingIndex, divergingPalette } from '../../src/report/page/palette.js';
-import { elementsOf, scriptContent, visibleText } from './markup.js';
+import { divergingIndex, divergingPalette } from '../../src/web/palette.js';
+import { chartIn, elementsOf, scriptContent, visibleText } from './markup.js';
 import { frozenLake, runFixture } from './run-fixture.js';
 
 const data = runFixture({ iterations: 30 });
-const timeline = (run: RunData) => timelineOf(run, loggedProposals(run));
-const curveOf = (run: RunData) =>
+const markupOf = (run: RunData) =>
   render(learningCurve(run, loggedProposals(run), (place) => `#${proposalId(place)}`));
+const curveOf = (run: RunData) => chartIn(markupOf(run));
 const heatMapOf = (run: RunData) =>
   render(parameterHeatMap(run, taskLabels(run.config.environment.id, run.policy)));
 
 describe('the learning curve', () => {
-  it('marks every evaluation and where it led', () => {
-    const circles = elementsOf(curveOf(data)).filter(({ name }) => name === 'circle');
-    expect(circles).toHaveLength(data.entries.length);
-    expect(visibleText(curveOf(data))).toMatch(
-      /Iteration 30: [\d.]+, 20 episodes from \d+ to \d+; best so far [\d.]+/,
-    );
+  it('marks every evaluation, says what it was and where it led', () => {
+    const { at, links, notes, series } = curveOf(data);
+    expect(series[0]!.values).toEqual(data.entries.map(({ score }) => score));
+    expect(notes!.at(-1)).toMatch(/^Iteration 30: [\d.]+, 20 episodes from \d+ to \d+; best so far [\d.]+$/);
+    expect(links!.at(-1)).toBe(`#${proposalId(data.entries.at(-1)!)}`);
+    expect(at).toEqual(at.toSorted((a, b) => a - b));
   });
 
-  it('puts the warm-up first and candidates of one iteration side by side', () => {
+  it('puts the warm-up before iteration 1, and candidates of one iteration side by side', () => {
     const entries = data.entries
       .map((entry, i) => (i < 21 ? entry : { ...entry, iteration: 2, candidate: i - 21 }))
       .slice(0, 24);
-    const run: RunData = {
-      ...data,
-      entries,
-      calls: [],
-      manifest: { ...data.manifest, iterations: { done: 2, of: 2 } },
-    };
-    const points = curvePoints(run, timeline(run));
-    expect(points.slice(0, 3).map(({ at }) => at)).toEqual([0, 1, 2]);
-    expect(points.slice(-4).map(({ at }) => at)).toEqual([20, 23, 24, 25]);
+    const { at, shades } = curveOf({ ...data, entries, calls: [] });
+    expect(shades).toEqual([[0, 1]]);
+    expect(at.slice(0, 3)).toEqual([0, 0.05, 0.1]);
+    expect(at.slice(-4)).toEqual([1, 2, 2 + 1 / 3, 2 + 2 / 3]);
   });
 
-  it('highlights only what passed everything before it', () => {
-    const improved = curvePoints(data, timeline(data)).filter((point) => point.improved);
-    const scores = improved.map(({ entry }) => entry.score);
-    expect(scores.length).toBeGreaterThan(3);
-    expect(scores).toEqual([...new Set(scores)].toSorted((a, b) => a - b));
-    const level = data.entries.map((entry) => ({ ...entry, score: 5 }));
-    expect(curvePoints({ ...data, entries: level }, timeline(data)).some((point) => point.improved)).toBe(
-      false,
-    );
+  it('draws the best so far, which never falls', () => {
+    const best = curveOf(data).series[1]!.values as readonly number[];
+    expect(best).toEqual(best.toSorted((a, b) => a - b));
+    expect(best.at(-1)).toBe(Math.max(...data.entries.map(({ score }) => score)));
   });
 
-  it('does not let one disaster flatten the rest', () => {
-    const disaster = { ...data.entries[3]!, score: -100_000, returns: [-100_000] };
-    const page = curveOf({ ...data, entries: data.entries.with(3, disaster) });
-    expect(visibleText(page)).toContain('below the axis (1, down to −100\u202f000)');
-    expect(page).toContain('href="#below"');
+  it('keeps the extremes of a run with too many evaluations to draw', () => {
+    const entries = Array.from({ length: 5000 }, (_, i) => ({
+      ...data.entries.at(-1)!,
+      ...{ iteration: i + 1, candidate: 0, score: i === 777 ? -9 : i },
+    }));
+    const { label, series } = curveOf({ ...data, entries, calls: [] });
+    expect(label).toContain('5000 evaluations');
+    expect(series[0]!.values.length).toBeLessThan(4100);
+    expect(series[0]!.values).toEqual(expect.arrayContaining([-9, 4999]));
   });
 
   it('shows the standard error where episodes only succeed or fail', () => {
     const lake = runFixture({ task: frozenLake, iterations: 10 });
-    expect(visibleText(curveOf(lake))).toContain('with the standard error of the mean');
+    expect(visibleText(markupOf(lake))).toContain('with the standard error of the mean');
     const returns = Array.from({ length: 20 }, (_, i) => i % 2);
-    const [point] = curvePoints(
-      { ...lake, entries: [{ ...lake.entries[0]!, returns, score: 0.5 }] },
-      timeline(lake),
-    );
+    const { low, high } = spreadOf({ ...lake.entries[0]!, returns, score: 0.5 }, true);
     const error = Math.sqrt((0.25 * 20) / 19 / 20);
-    expect(point?.spread[1]).toBeCloseTo(0.5 - error, 12);
-    expect(point?.spread[2]).toBeCloseTo(0.5 + error, 12);
+    expect([low, high]).toEqual([expect.closeTo(0.5 - error, 12), expect.closeTo(0.5 + error, 12)]);
   });
 });
 

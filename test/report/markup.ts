@@ -1,4 +1,5 @@
 /** Just enough of an HTML reader to check pages that the report wrote. */
+import type { Chart } from '../../src/web/chart.js';
 
 const voidTags = new Set(['meta', 'link', 'br', 'input', 'img']);
 
@@ -67,3 +68,11 @@ export function unescapeHtml(text: string): string {
     name === undefined ? String.fromCharCode(Number(code)) : named[name]!,
   );
 }
+
+/** The charts of a page, as data. */
+export const chartsIn = (page: string): readonly Chart[] =>
+  [...page.matchAll(/data-chart><script type="application\/json">(.*?)<\/script>/gs)].map(
+    ([, json]) => JSON.parse(json!) as Chart,
+  );
+
+export const chartIn = (page: string): Chart => chartsIn(page)[0]!;

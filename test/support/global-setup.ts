@@ -2,9 +2,12 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundle } from '../../scripts/web-app.js';
 import { buildFolder } from './built.js';
 
 export default function setup(): () => void {
+  // Tests see the app as it is now.
+  bundle('dist/web');
   const place = mkdtempSync(join(tmpdir(), 'policyloop-tests-'));
   process.env.TMPDIR = place;
   return () => {

@@ -3,9 +3,9 @@ import { appendFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Curve, Figures } from '../../src/view/course.js';
-import type { Growth, Update } from '../../src/view/messages.js';
 import { subjectOf, Tail } from '../../src/view/subject.js';
+import { Curve, Figures } from '../../src/web/course.js';
+import type { Growth, Update } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function grow<T>(list: T[], { added, keep }: Growth<T>): void {

@@ -7,10 +7,10 @@ import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { readRun } from '../../src/runs/reader.js';
 import { isViewed } from '../../src/runs/requests.js';
 import { authorizationOf } from '../../src/view/admission.js';
-import type { Item, ShownQuestion } from '../../src/view/messages.js';
 import { markRoots } from '../../src/view/questions.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import { subjectOf } from '../../src/view/subject.js';
+import type { Item, ShownQuestion } from '../../src/web/messages.js';
 import { asking } from '../experiment/feedback/asking.js';
 import { runExperimentFrom, seededModel, temporaryDirectory } from '../support/experiments.js';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { afterEach, expect, it } from 'vitest';
 import { readRun } from '../../src/runs/reader.js';
-import type { ShownQuestion } from '../../src/view/messages.js';
+import type { ShownQuestion } from '../../src/web/messages.js';
 import { openBrowser } from '../support/browser.js';
 import { type StartedCommand, startCommand } from '../support/command.js';
 import { startFakeOpenAI } from '../support/fake-openai.js';

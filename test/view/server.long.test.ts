@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
 import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
 import { authorizationOf } from '../../src/view/admission.js';
-import type { Item } from '../../src/view/messages.js';
 import { type RunningView, startView } from '../../src/view/server.js';
+import type { Item } from '../../src/web/messages.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { writeRun } from '../support/written-runs.js';
 

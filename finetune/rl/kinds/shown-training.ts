@@ -1,7 +1,7 @@
 /** Renders the current page of a training run from the files in its directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from '../../../src/report/page/page.js';
+import type { Page } from '../../../src/web/page.js';
 import { type RecordedTraining, readTraining } from '../../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { readOwnJson } from '../../../src/storage/files.js';

@@ -11,9 +11,6 @@ import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';
-import type { RunData } from '../data/proposals.js';
-import { sampled } from '../data/shown-calls.js';
-import type { TaskLabels } from '../data/task-labels.js';
 import {
   categoricalPalette,
   divergingIndex,
@@ -23,7 +20,10 @@ import {
   type Rgba,
   sequentialIndex,
   sequentialPalette,
-} from '../page/palette.js';
+} from '../../web/palette.js';
+import type { RunData } from '../data/proposals.js';
+import { sampled } from '../data/shown-calls.js';
+import type { TaskLabels } from '../data/task-labels.js';
 import { coordinate, figure, numberedTicks, percent, robustDomain, tickStep } from './plot.js';
 
 const stripHeight = 12;

@@ -3,9 +3,9 @@ import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../policies/policy.js';
 import { largest } from '../../statistics/descriptive.js';
+import { cellClass, maxCategories } from '../../web/palette.js';
 import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
 import type { TaskLabels } from '../data/task-labels.js';
-import { cellClass, maxCategories } from '../page/palette.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 

@@ -16,9 +16,9 @@ import { type Column, estimate, htmlTable, number, terminalTable, text } from '.
 import { armClass } from '../../report/charts/arm-curves.js';
 import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
-import { page } from '../../report/page/page.js';
 import { runFiles } from '../../runs/reader.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
+import { page } from '../../web/page.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
 /** Formats whole percents: with few histories, intervals are too wide for decimals to matter. */

@@ -17,10 +17,10 @@ import { type Column, estimate, htmlTable, number, terminalTable, text } from '.
 import { armClass } from '../../report/charts/arm-curves.js';
 import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
-import { page } from '../../report/page/page.js';
 import { tile } from '../../report/views/overview.js';
 import { runFiles } from '../../runs/reader.js';
 import { largest, smallest } from '../../statistics/descriptive.js';
+import { page } from '../../web/page.js';
 import type { Effect, Effects, Interaction, LevelMean } from './effects.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
 

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { ShownQuestion } from '../messages.js';
+import { html } from './html.js';
 import { ask, post } from './live.js';
-import { fieldOf, html } from './words.js';
-
-/** @typedef {import('../messages.js').ShownQuestion} ShownQuestion */
+import { fieldOf } from './words.js';
 
 const ratings = [
   [1, 'bad'],
@@ -12,16 +12,13 @@ const ratings = [
   [5, 'good'],
 ];
 
-/**
- * A run's open question, updated when the run's files change.
- * @param {string} name @param {unknown} version
- */
-export function useQuestion(name, version) {
-  const [question, setQuestion] = useState(/** @type {ShownQuestion['open']} */ (null));
+/** A run's open question, updated when the run's files change. */
+export function useQuestion(name: string, version: unknown) {
+  const [question, setQuestion] = useState<ShownQuestion['open']>(null);
   useEffect(() => {
     let isUnmounted = false;
-    ask(`/api/question?${new URLSearchParams({ of: name })}`).then(
-      (/** @type {ShownQuestion} */ { open }) => {
+    ask<ShownQuestion>(`/api/question?${new URLSearchParams({ of: name })}`).then(
+      ({ open }) => {
         // Keep what the user is typing.
         if (!isUnmounted) setQuestion((before) => (before?.question === open?.question ? before : open));
       },
@@ -34,26 +31,34 @@ export function useQuestion(name, version) {
   return question;
 }
 
-/** @param {{ name: string, question: NonNullable<ShownQuestion['open']>, onAnswered: () => void }} props */
-export function Question({ name, question, onAnswered }) {
+export function Question({
+  name,
+  question,
+  onAnswered,
+}: {
+  name: string;
+  question: NonNullable<ShownQuestion['open']>;
+  onAnswered: () => void;
+}) {
   const [said, setSaid] = useState('');
   const [isSending, setSending] = useState(false);
-  /** @param {object} answer */
-  const send = async (answer) => {
+  const send = async (answer: object) => {
     setSending(true);
     setSaid('sending …');
     try {
-      /** @type {{ text: string }} */
-      const { text } = await post('/api/answer', { of: name, question: question.question, ...answer });
+      const { text } = await post<{ text: string }>('/api/answer', {
+        of: name,
+        question: question.question,
+        ...answer,
+      });
       setSaid(text);
       onAnswered();
     } catch (error) {
-      setSaid(String(/** @type {Error} */ (error).message));
+      setSaid(String((error as Error).message));
     }
     setSending(false);
   };
-  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
-  const submit = (event) => {
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const rating = fieldOf(event.currentTarget, 'rating');
     const remark = fieldOf(event.currentTarget, 'remark').trim();
@@ -80,30 +85,26 @@ ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
 </section>`;
 }
 
-/** @typedef {import('./words.js').Item} Item */
+import type { Item } from '../messages.js';
 
-/** @param {{ item: Item }} props */
-export function Steering({ item }) {
+export function Steering({ item }: { item: Item }) {
   const [said, setSaid] = useState('');
   const [isAsking, setAsking] = useState(false);
   const [isSure, setSure] = useState(false);
   const { name, status } = item;
   if (status !== 'running' && status !== 'paused') return said && html`<span role="status">${said}</span>`;
-  /** @param {object} request */
-  const steer = async (request) => {
+  const steer = async (request: object) => {
     setAsking(true);
     setSure(false);
     try {
-      /** @type {{ text: string }} */
-      const { text } = await post('/api/steer', { of: name, ...request });
+      const { text } = await post<{ text: string }>('/api/steer', { of: name, ...request });
       setSaid(text);
     } catch (error) {
-      setSaid(String(/** @type {Error} */ (error).message));
+      setSaid(String((error as Error).message));
     }
     setAsking(false);
   };
-  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
-  const change = (event) => {
+  const change = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const overrides = fieldOf(event.currentTarget, 'overrides').trim().split(/\s+/).filter(Boolean);
     if (overrides.length > 0) void steer({ action: 'set', overrides });

@@ -1,13 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Found } from '../messages.js';
+import { html } from './html.js';
 import { ask } from './live.js';
-import { fieldOf, go, html, itemAddress } from './words.js';
+import { fieldOf, go, itemAddress } from './words.js';
 
-/** @typedef {import('../messages.js').Found} Found */
-
-/** @param {{ query: URLSearchParams }} props */
-export function SearchPage({ query }) {
+export function SearchPage({ query }: { query: URLSearchParams }) {
   const [text, names] = [query.get('q') ?? '', query.getAll('of')];
-  const [found, setFound] = useState(/** @type {Found | undefined} */ (undefined));
+  const [found, setFound] = useState<Found | undefined>(undefined);
   const [problem, setProblem] = useState('');
   useEffect(() => {
     document.title = text === '' ? 'Search' : `${text}: search`;
@@ -15,7 +14,7 @@ export function SearchPage({ query }) {
     setProblem('');
     if (text === '') return undefined;
     let isCurrent = true;
-    ask(`/api/search?${query}`).then(
+    ask<Found>(`/api/search?${query}`).then(
       (answer) => isCurrent && setFound(answer),
       (error) => isCurrent && setProblem(error.message),
     );
@@ -23,8 +22,7 @@ export function SearchPage({ query }) {
       isCurrent = false;
     };
   }, [String(query)]);
-  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
-  const submit = (event) => {
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     go(
       `/search?${new URLSearchParams([['q', fieldOf(event.currentTarget, 'q')], ...names.map((name) => ['of', name])])}`,
@@ -47,8 +45,7 @@ ${found && found.searched < found.of && html`<p class="note">Only ${found.search
 </section></main>`;
 }
 
-/** @param {string} text @param {Found | undefined} found @param {string} problem */
-function title(text, found, problem) {
+function title(text: string, found: Found | undefined, problem: string) {
   if (text === '') return 'Search prompts and replies';
   if (problem !== '') return 'Search failed';
   if (found === undefined) return 'Searching …';

@@ -1,10 +1,11 @@
-import { matches } from 'pattern';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useLive } from './live.js';
+import { matches } from '../../base/pattern.js';
+import type { Item } from '../messages.js';
+import { html } from './html.js';
+import { type LinkState, useLive } from './live.js';
 import {
   compareAddress,
   go,
-  html,
   isHolder,
   itemAddress,
   queryOf,
@@ -14,16 +15,18 @@ import {
   unitOf,
 } from './words.js';
 
-/** @typedef {import('./words.js').Item} Item */
-
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
 /** Maximum number of runs in a comparison. */
 const mostCompared = 16;
 
-/** @type {readonly { key: string, title: string, of: (item: Item) => string | number | null, number?: boolean }[]} */
-const columns = [
+const columns: readonly {
+  key: string;
+  title: string;
+  of: (item: Item) => string | number | null;
+  number?: boolean;
+}[] = [
   { key: 'name', title: 'name', of: ({ name }) => name },
   { key: 'status', title: 'status', of: ({ status }) => status },
   { key: 'environment', title: 'environment', of: ({ environment }) => environment },
@@ -34,8 +37,8 @@ const columns = [
   { key: 'started', title: 'started (UTC)', of: ({ started }) => started },
 ];
 
-/** @param {readonly Item[]} items @param {string} sort a key, with a minus for descending order */
-function sorted(items, sort) {
+/** a key, with a minus for descending order */
+function sorted(items: readonly Item[], sort: string) {
   const isDown = sort.startsWith('-');
   const key = isDown ? sort.slice(1) : sort;
   const of = columns.find((column) => column.key === key)?.of ?? (({ started }) => started);
@@ -48,12 +51,11 @@ function sorted(items, sort) {
   });
 }
 
-/** @param {string | number} x @param {string | number} y */
-const compare = (x, y) => (x < y ? -1 : x > y ? 1 : 0);
+const compare = (x: string | number, y: string | number) => (x < y ? -1 : x > y ? 1 : 0);
 
-/** The directory's items, kept up to date. @param {(item: Item) => boolean} isWanted */
-export function useItems(isWanted) {
-  const [items, setItems] = useState(/** @type {Map<string, Item> | undefined} */ (undefined));
+/** The directory's items, kept up to date. */
+export function useItems(isWanted: (item: Item) => boolean) {
+  const [items, setItems] = useState<Map<string, Item> | undefined>(undefined);
   const state = useLive(
     [],
     {
@@ -70,8 +72,15 @@ export function useItems(isWanted) {
   return { state, items: items && [...items.values()].filter(isWanted) };
 }
 
-/** @param {{ query: URLSearchParams, place: string, onState: (state: import('./live.js').LinkState) => void }} props */
-export function IndexPage({ query, place, onState }) {
+export function IndexPage({
+  query,
+  place,
+  onState,
+}: {
+  query: URLSearchParams;
+  place: string;
+  onState: (state: LinkState) => void;
+}) {
   const { items, state } = useItems(() => true);
   useEffect(() => onState(state), [state]);
   useEffect(() => {
@@ -83,15 +92,22 @@ export function IndexPage({ query, place, onState }) {
   return html`<main><h1 class="repeated">Runs and training runs in ${place}</h1><${ItemTable} items=${items} query=${query} path="/" /></main>`;
 }
 
-/**
- * A table of items; its filter and order are part of the page's address.
- * @param {{ items: readonly Item[], query: URLSearchParams, path: string, within?: string }} props
- */
-export function ItemTable({ items, query, path, within }) {
+/** A table of items; its filter and order are part of the page's address. */
+export function ItemTable({
+  items,
+  query,
+  path,
+  within,
+}: {
+  items: readonly Item[];
+  query: URLSearchParams;
+  path: string;
+  within?: string;
+}) {
   const [filter, sort] = [query.get('filter') ?? '', query.get('sort') ?? '-started'];
-  const [chosen, setChosen] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [most, setMost] = useState(rowsAtOnce);
-  const end = useRef(/** @type {HTMLElement | null} */ (null));
+  const end = useRef<HTMLElement | null>(null);
   const { accepts, problem } = useMemo(() => parseFilter(filter), [filter]);
   // Without a filter, the runs of a sweep or of repeats share a row.
   const shown = useMemo(
@@ -104,8 +120,7 @@ export function ItemTable({ items, query, path, within }) {
       ),
     [items, accepts, sort, filter, within],
   );
-  /** @param {Record<string, string>} changes */
-  const change = (changes) =>
+  const change = (changes: Record<string, string>) =>
     go(
       `${path}${queryOf({ ...(filter && { filter }), ...(sort !== '-started' && { sort }), ...changes })}`,
       true,
@@ -121,17 +136,16 @@ export function ItemTable({ items, query, path, within }) {
     if (end.current !== null) observer.observe(end.current);
     return () => observer.disconnect();
   }, [shown.length > most, most]);
-  /** @param {string} name */
-  const toggle = (name) => {
+  const toggle = (name: string) => {
     const next = new Set(chosen);
     if (!next.delete(name) && next.size < mostCompared) next.add(name);
     setChosen(next);
   };
   const running = items.filter(({ status }) => status === 'running').length;
-  return html`<form class="filter-form" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+  return html`<form class="filter-form" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
 <label for="filter">Filter</label>
 <input id="filter" type="search" value=${filter} placeholder="text, or status=running best=400.." autocomplete="off" spellcheck=${false}
-  aria-describedby="filter-help" onInput=${(/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => change({ filter: currentTarget.value })} />
+  aria-describedby="filter-help" onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => change({ filter: currentTarget.value })} />
 <span class="muted" role="status">${filter === '' ? `${shown.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
 <span class="actions">
 <button type="button" disabled=${chosen.size < 2} onClick=${() => go(compareAddress([...chosen]))}>Compare${chosen.size > 0 && ` ${chosen.size}`}</button>
@@ -150,8 +164,17 @@ ${shown.length > most && html`<p ref=${end} class="note">Scroll for ${shown.leng
 ${shown.length === 0 && html`<p class="empty">No runs match the filter.</p>`}`;
 }
 
-/** @param {{ item: Item, within?: string | undefined, isChosen: boolean, toggle: (name: string) => void }} props */
-function ItemRow({ item, within, isChosen, toggle }) {
+function ItemRow({
+  item,
+  within,
+  isChosen,
+  toggle,
+}: {
+  item: Item;
+  within?: string | undefined;
+  isChosen: boolean;
+  toggle: (name: string) => void;
+}) {
   const { ci95, confirmed, done, environment, fault, kind, model, name, observed, of, started, status } =
     item;
   // On the page of a sweep, its name in every row would only take space.
@@ -171,8 +194,7 @@ function ItemRow({ item, within, isChosen, toggle }) {
 </tr>`;
 }
 
-/** @type {Record<string, (item: Item) => string | readonly string[] | null>} */
-const texts = {
+const texts: Record<string, (item: Item) => string | readonly string[] | null> = {
   name: ({ name }) => name,
   kind: ({ kind }) => kind,
   status: ({ status }) => status,
@@ -182,8 +204,7 @@ const texts = {
   note: ({ note }) => note,
 };
 
-/** @type {Record<string, (item: Item) => number | null>} */
-const numbers = {
+const numbers: Record<string, (item: Item) => number | null> = {
   seed: ({ seed }) => seed,
   iterations: ({ done }) => done,
   best: ({ observed }) => observed,
@@ -196,14 +217,9 @@ const numbers = {
 
 const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
 
-/**
- * @param {string} text
- * @returns {{ accepts: (item: Item) => boolean, problem: string | undefined }}
- */
-function parseFilter(text) {
-  /** @type {((item: Item) => boolean)[]} */
-  const tests = [];
-  let problem;
+function parseFilter(text: string): { accepts: (item: Item) => boolean; problem: string | undefined } {
+  const tests: ((item: Item) => boolean)[] = [];
+  let problem: string | undefined;
   for (const part of text.trim().split(/\s+/).filter(Boolean)) {
     const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? [];
     if (key === undefined || value === undefined) tests.push(wordTest(part));
@@ -216,8 +232,7 @@ function parseFilter(text) {
   return { accepts: (item) => tests.every((test) => test(item)), problem };
 }
 
-/** @param {string} word @returns {(item: Item) => boolean} */
-function wordTest(word) {
+function wordTest(word: string): (item: Item) => boolean {
   const wanted = word.toLowerCase();
   return ({ environment, kind, model, name, note, status, tags }) =>
     [name, kind, status, environment ?? '', model ?? '', note ?? '', ...tags].some((text) =>
@@ -225,10 +240,8 @@ function wordTest(word) {
     );
 }
 
-/**
- * @param {string} key @param {string} value @returns {((item: Item) => boolean) | string} a test, or an error message
- */
-function valueTest(key, value) {
+/** a test, or an error message */
+function valueTest(key: string, value: string): ((item: Item) => boolean) | string {
   const ofText = Object.hasOwn(texts, key) ? texts[key] : undefined;
   if (ofText !== undefined) {
     const wanted = value.toLowerCase();

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { packageText } from '../../base/package.js';
-import { type Content, type Html, html, render, trusted } from '../../format/html.js';
+import { packageText } from '../base/package.js';
+import { type Content, type Html, html, render, trusted } from '../format/html.js';
 import { paletteStyle } from './palette.js';
 
 export interface Section {
@@ -30,10 +30,13 @@ export interface Page {
   readonly following?: Following | undefined;
 }
 
-export const pageStyle = (): string =>
-  [...['page.css', 'charts.css', 'log.css'].map(file), paletteStyle()].join('\n');
+/** The style sheet of all pages, and the app that runs in them; `npm run prepare` builds both. */
+export const appStyle = (): string => `${packageText('dist/web/app.css')}\n${paletteStyle()}`;
 
-export const pageScript = (): string => file('browser.js');
+export const appScript = (): string => packageText('dist/web/app.js');
+
+/** The icon of all pages: a curve that climbs. */
+export const icon: Html = html`<link rel="icon" href="${"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%233d6fd1'/%3E%3Cpath d='M3 12h3V9h3V6h4V3' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E"}">`;
 
 /**
  * Renders a page as a single file. Its Content-Security-Policy allows only this style and this script, by their
@@ -41,8 +44,8 @@ export const pageScript = (): string => file('browser.js');
  */
 export function page(options: Page): string {
   const { following } = options;
-  const style = pageStyle();
-  const script = pageScript();
+  const style = appStyle();
+  const script = appScript();
   const policy = [
     "default-src 'none'",
     `style-src ${hashSource(style)}`,
@@ -64,7 +67,7 @@ ${
   html`<noscript><meta http-equiv="refresh" content="${reloadEvery}"></noscript>
 `
 }<title>${options.title}</title>
-<link rel="icon" href="data:,">
+${icon}
 <style>${trusted(style)}</style>
 </head>
 <body>
@@ -89,8 +92,6 @@ ${content}
 function followLine({ silence, written }: Following): Html {
   return html`<p class="follow"><label class="scripted"><input type="checkbox" id="follow" data-every="${reloadEvery}" checked> reload this page every ${reloadEvery} s</label> <span id="written" data-time="${written}" data-silence="${Math.ceil(silence)}">written at ${written.slice(11, 19)} UTC</span></p>`;
 }
-
-const file = (name: string) => packageText(`src/report/page/${name}`);
 
 /** The Content-Security-Policy source that allows only this text. */
 export function hashSource(text: string): string {

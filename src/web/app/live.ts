@@ -1,25 +1,26 @@
 /** Receives server-sent events. Hidden pages make no requests. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Growth, Item, Update } from '../messages.js';
 
-/** @typedef {import('./words.js').Item} Item */
-/** @typedef {import('../messages.js').Update & { readonly of: string }} Update */
+interface Change {
+  readonly whole: boolean;
+  readonly changed: readonly Item[];
+  readonly removed: readonly string[];
+}
 
-/**
- * @typedef {{
- *   items?: (change: { whole: boolean, changed: Item[], removed: string[] }) => void,
- *   update?: (update: Update) => void,
- * }} Listener
- */
+interface Listener {
+  readonly items?: (change: Change) => void;
+  readonly update?: (update: Update & { readonly of: string }) => void;
+}
 
-/**
- * `refused`: the view has ended, or another one now runs at this address.
- * @typedef {'live' | 'lost' | 'refused'} LinkState
- */
+/** `refused`: the view has ended, or another one now runs at this address. */
+export type LinkState = 'live' | 'lost' | 'refused';
 
 /** Stored for this origin, so pages on other ports can't read it, unlike a cookie. */
 const tokenKey = 'policyloop view';
 
-{
+/** Keeps the token of the address that `policyloop view` printed, and removes it from the address. */
+export function enter(): void {
   const entered = new URL(location.href);
   const token = entered.searchParams.get('token');
   if (token !== null) {
@@ -34,11 +35,14 @@ const token = () => localStorage.getItem(tokenKey) ?? '';
 /** Milliseconds until a refused page tries again. */
 const refusedPause = 3000;
 
-/** @param {readonly string[]} names @param {boolean} all @param {Listener} listener @param {(state: LinkState) => void} onState */
-function watch(names, all, listener, onState) {
-  /** @type {EventSource | undefined} */
-  let source;
-  let timer = 0;
+function watch(
+  names: readonly string[],
+  all: boolean,
+  listener: Listener,
+  onState: (state: LinkState) => void,
+): () => void {
+  let source: EventSource | undefined;
+  let timer: ReturnType<typeof setTimeout>;
   const query = new URLSearchParams(names.map((name) => ['of', name]));
   if (all) query.set('all', '');
   const follow = () => {
@@ -70,13 +74,9 @@ function watch(names, all, listener, onState) {
   };
 }
 
-/**
- * Watches items while the component is mounted.
- * @param {readonly string[]} names @param {Listener} listener
- * @param {{ all?: boolean }} [options]
- */
-export function useLive(names, listener, { all = false } = {}) {
-  const [state, setState] = useState(/** @type {LinkState} */ ('live'));
+/** Watches items while the component is mounted. @param all all items, not just those with these names */
+export function useLive(names: readonly string[], listener: Listener, { all = false } = {}): LinkState {
+  const [state, setState] = useState<LinkState>('live');
   const latest = useRef(listener);
   latest.current = listener;
   useEffect(
@@ -95,28 +95,18 @@ export function useLive(names, listener, { all = false } = {}) {
   return state;
 }
 
-/** @template T @param {T[]} list @param {{ keep: number, added: readonly T[] }} growth */
-export function grow(list, { keep, added }) {
+export function grow<T>(list: T[], { keep, added }: Growth<T>): void {
   list.length = Math.min(list.length, keep);
   for (const item of added) list.push(item);
 }
 
-/**
- * @template T
- * @param {string} address
- * @returns {Promise<T>}
- * @throws Error with the server's message
- */
-export const ask = async (address) => answered(await fetch(address, { headers: authorization() }));
+/** @throws Error with the server's message */
+export const ask = async <T>(address: string): Promise<T> =>
+  answered<T>(await fetch(address, { headers: authorization() }));
 
-/**
- * @template T
- * @param {string} address @param {object} body
- * @returns {Promise<T>}
- * @throws Error with the server's message
- */
-export const post = async (address, body) =>
-  answered(
+/** @throws Error with the server's message */
+export const post = async <T>(address: string, body: object): Promise<T> =>
+  answered<T>(
     await fetch(address, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...authorization() },
@@ -126,9 +116,8 @@ export const post = async (address, body) =>
 
 const authorization = () => ({ authorization: `Bearer ${token()}` });
 
-/** @template T @param {Response} response @returns {Promise<T>} */
-async function answered(response) {
-  const body = await response.json();
+async function answered<T>(response: Response): Promise<T> {
+  const body = (await response.json()) as T & { readonly error?: { readonly message?: string } };
   if (response.ok) return body;
   throw new Error(body.error?.message ?? `the server replied with status ${response.status}`);
 }

@@ -1,21 +1,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { LiveCurve, newCourse } from './curve.js';
+import type { Chart } from '../chart.js';
+import type { Item } from '../messages.js';
 import { Question, Steering, useQuestion } from './feedback.js';
+import { html } from './html.js';
 import { ItemTable, useItems } from './index-page.js';
-import { ask, grow, useLive } from './live.js';
+import { ask, grow, type LinkState, useLive } from './live.js';
+import { LiveCurve, newCourse } from './live-curve.js';
+import { jsonIn } from './markup.js';
 import { LossChart, MetricCharts, newMetrics } from './metrics.js';
+import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
-import { fieldOf, go, html, isHolder, itemAddress, unitOf } from './words.js';
-
-/** @typedef {import('./words.js').Item} Item */
-/** @typedef {import('./sections.js').Page} Page */
+import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
 const leastPause = 1500;
 
-/** Loads the page of an item, and reloads it when it is stale. @param {string} address */
-function usePage(address) {
-  const [page, setPage] = useState(/** @type {Page | undefined} */ (undefined));
+/** Loads the page of an item, and reloads it when it is stale. */
+function usePage(address: string) {
+  const [page, setPage] = useState<Page | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address: '', asking: false, stale: false, next: 0 });
   const load = async () => {
@@ -28,14 +30,13 @@ function usePage(address) {
     now.stale = false;
     const began = performance.now();
     try {
-      /** @type {Page} */
-      const found = await ask(address);
+      const found = await ask<Page>(address);
       if (now.address === address) {
         setPage(found);
         setProblem('');
       }
     } catch (error) {
-      if (now.address === address) setProblem(String(/** @type {Error} */ (error).message));
+      if (now.address === address) setProblem(String((error as Error).message));
     }
     const took = performance.now() - began;
     setTimeout(
@@ -55,17 +56,31 @@ function usePage(address) {
   return { page, problem, refresh: load };
 }
 
-/** @param {{ name: string, query: URLSearchParams, onState: (state: import('./live.js').LinkState) => void }} props */
-export function ItemPage({ name, query, onState }) {
+export function ItemPage({
+  name,
+  query,
+  onState,
+}: {
+  name: string;
+  query: URLSearchParams;
+  onState: (state: LinkState) => void;
+}) {
   const iteration = query.get('iteration');
   return iteration === null
     ? html`<${WholePage} key=${name} name=${name} query=${query} onState=${onState} />`
     : html`<${IterationPage} key=${name} name=${name} iteration=${Number(iteration)} onState=${onState} />`;
 }
 
-/** @param {{ name: string, query: URLSearchParams, onState: (state: import('./live.js').LinkState) => void }} props */
-function WholePage({ name, query, onState }) {
-  const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
+function WholePage({
+  name,
+  query,
+  onState,
+}: {
+  name: string;
+  query: URLSearchParams;
+  onState: (state: LinkState) => void;
+}) {
+  const [item, setItem] = useState<Item | undefined>(undefined);
   const [version, setVersion] = useState(0);
   // Counts changes of the run's files.
   const [news, setNews] = useState(0);
@@ -151,17 +166,15 @@ ${
 <${Markup} markup=${page.footer} class="footer" />`;
 }
 
-/** @param {Item} item */
-const isLive = ({ status }) => status === 'running' || status === 'paused';
+const isLive = ({ status }: Item) => status === 'running' || status === 'paused';
 
-/** Reads the target from the curve in the report's markup. @param {string} markup */
-function targetIn(markup) {
-  const found = /class="target" data-value="([^"]+)"/.exec(markup)?.[1];
-  return found === undefined ? undefined : Number(found);
+/** The target in the chart of the report's markup. */
+function targetIn(markup: string): number | undefined {
+  const block = new DOMParser().parseFromString(markup, 'text/html').querySelector('[data-chart] script');
+  return jsonIn<Chart>(block)?.levels?.[0]?.y;
 }
 
-/** @param {{ item: Item, name: string }} props */
-function LiveLine({ item, name }) {
+function LiveLine({ item, name }: { item: Item; name: string }) {
   const { done, of } = item;
   return html`<div class="live-line">
 <span><b>${done}</b> of ${of} ${unitOf(item)}</span>
@@ -174,10 +187,8 @@ ${
 </div>`;
 }
 
-/** @param {{ name: string, iteration?: number }} props */
-function IterationForm({ name, iteration }) {
-  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
-  const submit = (event) => {
+function IterationForm({ name, iteration }: { name: string; iteration?: number }) {
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const value = fieldOf(event.currentTarget, 'iteration');
     if (value !== '') go(itemAddress(name, { iteration: value }));
@@ -185,16 +196,24 @@ function IterationForm({ name, iteration }) {
   return html`<form class="iteration-form" onSubmit=${submit}><label>Iteration <input name="iteration" type="number" min="0" inputmode="numeric" value=${iteration ?? ''} key=${iteration} /></label> <button type="submit">Open</button></form>`;
 }
 
-/** The runs of a study. @param {{ name: string, query: URLSearchParams }} props */
-function Inside({ name, query }) {
+/** The runs of a study. */
+function Inside({ name, query }: { name: string; query: URLSearchParams }) {
   const { items } = useItems((item) => item.name.startsWith(`${name}/`) && !isHolder(item));
   if (items === undefined) return html`<p class="empty">Loading …</p>`;
   return html`<${ItemTable} items=${items} query=${query} path=${itemAddress(name)} within=${name} />`;
 }
 
-/** The page of an iteration: episodes, prompts, replies and policies. @param {{ name: string, iteration: number, onState: (state: import('./live.js').LinkState) => void }} props */
-function IterationPage({ name, iteration, onState }) {
-  const [item, setItem] = useState(/** @type {Item | undefined} */ (undefined));
+/** The page of an iteration: episodes, prompts, replies and policies. */
+function IterationPage({
+  name,
+  iteration,
+  onState,
+}: {
+  name: string;
+  iteration: number;
+  onState: (state: LinkState) => void;
+}) {
+  const [item, setItem] = useState<Item | undefined>(undefined);
   const { page, problem, refresh } = usePage(
     `/api/page?${new URLSearchParams({ of: name, iteration: String(iteration) })}`,
   );
@@ -213,14 +232,12 @@ function IterationPage({ name, iteration, onState }) {
     if (page) document.title = page.title;
   }, [page]);
   const last = item?.done ?? iteration;
-  /** @param {number} by */
-  const step = (by) => {
+  const step = (by: number) => {
     const to = iteration + by;
     if (to >= 0 && to <= last) go(itemAddress(name, { iteration: to }), true);
   };
   useEffect(() => {
-    /** @param {KeyboardEvent} event */
-    const onKey = (event) => {
+    const onKey = (event: KeyboardEvent) => {
       if (event.target instanceof HTMLInputElement || event.altKey || event.ctrlKey || event.metaKey) return;
       if (event.key === 'n' || event.key === 'ArrowRight') step(1);
       if (event.key === 'p' || event.key === 'ArrowLeft') step(-1);
@@ -250,8 +267,8 @@ ${
 }`;
 }
 
-/** Two iterations side by side. @param {{ query: URLSearchParams }} props */
-export function DifferencePage({ query }) {
+/** Two iterations side by side. */
+export function DifferencePage({ query }: { query: URLSearchParams }) {
   const { page, problem } = usePage(`/api/diff?${query}`);
   const [a, b] = [query.get('a') ?? '', query.get('b') ?? ''];
   useEffect(() => {
@@ -259,8 +276,7 @@ export function DifferencePage({ query }) {
   }, [page]);
   const swapped = new URLSearchParams();
   for (const [key, value] of query) swapped.set((key.startsWith('a') ? 'b' : 'a') + key.slice(1), value);
-  /** @param {SubmitEvent & { currentTarget: HTMLFormElement }} event */
-  const submit = (event) => {
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const [left, right] = [fieldOf(event.currentTarget, 'left'), fieldOf(event.currentTarget, 'right')];
     go(

@@ -1,16 +1,12 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ComparePage } from './compare.js';
+import { html } from './html.js';
 import { IndexPage } from './index-page.js';
 import { DifferencePage, ItemPage } from './item-page.js';
-import { ask } from './live.js';
+import { ask, enter } from './live.js';
 import { SearchPage } from './search-page.js';
-import { currentAddress, followLinks, go, html, onAddress } from './words.js';
-
-const place = await ask('/api/place').then(
-  (/** @type {{ place: string }} */ answer) => answer.place,
-  () => '',
-);
+import { currentAddress, followLinks, go, onAddress } from './words.js';
 
 const links = {
   live: 'live',
@@ -30,8 +26,15 @@ const keys = [
 
 function App() {
   const [address, setAddress] = useState(currentAddress);
-  const [state, setState] = useState(/** @type {keyof typeof links} */ ('live'));
+  const [state, setState] = useState<keyof typeof links>('live');
   const [isHelp, setHelp] = useState(false);
+  const [place, setPlace] = useState('');
+  useEffect(() => {
+    ask<{ place: string }>('/api/place').then(
+      (answer) => setPlace(answer.place),
+      () => undefined,
+    );
+  }, []);
   useEffect(() => {
     const stop = onAddress(() => setAddress(currentAddress()));
     return () => {
@@ -39,8 +42,7 @@ function App() {
     };
   }, []);
   useEffect(() => {
-    /** @param {KeyboardEvent} event */
-    const onKey = (event) => onShortcut(event, () => setHelp((shown) => !shown));
+    const onKey = (event: KeyboardEvent) => onShortcut(event, () => setHelp((shown) => !shown));
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   }, []);
@@ -59,8 +61,7 @@ ${page === 'search' && html`<${SearchPage} query=${query} />`}
 </div>`;
 }
 
-/** @param {KeyboardEvent} event @param {() => void} toggleHelp */
-function onShortcut(event, toggleHelp) {
+function onShortcut(event: KeyboardEvent, toggleHelp: () => void) {
   const { target } = event;
   const isTyping =
     target instanceof HTMLInputElement && target.type !== 'checkbox' && target.type !== 'radio';
@@ -72,16 +73,14 @@ function onShortcut(event, toggleHelp) {
   switch (event.key) {
     case '/':
       event.preventDefault();
-      /** @type {HTMLElement | null} */ (document.querySelector('input[type="search"]'))?.focus();
+      (document.querySelector('input[type="search"]') as HTMLElement | null)?.focus();
       break;
     case 'j':
     case 'k':
       moveRow(event.key === 'j' ? 1 : -1);
       break;
     case 'x':
-      /** @type {HTMLElement | null | undefined} */ (
-        target instanceof Element ? target.closest('tr')?.querySelector('input') : null
-      )?.click();
+      if (target instanceof Element) target.closest('tr')?.querySelector('input')?.click();
       break;
     case 'g':
       go('/');
@@ -95,8 +94,7 @@ function onShortcut(event, toggleHelp) {
   }
 }
 
-/** @param {number} by */
-function moveRow(by) {
+function moveRow(by: number) {
   const links = [...document.querySelectorAll('.row-link')];
   const at = links.findIndex(
     (link) => link === document.activeElement || link.closest('tr')?.contains(document.activeElement),
@@ -105,5 +103,9 @@ function moveRow(by) {
   if (next instanceof HTMLElement) next.focus();
 }
 
-followLinks();
-render(html`<${App} />`, document.body);
+/** Shows the live view: pages of a server that runs on this machine. */
+export function showView() {
+  enter();
+  followLinks();
+  render(html`<${App} />`, document.body);
+}

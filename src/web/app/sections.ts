@@ -1,33 +1,35 @@
 /** Sections rendered by the server, which has escaped all text. */
-import { Component, createRef } from 'preact';
-import { html } from './words.js';
+import { Component, type ComponentChildren, createRef, type RefObject } from 'preact';
+import { html } from './html.js';
+import { activate } from './markup.js';
 
-/** @typedef {{ title: string, header: string, footer: string, target?: number, sections: { id: string, title: string, html: string }[] }} Page */
+/** A page with its content as escaped markup. */
+export interface Page {
+  readonly title: string;
+  readonly header: string;
+  readonly footer: string;
+  readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
+}
 
 /** Milliseconds until the next attempt to replace a section in which text is selected. */
 const readingTime = 3000;
 
-/**
- * Markup that is updated in place, keeping open details and selected text.
- * @extends {Component<{ markup: string, class?: string }>}
- */
-export class Markup extends Component {
-  /** @type {import('preact').RefObject<HTMLDivElement | null>} */
-  place = createRef();
+/** Markup that is updated in place, keeping open details and selected text. */
+export class Markup extends Component<{ readonly markup: string; readonly class?: string }> {
+  place: RefObject<HTMLDivElement | null> = createRef();
   shown = '';
-  /** @type {number | undefined} */
-  timer;
+  timer: ReturnType<typeof setTimeout> | undefined;
 
-  shouldComponentUpdate() {
+  override shouldComponentUpdate() {
     queueMicrotask(() => this.fill());
     return false;
   }
 
-  componentDidMount() {
+  override componentDidMount() {
     this.fill();
   }
 
-  componentWillUnmount() {
+  override componentWillUnmount() {
     clearTimeout(this.timer);
   }
 
@@ -55,29 +57,33 @@ export class Markup extends Component {
     }
     for (const [i, box] of place.querySelectorAll('.scroll').entries())
       box.scrollTo(...scrollPosition(scrolled.get(i)));
-    place.dispatchEvent(new CustomEvent('grown', { bubbles: true }));
+    activate(place);
   }
 
-  render() {
+  override render() {
     return html`<div class=${this.props.class ?? ''} ref=${this.place}></div>`;
   }
 }
 
-/** @param {number[] | undefined} at @returns {[number, number]} */
-const scrollPosition = (at) => [at?.[0] ?? 0, at?.[1] ?? 0];
+const scrollPosition = (at: number[] | undefined): [number, number] => [at?.[0] ?? 0, at?.[1] ?? 0];
 
-/** @param {Element} details */
-function keyOf(details) {
+function keyOf(details: Element) {
   const within = details.parentElement?.closest('details[id]')?.id ?? '';
   return details.id || `${within} ${details.querySelector('summary')?.firstChild?.textContent}`;
 }
 
-/** @param {{ sections: Page['sections'] }} props */
-export function SectionLinks({ sections }) {
+export function SectionLinks({ sections }: { sections: Page['sections'] }) {
   return html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`;
 }
 
-/** @param {{ id: string, title: string, children?: import('preact').ComponentChildren }} props */
-export function Section({ id, title, children }) {
+export function Section({
+  id,
+  title,
+  children,
+}: {
+  id: string;
+  title: string;
+  children?: ComponentChildren;
+}) {
   return html`<section id=${id} aria-labelledby=${`${id}-title`}><h2 id=${`${id}-title`}>${title}</h2>${children}</section>`;
 }

@@ -1,16 +1,6 @@
 /** Curves of runs and training runs, with bounded length. */
+import type { CurvePoint } from './curve.js';
 import type { Growth, Row } from './messages.js';
-
-/** An evaluation; `best`: highest score so far. */
-export interface Point {
-  readonly iteration: number;
-  readonly candidate: number;
-  readonly score: number;
-  /** Lowest return of the evaluation's episodes; `high`: the highest. */
-  readonly low: number;
-  readonly high: number;
-  readonly best: number;
-}
 
 const mostStretches = 2048;
 
@@ -21,7 +11,7 @@ interface Stretch<T> {
 
 /** A run's evaluations; for a long run, the lowest and highest of each stretch. */
 export class Curve {
-  #stretches: Stretch<Point>[] = [];
+  #stretches: Stretch<CurvePoint>[] = [];
   /** Evaluations per stretch. */
   #size = 1;
   #count = 0;
@@ -33,7 +23,7 @@ export class Curve {
     return this.#count;
   }
 
-  add(evaluation: Omit<Point, 'best'>): void {
+  add(evaluation: Omit<CurvePoint, 'best'>): void {
     this.#best = Math.max(this.#best, evaluation.score);
     const point = { ...evaluation, best: this.#best };
     const at = Math.floor(this.#count++ / this.#size);
@@ -55,7 +45,7 @@ export class Curve {
   }
 
   /** Changes since the last call; undefined if there are none. */
-  growth(): Growth<Point> | undefined {
+  growth(): Growth<CurvePoint> | undefined {
     if (this.#changed >= this.#stretches.length) return undefined;
     let keep = 0;
     for (let i = 0; i < this.#changed; i++)
@@ -65,17 +55,17 @@ export class Curve {
     return { keep, added };
   }
 
-  points(): readonly Point[] {
+  points(): readonly CurvePoint[] {
     return flat(this.#stretches);
   }
 }
 
-const flat = (stretches: readonly Stretch<Point>[]) =>
+const flat = (stretches: readonly Stretch<CurvePoint>[]) =>
   stretches.flatMap(({ low, high }) =>
     low === high ? [low] : isBefore(low, high) ? [low, high] : [high, low],
   );
 
-const isBefore = (a: Point, b: Point) =>
+const isBefore = (a: CurvePoint, b: CurvePoint) =>
   a.iteration < b.iteration || (a.iteration === b.iteration && a.candidate < b.candidate);
 
 function pairs<T>(items: readonly T[]): readonly (readonly [T, T | undefined])[] {

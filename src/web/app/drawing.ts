@@ -1,0 +1,136 @@
+/** What uPlot doesn't draw itself: bands, whiskers, marks, levels and shades. */
+import type uPlot from 'uplot';
+import type { Chart, Series } from '../chart.js';
+import { colourOf, type Drawn } from './chart-figure.js';
+
+const px = () => devicePixelRatio;
+
+/** Draws within the plot's area. */
+function within({ bbox, ctx }: uPlot, draw: (ctx: CanvasRenderingContext2D) => void): void {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.beginPath();
+  draw(ctx);
+  ctx.restore();
+}
+
+const shown = ({ chart, hidden }: Drawn): readonly Series[] =>
+  chart.series.filter(({ label }) => !hidden.has(label));
+
+/** Indices of the x that are in view, and one more on each side. */
+function* visible(plot: uPlot, { at }: Chart): Generator<number> {
+  const { max = Infinity, min = -Infinity } = plot.scales.x ?? {};
+  for (let i = 0; i < at.length; i++)
+    if ((at[i + 1] ?? Infinity) >= min! && (at[i - 1] ?? -Infinity) <= max!) yield i;
+}
+
+export function drawShades(plot: uPlot, { chart }: Drawn): void {
+  within(plot, (ctx) => {
+    ctx.fillStyle = colourOf('--grid');
+    ctx.globalAlpha = 0.5;
+    for (const [from, to] of chart.shades ?? []) {
+      const [left, right] = [from, to].map((x) => plot.valToPos(x, 'x', true));
+      ctx.fillRect(left!, plot.bbox.top, right! - left!, plot.bbox.height);
+    }
+  });
+}
+
+export function drawBands(plot: uPlot, drawn: Drawn): void {
+  for (const { colour, draw, high, low } of shown(drawn)) {
+    if (low === undefined || high === undefined || draw === 'points' || draw === 'bars') continue;
+    within(plot, (ctx) => {
+      ctx.fillStyle = colourOf(colour);
+      ctx.globalAlpha = 0.15;
+      const places = [...visible(plot, drawn.chart)].filter(
+        (i) => typeof low[i] === 'number' && typeof high[i] === 'number',
+      );
+      const x = (i: number) => plot.valToPos(drawn.chart.at[i]!, 'x', true);
+      for (const i of places) ctx.lineTo(x(i), plot.valToPos(high[i]!, 'y', true));
+      for (const i of places.toReversed()) ctx.lineTo(x(i), plot.valToPos(low[i]!, 'y', true));
+      ctx.fill();
+    });
+  }
+}
+
+/** Whiskers of more points would cover everything. */
+const mostWhiskers = 1500;
+
+export function drawWhiskers(plot: uPlot, drawn: Drawn): void {
+  const { chart } = drawn;
+  if (chart.at.length > mostWhiskers) return;
+  for (const { draw, high, inner, low } of shown(drawn)) {
+    if (draw !== 'points') continue;
+    const whiskers = [
+      { ends: [low, high] as const, width: 1 },
+      { ends: inner ?? ([] as const), width: 4 },
+    ];
+    for (const {
+      ends: [from, to],
+      width,
+    } of whiskers) {
+      if (from === undefined || to === undefined) continue;
+      within(plot, (ctx) => {
+        ctx.strokeStyle = colourOf('--spread');
+        ctx.lineWidth = width * px();
+        for (const i of visible(plot, chart)) {
+          if (typeof from[i] !== 'number' || typeof to[i] !== 'number' || from[i] === to[i]) continue;
+          const x = Math.round(plot.valToPos(chart.at[i]!, 'x', true));
+          ctx.moveTo(x, plot.valToPos(from[i]!, 'y', true));
+          ctx.lineTo(x, plot.valToPos(to[i]!, 'y', true));
+        }
+        ctx.stroke();
+      });
+    }
+  }
+}
+
+export function drawLevels(plot: uPlot, { chart }: Drawn): void {
+  within(plot, (ctx) => {
+    ctx.strokeStyle = colourOf('--muted');
+    ctx.setLineDash([6 * px(), 5 * px()]);
+    ctx.lineWidth = px();
+    for (const { y } of chart.levels ?? []) {
+      const at = plot.valToPos(y, 'y', true);
+      ctx.moveTo(plot.bbox.left, at);
+      ctx.lineTo(plot.bbox.left + plot.bbox.width, at);
+    }
+    ctx.stroke();
+  });
+}
+
+export function drawMarks(plot: uPlot, { chart, hidden }: Drawn): void {
+  for (const { colour, draw, label, marks } of chart.marks ?? []) {
+    if (hidden.has(label)) continue;
+    within(plot, (ctx) => {
+      ctx.strokeStyle = ctx.fillStyle = colourOf(colour);
+      ctx.lineWidth = 1.5 * px();
+      for (const { interval, x, y } of marks) {
+        const at = plot.valToPos(x, 'x', true);
+        if (draw === 'cross') {
+          const [size, middle] = [3.5 * px(), plot.bbox.top + plot.bbox.height - 8 * px()];
+          ctx.moveTo(at - size, middle - size);
+          ctx.lineTo(at + size, middle + size);
+          ctx.moveTo(at + size, middle - size);
+          ctx.lineTo(at - size, middle + size);
+          continue;
+        }
+        const [size, middle] = [6 * px(), plot.valToPos(y!, 'y', true)];
+        // A mark at the edge stays whole.
+        const centre = Math.min(plot.bbox.left + plot.bbox.width - size, Math.max(plot.bbox.left + size, at));
+        if (interval !== undefined) {
+          ctx.moveTo(centre, plot.valToPos(interval[0], 'y', true));
+          ctx.lineTo(centre, plot.valToPos(interval[1], 'y', true));
+        }
+        const diamond = new Path2D();
+        diamond.moveTo(centre, middle - size);
+        diamond.lineTo(centre + size, middle);
+        diamond.lineTo(centre, middle + size);
+        diamond.lineTo(centre - size, middle);
+        ctx.fill(diamond);
+      }
+      ctx.stroke();
+    });
+  }
+}

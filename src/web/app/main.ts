@@ -1,0 +1,12 @@
+/** The app: in a file, it brings the page's charts, tables and prompts to life; served by `policyloop view`, it is the whole view. */
+import { showView } from './app.js';
+import { followFile } from './follow.js';
+import { activate, openTarget } from './markup.js';
+
+if (document.querySelector('main') === null) showView();
+else {
+  activate(document);
+  followFile();
+  addEventListener('hashchange', openTarget);
+  openTarget();
+}

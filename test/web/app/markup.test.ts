@@ -1,0 +1,109 @@
+// @vitest-environment jsdom
+import { describe, expect, it, vi } from 'vitest';
+import { type Html, render } from '../../../src/format/html.js';
+import { htmlTable, number, text } from '../../../src/format/table.js';
+import { renderReport } from '../../../src/report/run-report.js';
+import { activate } from '../../../src/web/app/markup.js';
+import { type Chart, chartFigure } from '../../../src/web/chart.js';
+import { runFixture } from '../../report/run-fixture.js';
+
+// What this environment lacks; charts are drawn in the browser suite.
+vi.hoisted(() => {
+  vi.stubGlobal('matchMedia', () => new EventTarget());
+  vi.stubGlobal('Path2D', Object);
+  vi.stubGlobal(
+    'ResizeObserver',
+    class {
+      observe() {}
+      disconnect() {}
+    },
+  );
+  const nothing = new Proxy({}, { get: () => () => undefined, set: () => true });
+  HTMLCanvasElement.prototype.getContext = (() => nothing) as never;
+});
+
+const shown = (markup: Html | string) => {
+  document.body.innerHTML = typeof markup === 'string' ? markup : render(markup);
+  activate(document);
+  return document.body;
+};
+
+describe('prompts', () => {
+  const hostile = '</script><img src=x onerror=alert(1)>\u2028<!-- ]]>';
+  const data = runFixture({ iterations: 30, historyCharacters: 2500, reason: hostile, failureRate: 0.4 });
+  const page = renderReport(data);
+  const bodyOf = (html: string) => html.slice(html.indexOf('<body>') + 6, html.indexOf('</body>'));
+
+  it('are shown as they were, once, with the lines marked that the one before did not have', () => {
+    const body = shown(bodyOf(page).replace(/<script>.*<\/script>/s, ''));
+    expect(body.querySelector('img[src="x"]')).toBeNull();
+    const boxes = [...body.querySelectorAll<HTMLDetailsElement>('details.prompt')];
+    expect(boxes.length).toBe(data.calls.length);
+    for (const [index, box] of boxes.entries()) {
+      box.open = true;
+      box.dispatchEvent(new Event('toggle'));
+      box.dispatchEvent(new Event('toggle'));
+      const texts = [...box.querySelectorAll('pre')].map((pre) => pre.textContent);
+      const { messages } = data.calls[Number(box.dataset.call)]!;
+      expect(texts).toEqual(messages.map(({ content }) => content));
+      if (index === 0) expect(box.querySelector('mark')).toBeNull();
+    }
+    const linesOf = (call: number) =>
+      data.calls[call]!.messages.flatMap(({ content }) => content.split('\n'));
+    const later = data.calls.findIndex(
+      (call, i) => i > 5 && call.attempt === 0 && data.calls[i - 1]!.outcome.kind === 'accepted',
+    );
+    const before = new Set(linesOf(later - 1));
+    const added = linesOf(later).filter((line) => line.trim() !== '' && !before.has(line));
+    const box = boxes.find(({ dataset }) => Number(dataset.call) === later)!;
+    const marked = [...box.querySelectorAll('mark')]
+      .flatMap((mark) => mark.textContent.split('\n'))
+      .filter((line) => line !== '');
+    expect(marked).toEqual(added);
+    expect(added.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a chart', () => {
+  const chart: Chart = {
+    label: 'Two lines.',
+    x: { title: 'step', kind: 'whole' },
+    y: { title: 'loss' },
+    at: [1, 2],
+    series: [
+      { label: 'a</script>', draw: 'line', colour: '--accent', values: [1, 2] },
+      { label: 'b', draw: 'line', colour: '--point', values: [2, null] },
+    ],
+  };
+
+  it('is drawn where the page has its data, and each series can be hidden', () => {
+    const body = shown(chartFigure(chart));
+    expect(body.querySelector('.chart')?.getAttribute('aria-label')).toBe('Two lines.');
+    expect([...body.querySelectorAll('.legend label')].map((label) => label.textContent.trim())).toEqual([
+      'a</script>',
+      'b',
+    ]);
+  });
+});
+
+describe('a table', () => {
+  const rows = [
+    ['x', 3],
+    ['y', 20],
+    ['z', null],
+    ['w', -1],
+  ] as const;
+  const table = htmlTable(rows, [text('name', ([name]) => name), number('value', ([, value]) => value)]);
+  const names = (body: HTMLElement) => [...body.querySelectorAll('tbody th')].map((cell) => cell.textContent);
+
+  it('is sorted by a click on a header; missing values stay last, and a third click restores it', () => {
+    const body = shown(table);
+    const button = body.querySelectorAll<HTMLButtonElement>('thead button')[1]!;
+    button.click();
+    expect(names(body)).toEqual(['y', 'x', 'w', 'z']);
+    button.click();
+    expect(names(body)).toEqual(['w', 'x', 'y', 'z']);
+    button.click();
+    expect(names(body)).toEqual(['x', 'y', 'z', 'w']);
+  });
+});
