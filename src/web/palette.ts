@@ -85,7 +85,11 @@ export function paletteStyle(): string {
     negative,
     ...Object.fromEntries(categorical.map((rgb, i) => [`choice-${i}`, rgb])),
   };
-  const properties = Object.entries(colours).map(([name, rgb]) => `--${name}:${rgb.join(' ')}`);
+  const properties = [
+    ...Object.entries(colours).map(([name, rgb]) => `--${name}:${rgb.join(' ')}`),
+    ...arms.map((colour, i) => `--arm-${i}:${colour}`),
+    ...Object.entries(tokens).map(([kind, colour]) => `--tokens-${kind}:${colour}`),
+  ];
   const shades = Array.from({ length: cellLevels }, (_, i) => {
     const opacity = (0.055 * (i + 1)).toFixed(2);
     return `.pos-${i + 1}{background:rgb(var(--positive)/${opacity})}.neg-${i + 1}{background:rgb(var(--negative)/${opacity})}`;
@@ -102,6 +106,6 @@ export function paletteStyle(): string {
     ...shades,
     ...choices,
     ...kinds,
-    ...arms.map((colour, i) => `.arm-${i}{--arm:${colour}}`),
+    ...arms.map((_, i) => `.arm-${i}{--arm:var(--arm-${i})}`),
   ].join('\n');
 }
