@@ -23,15 +23,6 @@ export function activate(root: ParentNode): void {
     figure.querySelector('.note')?.replaceWith(place);
     render(html`<${ChartFigure} chart=${chart} />`, place);
   }
-  for (const figure of root.querySelectorAll<HTMLElement>('figure[data-readout]')) {
-    const readout = figure.querySelector<HTMLElement>('.readout');
-    if (readout === null) continue;
-    readout.textContent = readout.dataset.hint ?? '';
-    figure.addEventListener('pointerover', ({ target }) => {
-      const title = target instanceof Element ? target.querySelector(':scope > title') : null;
-      if (title !== null) readout.textContent = title.textContent;
-    });
-  }
   for (const table of root.querySelectorAll('table')) makeSortable(table);
   for (const box of root.querySelectorAll<HTMLDetailsElement>('details.prompt'))
     box.addEventListener('toggle', () => {
