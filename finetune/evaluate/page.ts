@@ -16,7 +16,7 @@ import {
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import { armClass, armCurves } from '../../src/report/charts/arm-curves.js';
 import { linearScale, percent, type Scale } from '../../src/report/charts/plot.js';
-import { relativeLink } from '../../src/report/group-report.js';
+import { relativeLink } from '../../src/web/study.js';
 import { page, type Section } from '../../src/web/page.js';
 import { runFiles } from '../../src/runs/reader.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';

@@ -4,7 +4,7 @@ import { type Html, html } from '../format/html.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
-import { relativeLink } from '../report/group-report.js';
+import { relativeLink } from '../web/study.js';
 import { runFiles } from '../runs/reader.js';
 import { largest } from '../statistics/descriptive.js';
 import { page } from '../web/page.js';

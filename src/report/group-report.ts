@@ -18,6 +18,7 @@ import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { type Page, page } from '../web/page.js';
+import { relativeLink } from '../web/study.js';
 import { iterationAxis, meanCurve } from './charts/arm-curves.js';
 import { bandPath, figure, intervalMark, line, linearScale, plotChart, robustDomain } from './charts/plot.js';
 import type { RunData } from './data/proposals.js';
@@ -205,11 +206,6 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);
-}
-
-/** Turns a path below the page into a relative link; encoding keeps it from being anything else, such as a script. */
-export function relativeLink(path: string): string {
-  return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 function latest(repeats: readonly RepeatData[]): string {

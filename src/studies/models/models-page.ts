@@ -15,7 +15,7 @@ import {
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
 import { armClass } from '../../report/charts/arm-curves.js';
 import { percent } from '../../report/charts/plot.js';
-import { relativeLink } from '../../report/group-report.js';
+import { relativeLink } from '../../web/study.js';
 import { runFiles } from '../../runs/reader.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import { page } from '../../web/page.js';
