@@ -1,7 +1,8 @@
 /** Parallel coordinates as data: a vertical axis for each key and one for the result; a line for each run. */
 import { embedJson, type Html, html } from '../format/html.js';
 import { apart, formatNumber } from '../format/numbers.js';
-import { logTicks, roundRange } from './ticks.js';
+import { largest, smallest } from '../statistics/descriptive.js';
+import { logTicks, roundRange, ticksWithin } from './ticks.js';
 
 export interface ParallelAxis {
   readonly title: string;
@@ -51,10 +52,11 @@ export function parallelPlot(
   runs: readonly ParallelRun[],
   result: string,
 ): Parallel {
-  const { high, low, ticks } = roundRange(
+  const [low, high] = roundRange(
     runs.map((run) => run.result),
     5,
   );
+  const ticks = ticksWithin(low, high, 5);
   const share = (value: number) => (value - low) / (high - low);
   const resultText = apart(ticks, formatNumber);
   const ordered = runs.toSorted((a, b) => a.result - b.result);
@@ -94,13 +96,12 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
       at: (value: string, share: number) => inside(place(items.indexOf(value)), room) + (share - 0.5) * room,
     };
   }
-  const range = roundRange(numbers, 5);
   const isLog = kind === 'loguniform' && numbers.every((value) => value > 0);
-  const ends = isLog ? [Math.min(...numbers), Math.max(...numbers)] : [range.low, range.high];
+  const ends = isLog ? [smallest(numbers), largest(numbers)] : roundRange(numbers, 5);
   const scaled = isLog ? Math.log : (value: number) => value;
   const [low, high] = ends.map(scaled) as [number, number];
   const at = (value: number) => (high > low ? (scaled(value) - low) / (high - low) : 0.5);
-  const ticks = isLog ? logTicks(ends[0]!, ends[1]!) : range.ticks;
+  const ticks = isLog ? logTicks(ends[0]!, ends[1]!) : ticksWithin(ends[0]!, ends[1]!, 5);
   const text = apart(ticks, formatNumber);
   return {
     ticks: ticks.map((tick) => [at(tick), text(tick)] as const),

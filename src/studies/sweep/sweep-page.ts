@@ -16,12 +16,12 @@ import { tile } from '../../report/views/overview.js';
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
+import { intervalRows } from '../../web/interval-rows.js';
 import type { Page, Section } from '../../web/page.js';
 import { cellClass } from '../../web/palette.js';
 import { type ParallelKey, parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
   failuresSection,
-  forest,
   readingSection,
   type Shown,
   studyHeader,
@@ -96,18 +96,19 @@ function resultSection({ activeMs, seeds, settings, usage }: SweepResult): Html 
   return html`${best ? verdictBox(best.text, best.mark) : html`<p class="empty">No run is complete yet.</p>`}
 ${
   rows.length > 0 &&
-  forest(
+  intervalRows(
     rows.slice(0, mostRanked).map((setting, i) => ({
       name: settingName(setting),
       value: setting.confirmed!.mean,
       interval: setting.confirmed!.meanInterval,
-      arm: i === 0 ? 1 : 0,
-      note:
-        setting.confirmed!.count < seeds.length &&
-        (droppedText(setting) || plural(setting.confirmed!.count, 'seed')),
+      isMuted: i > 0,
+      ...(setting.confirmed!.count < seeds.length && {
+        detail: droppedText(setting) || plural(setting.confirmed!.count, 'seed'),
+      }),
     })),
     {
-      note: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} on these same runs is partly luck: evaluate it on other seeds.`,
+      title: 'Mean confirmed return',
+      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} on these same runs is partly luck: evaluate it on other seeds.`,
     },
   )
 }
@@ -174,13 +175,13 @@ function effectsSection(result: SweepResult, keys: readonly ParallelKey[]): Sect
         ? html`<p class="empty">No effects yet: at least two values of a key need a complete run.</p>`
         : html`${levels.map(
             (own, i) => html`<h3><code>${listed[i]!.key}</code></h3>
-${forest(
+${intervalRows(
   own.map(({ confirmed, value }) => ({
     name: shownValue(value),
     value: confirmed.mean,
     interval: confirmed.meanInterval,
   })),
-  { ends: [smallest(ends), largest(ends)] },
+  { title: 'Mean confirmed return', range: [smallest(ends), largest(ends)] },
 )}`,
           )}
 ${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
