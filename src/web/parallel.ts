@@ -113,7 +113,7 @@ function keyAxis({ kind }: ParallelKey, values: readonly string[]) {
 const inside = (place: number, room: number) => room / 2 + place * (1 - room);
 
 /** Numbers by size, other values as they come. */
-function inOrder(items: readonly string[]): readonly string[] {
+export function inOrder(items: readonly string[]): readonly string[] {
   return items.every((item) => item !== '' && Number.isFinite(Number(item)))
     ? items.toSorted((a, b) => Number(a) - Number(b))
     : items;

@@ -25,10 +25,7 @@ export function roundRange(values: readonly number[], count: number): readonly [
   const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
   const room = most > least ? 0 : Math.abs(least) * 0.05 || 0.5;
   const step = tickStep((most - least + 2 * room) / count);
-  return [
-    Math.floor((least - room) / step + 1e-9) * step,
-    Math.ceil((most + room) / step - 1e-9) * step,
-  ];
+  return [Math.floor((least - room) / step + 1e-9) * step, Math.ceil((most + room) / step - 1e-9) * step];
 }
 
 /** Powers of ten, or also 2 and 5 times them if there are few, between two positive numbers. */

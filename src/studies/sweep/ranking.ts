@@ -1,6 +1,6 @@
 /** Ranks the settings of a sweep, and says whether the best one is better than the next. */
 import { pText } from '../../comparison/words.js';
-import { formatInterval, formatReturn, formatSigned, plural } from '../../format/numbers.js';
+import { formatInterval, formatNumber, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
 import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
 import type { SettingFigures } from './sweep-result.js';
@@ -9,10 +9,14 @@ import type { SettingFigures } from './sweep-result.js';
 export const shownValue = (value: string | undefined): string =>
   value === 'null' ? '(none)' : (value ?? '');
 
+/** Drawn numbers have many digits, which would hide the rest of a name. */
+const rounded = (value: string): string =>
+  /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
+
 /** Example: `model.temperature=0.2, candidates=4`. */
 export const settingName = ({ name, values }: Pick<SettingFigures, 'name' | 'values'>): string =>
   Object.entries(values)
-    .map(([key, value]) => `${key}=${shownValue(value)}`)
+    .map(([key, value]) => `${key}=${rounded(value)}`)
     .join(', ') || name;
 
 /** Sorts settings, best first; those with more seeds come before those dropped earlier. */

@@ -8,6 +8,7 @@ import {
   formatCount,
   formatDuration,
   formatInterval,
+  formatNumber,
   formatReturn,
   plural,
 } from '../../format/numbers.js';
@@ -19,7 +20,7 @@ import { type Chart, chartFigure } from '../../web/chart.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import type { Page, Section } from '../../web/page.js';
 import { cellClass } from '../../web/palette.js';
-import { type ParallelKey, parallelFigure, parallelPlot } from '../../web/parallel.js';
+import { inOrder, type ParallelKey, parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
   failuresSection,
   readingSection,
@@ -28,6 +29,7 @@ import {
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
+import { logTicks } from '../../web/ticks.js';
 import type { Effects, LevelMean } from './effects.js';
 import { bestSentence, ranked, settingName, shownValue } from './ranking.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
@@ -184,8 +186,8 @@ ${intervalRows(
   { title: 'Mean confirmed return', range: [smallest(ends), largest(ends)] },
 )}`,
           )}
-${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
 ${listed.length > 0 && html`<p class="note">Mean confirmed return of all settings with a value, with its 95 % interval over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
+${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
 ${
   effects !== null && effects.main.length > 0
     ? html`<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(effects.main, effectColumns)}`
@@ -202,7 +204,7 @@ function levelsOf(
 ): readonly LevelMean[] {
   const known = effects?.levels.filter((level) => level.key === key) ?? [];
   if (known.length > 0) return known;
-  const values = [...new Set(measured.map((setting) => setting.values[key] ?? ''))];
+  const values = inOrder([...new Set(measured.map((setting) => setting.values[key] ?? ''))]);
   return values.map((value) => ({
     ...{ key, value },
     confirmed: summarize(
@@ -219,7 +221,13 @@ function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigure
   const at = settingsAt.map(([first]) => Number(first!.values[key]));
   const chart: Chart = {
     label: `Mean confirmed return of ${plural(measured.length, 'setting')} by ${key}.`,
-    x: { title: key, ...(kind === 'loguniform' && { scale: 'log' }) },
+    x: {
+      title: key,
+      ...(kind === 'loguniform' && {
+        scale: 'log',
+        ticks: logTicks(at[0]!, at.at(-1)!).map((tick) => [tick, formatNumber(tick)] as const),
+      }),
+    },
     y: { title: 'Mean confirmed return' },
     height: 240,
     at,

@@ -1,6 +1,6 @@
 /** Tables of a sweep, and its result on a terminal. */
 import { styleText } from 'node:util';
-import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
+import { pText, verdictCell, verdictRule } from '../../comparison/words.js';
 import { formatCost, formatReturn, formatSigned, plural } from '../../format/numbers.js';
 import { type Column, estimate, number, terminalTable, text } from '../../format/table.js';
 import { largest } from '../../statistics/descriptive.js';
@@ -13,10 +13,7 @@ const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'dif
     format: formatSigned,
   }),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('verdict', ({ verdict }) => ({
-    text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
-    mark: `chip ${verdictChips[verdict]}`,
-  })),
+  text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
 export const effectColumns: readonly Column<Effect>[] = [

@@ -11,7 +11,7 @@ import { formatUsage } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
 import { page } from '../../web/page.js';
 import { inFile } from '../../web/study.js';
-import { checkConfig, type PlayArguments } from '../plan.js';
+import { checkConfig, type PlayArguments, resultFiles } from '../plan.js';
 import {
   failureLines,
   isHandedOver,
@@ -48,8 +48,6 @@ interface SweepArguments extends PlayArguments {
   readonly slurm?: boolean | undefined;
   readonly open?: boolean | undefined;
 }
-
-const resultFile = 'sweep.json';
 
 /**
  * Plays the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
@@ -195,7 +193,7 @@ function survivors(
 }
 
 function write(result: SweepResult, directory: string): SweepResult {
-  replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+  replaceFile(join(directory, resultFiles.sweep), `${JSON.stringify(result, null, 2)}\n`);
   replaceFile(join(directory, runFiles.report), page(sweepPage(result, inFile)));
   return result;
 }
