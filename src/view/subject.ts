@@ -8,6 +8,7 @@ import { trainingFiles } from '../runs/training-files.js';
 import { jsonIn } from '../storage/json-depth.js';
 import { longestLine } from '../storage/json-lines.js';
 import { openRegularFile } from '../storage/regular-file.js';
+import { resultFiles } from '../studies/plan.js';
 import { Curve, Figures } from '../web/course.js';
 import type { CurvePoint } from '../web/curve.js';
 import type { Alarm, Growth, PointRow, Update } from '../web/messages.js';
@@ -28,6 +29,11 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
       return new TrainingSubject(path);
     case 'play':
       return new FilesSubject([join(path, runFiles.manifest), logsIn(path).episodes]);
+    case 'sweep':
+    case 'models':
+    case 'controls':
+    case 'evaluation':
+      return new FilesSubject([join(path, resultFiles[item.kind])]);
     default:
       return undefined;
   }
