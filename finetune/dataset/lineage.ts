@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+import { common } from '../../src/base/command.js';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
-import { noteTraining, trainingFiles } from '../../src/runs/training-files.js';
+import { registerTraining, trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { parseJson } from '../../src/storage/json-depth.js';
 import { readRegularFile } from '../../src/storage/regular-file.js';
@@ -121,8 +122,8 @@ export function trainingState(
   return {
     begin() {
       begun = true;
-      noteTraining(given.folder, output);
       write({ ended: 'running', step: 0 });
+      registerTraining(join(given.folder, common.runsDir.default), output);
     },
     end: write,
     fail: (outcome) => begun && write(outcome),
