@@ -89,7 +89,7 @@ await learnOnline(
     task: {
       ...learning.task,
       // Evaluations are no part of an update.
-      measure: async () => ({ values: [0] }),
+      measure: async () => ({ values: [0], samples: [] }),
       async play(sampler, _starts, _size, seed) {
         if ((await asked.next()).done === true) {
           rmSync(output, { recursive: true });

@@ -1,6 +1,7 @@
 /** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this file first. */
 import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
+import { isSampled, type Sample } from '../../src/runs/training/samples.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {
   bestParameters,
@@ -50,6 +51,8 @@ export interface OnlineLearning {
 
 export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
+  /** Called before the event of the evaluation. */
+  onSamples?(step: number, samples: readonly Sample[]): void;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
   /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
@@ -190,7 +193,7 @@ async function evaluate(
 ): Promise<Evaluated> {
   const { evaluationEpisodes: episodes, improvement, seed } = settings;
   sampler.refresh(state.parameters);
-  const { values, ...measured } = await task.measure(
+  const { samples, values, ...measured } = await task.measure(
     sampler,
     deriveSeeds(seed, [streams.heldOutStarts], episodes),
     deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
@@ -200,6 +203,7 @@ async function evaluate(
   const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
   const evaluated = { step, meanReward, margin, ...measured };
+  if (isSampled(step / settings.evaluateEvery)) hooks.onSamples?.(step, samples);
   hooks.onEvent?.({ kind: 'evaluation', ...evaluated, episodes, best });
   return evaluated;
 }

@@ -1,6 +1,7 @@
 /** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
 import { type Page, page } from '../../src/web/page.js';
+import type { RecordedSample, Sample } from '../../src/runs/training/samples.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
@@ -87,6 +88,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #output: string;
   readonly #recording: Recording<M>;
   readonly #file: JsonLinesFile<M>;
+  readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<M> | undefined;
   #metrics: M[] = [];
   #unwritten = 0;
@@ -96,6 +98,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#output = output;
     this.#recording = recording;
     this.#file = new JsonLinesFile(join(output, trainingFiles.metrics));
+    this.#samples = new JsonLinesFile(join(output, trainingFiles.samples));
     this.#events = scalars && new EventFile(join(output, trainingFiles.eventFiles), scalars);
   }
 
@@ -115,21 +118,25 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#writePage({ kind: 'running', secondsLeft: this.#recording.secondsLeft(this.#metrics) });
   }
 
+  /** Call this before adding the evaluation at which the model said this. */
+  addSamples(step: number, samples: readonly Sample[]): void {
+    this.#samples.append(samples.map((sample) => ({ step, ...sample })));
+  }
+
   /** Writes the final page and closes the files. A run that never started gets no page. */
   async end(status: TrainingStatus): Promise<void> {
     this.#writePage(status);
     this.#events?.close();
-    await this.#file.flush();
-    this.#file.close();
+    for (const file of [this.#file, this.#samples]) {
+      await file.flush();
+      file.close();
+    }
   }
 
   /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
   #keepUntil(step: number): void {
-    const path = join(this.#output, trainingFiles.metrics);
-    const logged = readJsonLines<M>(path, { repair: true }) ?? [];
-    const repeated = step === 0 ? 0 : logged.findIndex((metric) => metric.step > step);
-    this.#metrics = repeated < 0 ? logged : logged.slice(0, repeated);
-    if (this.#metrics.length < logged.length) keepFirstLines(path, this.#metrics.length);
+    this.#metrics = keptUntil<M>(this.#file.path, step);
+    keptUntil<RecordedSample>(this.#samples.path, step);
   }
 
   #writePage(status: TrainingStatus): void {
@@ -137,4 +144,13 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#unwritten = 0;
     replaceFile(join(this.#output, trainingFiles.page), page(this.#recording.page(this.#metrics, status)));
   }
+}
+
+/** The lines of earlier sessions up to this step; removes later ones from the file. */
+function keptUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
+  const logged = readJsonLines<T>(path, { repair: true }) ?? [];
+  const repeated = step === 0 ? 0 : logged.findIndex((line) => line.step > step);
+  const kept = repeated < 0 ? logged : logged.slice(0, repeated);
+  if (kept.length < logged.length) keepFirstLines(path, kept.length);
+  return kept;
 }

@@ -12,6 +12,7 @@ import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
 import type { Page } from '../../src/web/page.js';
+import type { Sample } from '../../src/runs/training/samples.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
@@ -47,6 +48,8 @@ export interface Trained {
 
 export interface SessionHooks<E> {
   onEvent(event: E): void;
+  /** Called before the event of the evaluation. */
+  onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
   /** Waits while the run is paused. Called between steps. */
@@ -200,6 +203,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
           }
           add(metric);
         },
+        onSamples: (step, samples) => record.addSamples(step, samples),
         stop: () => control.stop.finish.aborted,
         rest: () => control.poll(),
       },

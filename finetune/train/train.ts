@@ -41,7 +41,7 @@ export async function train(
   const read = config.objective.kind === 'dpo' ? readComparisons : readConversations;
   const [training, validation] = [read(config.dataset, 'train'), read(config.dataset, 'validation')];
   const dataset = datasetLineage(config.dataset);
-  const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
+  const { device, ignoreKeys: ignoredKeys, model, output, samples, template, threads } = config;
   const method = methodOf(config.method);
   const settings = settingsOf(config);
   return runTraining<TrainingEvent, FineTuned & Trained>(
@@ -53,7 +53,10 @@ export async function train(
       show: (progress, metric, metrics) => show(progress, metric, metrics, config),
       async train(hooks) {
         const tuned = await fineTune(
-          { model, method, training, validation, settings, template, output, ignoredKeys, device, threads },
+          {
+            ...{ model, method, training, validation, settings, template, output, ignoredKeys },
+            ...{ device, samples, threads },
+          },
           { ...hooks, onMemory: (estimate) => showMemory(estimate, args, context), finish: args.finish },
         );
         return { ...tuned, lowest: tuned.best };

@@ -8,6 +8,8 @@ export const trainingFiles = {
   /** Lineage, settings and state; the result contains a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
+  /** What the model says at evaluations. */
+  samples: 'samples.jsonl',
   checkpoint: 'checkpoint.safetensors',
   eventFiles: 'tensorboard',
   page: 'index.html',

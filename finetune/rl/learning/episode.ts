@@ -3,6 +3,7 @@ import type { Game, Turn } from '../../../src/agents/player.js';
 import type { Reply, Speaker } from '../../../src/agents/speaker.js';
 import { append } from '../../../src/base/append.js';
 import type { AnswerGrammar, ChatMessage } from '../../../src/models/language-model.js';
+import type { Sample } from '../../../src/runs/training/samples.js';
 import type { TokenSequence } from '../../engine/batch.js';
 import type { Parameter } from '../../engine/training-session.js';
 
@@ -50,6 +51,8 @@ interface Measured {
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
   readonly bestReturn?: number | undefined;
+  /** The first episodes. */
+  readonly samples: readonly Sample[];
 }
 
 /** A baseline search with the same number of episodes. */
