@@ -17,11 +17,11 @@ import { type Cell, type Column, htmlTable, number, text } from '../../src/forma
 import { armClass, armCurves } from '../../src/report/charts/arm-curves.js';
 import { linearScale, percent, type Scale } from '../../src/report/charts/plot.js';
 import { relativeLink } from '../../src/report/group-report.js';
-import { page, type Section } from '../../src/web/page.js';
 import { runFiles } from '../../src/runs/reader.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import { largest } from '../../src/statistics/descriptive.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
+import { page, type Section } from '../../src/web/page.js';
 import {
   type ArmComparison,
   type ArmSummaries,

@@ -8,7 +8,8 @@ import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/op
 import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
 import { sampleCount, sampleOf } from '../../src/runs/training/samples.js';
-import type { RlTask, SampledReply, Sampler } from './learning/episode.js';
+import type { SampledReply, Sampler } from '../engine/sampler.js';
+import type { RlTask } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
 
 export interface AgentSettings {

@@ -12,6 +12,7 @@ import {
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
+import type { Sampler } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
@@ -19,7 +20,7 @@ import { type CreditSettings, credited, type RewardSettings, returnsOf } from '.
 import type { Evaluated, RlEvent, RlEventOf } from './events.js';
 import { AlarmWatch } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions, stepsOf } from './improvement.js';
-import type { Group, RlTask, Sampler } from './learning/episode.js';
+import type { Group, RlTask } from './learning/episode.js';
 
 export interface OnlineSettings {
   readonly seed: number;

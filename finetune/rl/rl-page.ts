@@ -10,9 +10,9 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, text } from '../../src/format/table.js';
-import type { Page } from '../../src/web/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
+import type { Page } from '../../src/web/page.js';
 import { methodText } from '../train/method.js';
 import { type TrainingFrame, type TrainingReport, trainingPage } from '../train/page-frame.js';
 import { stepChart } from '../train/training-charts.js';

@@ -5,9 +5,9 @@ import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
 import { type Content, type Html, html, preformatted } from '../../src/format/html.js';
 import { formatCount, formatDuration, formatTime } from '../../src/format/numbers.js';
-import type { Page, Section } from '../../src/web/page.js';
 import { type Controlled, controlledText } from '../../src/runs/requests.js';
 import { largest } from '../../src/statistics/descriptive.js';
+import type { Page, Section } from '../../src/web/page.js';
 import { alarmList } from '../dataset/dataset-page.js';
 
 export type TrainingStatus =

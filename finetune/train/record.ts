@@ -1,11 +1,11 @@
 /** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
-import { type Page, page } from '../../src/web/page.js';
 import type { RecordedSample, Sample } from '../../src/runs/training/samples.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
+import { type Page, page } from '../../src/web/page.js';
 import type { TrainingStatus } from './page-frame.js';
 
 export type Timed<Event> = Event & {

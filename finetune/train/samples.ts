@@ -1,9 +1,8 @@
 /** Held-out prompts of a supervised training run, and the model's answers to them while it trains. */
 import { type Sample, sampleOf } from '../../src/runs/training/samples.js';
 import type { Conversation } from '../dataset/read-dataset.js';
+import { openSampler, type Sampler, type SamplerSettings } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
-import type { Sampler } from '../rl/learning/episode.js';
-import { openSampler, type SamplerSettings } from '../rl/sampler.js';
 import type { TrainingSettings } from './supervised.js';
 
 /** Maximum tokens per answer, which bounds the time. */
@@ -15,14 +14,15 @@ export function chosenSamples(
   { dpo }: TrainingSettings,
   count = 0,
 ): readonly Conversation[] {
-  const usable = conversations.filter(
-    ({ weight }, i) => weight > 0 && (dpo === undefined || i % 2 === 0),
-  );
+  const usable = conversations.filter(({ weight }, i) => weight > 0 && (dpo === undefined || i % 2 === 0));
   const chosen = Math.min(count, usable.length);
   return Array.from({ length: chosen }, (_, i) => usable[Math.floor((i * usable.length) / chosen)]!);
 }
 
-type Speaking = Pick<SamplerSettings, 'config' | 'trainable' | 'tokenizer' | 'eosTokens' | 'device' | 'threads'> & {
+type Speaking = Pick<
+  SamplerSettings,
+  'config' | 'trainable' | 'tokenizer' | 'eosTokens' | 'device' | 'threads'
+> & {
   readonly conversations: readonly Conversation[];
 };
 

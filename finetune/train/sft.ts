@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
-import { endTokens } from '../../src/models/local/generation/engine.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { endTokens } from '../../src/models/local/generation/engine.js';
 import type { LocalConfig } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';

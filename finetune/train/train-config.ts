@@ -169,7 +169,9 @@ const settings = z.strictObject({
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
   samples: count(0)
     .default(sampleCount)
-    .describe('Held-out prompts that the model answers at each validation, for the page; 0 saves time and memory'),
+    .describe(
+      'Held-out prompts that the model answers at each validation, for the page; 0 saves time and memory',
+    ),
   patience: count(1).optional().describe('Validations without improvement after which training stops early'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,

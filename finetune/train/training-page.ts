@@ -11,9 +11,9 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, number, text } from '../../src/format/table.js';
-import type { Page } from '../../src/web/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest, quantile } from '../../src/statistics/descriptive.js';
+import type { Page } from '../../src/web/page.js';
 import { sourceColumns } from '../dataset/dataset-page.js';
 import type { DatasetLineage } from '../dataset/lineage.js';
 import { methodText, servedAs } from './method.js';

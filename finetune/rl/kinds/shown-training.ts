@@ -1,11 +1,11 @@
 /** Renders the current page of a training run from the files in its directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from '../../../src/web/page.js';
 import { type RecordedTraining, readTraining } from '../../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../../src/runs/training-files.js';
 import { readOwnJson } from '../../../src/storage/files.js';
 import { readJsonLines } from '../../../src/storage/json-lines.js';
+import type { Page } from '../../../src/web/page.js';
 import { datasetSchema } from '../../dataset/lineage.js';
 import { paceOf } from '../../train/pace.js';
 import type { TrainingStatus } from '../../train/page-frame.js';

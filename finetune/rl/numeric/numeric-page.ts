@@ -8,9 +8,9 @@ import {
   plural,
 } from '../../../src/format/numbers.js';
 import { htmlTable, number, text } from '../../../src/format/table.js';
-import type { Page } from '../../../src/web/page.js';
 import { tile } from '../../../src/report/views/overview.js';
 import { mean, standardDeviation } from '../../../src/statistics/descriptive.js';
+import type { Page } from '../../../src/web/page.js';
 import {
   type TrainingFrame,
   type TrainingReport,

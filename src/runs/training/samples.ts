@@ -36,10 +36,7 @@ export function shortened(text: string): string {
   return `${text.slice(0, longestText / 4)} […] ${text.slice((-3 * longestText) / 4)}`;
 }
 
-export function sampleOf(
-  turns: Sample['turns'],
-  rest: Pick<Sample, 'expected' | 'score'> = {},
-): Sample {
+export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' | 'score'> = {}): Sample {
   const { expected, score } = rest;
   return {
     turns: turns
