@@ -5,7 +5,6 @@ import { type Html, html } from '../../format/html.js';
 import {
   formatCompact,
   formatCost,
-  formatInterval,
   formatNumber,
   formatReturn,
   formatSigned,
@@ -13,11 +12,10 @@ import {
   signed,
 } from '../../format/numbers.js';
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
-import { armClass } from '../../report/charts/arm-curves.js';
-import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
 import { runFiles } from '../../runs/reader.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
+import { intervalRows } from '../../web/interval-rows.js';
 import { page } from '../../web/page.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
@@ -222,15 +220,23 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
 /** One row per contestant: its share of improving proposals with the interval, next to the share of random search. */
 function forest({ contestants }: ModelsResult): Html {
   const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
-  const share = ({ count, of }: Share) => percent(count / of);
-  return html`<figure><ul class="forest" role="list">${contestants.map(({ improved, kind, label }) => {
-    const [low, high] = improved.interval.map(percent);
-    return html`<li><span class="name">${label}${kind === 'baseline' && html` <span class="muted">baseline</span>`}</span>
-<svg width="100%" height="24" aria-hidden="true">${random && html`<g class="target"><line x1="${share(random.improved)}" x2="${share(random.improved)}" y1="0" y2="24"/></g>`}${improved.of > 0 && html`<g class="arm-mark ${armClass(kind === 'model' ? 1 : 0)}"><line x1="${low}" x2="${high}" y1="12" y2="12"/><circle cx="${share(improved)}" cy="12" r="4.5"/></g>`}</svg>
-<span>${improved.of > 0 ? html`${formatPercent(improved.count / improved.of)} <span class="muted">${formatInterval(improved.interval, formatPercent)}</span>` : html`<span class="muted">no answer</span>`}</span></li>`;
-  })}
-<li class="axis" aria-hidden="true"><svg width="100%" height="20">${[0, 0.5, 1].map((tick) => html`<text x="${percent(tick)}" y="14">${formatPercent(tick)}</text>`)}</svg></li></ul>
-<figcaption>Share of histories with an improving proposal, with its 95 % interval.${random && ' Dashed line: random search.'}</figcaption></figure>`;
+  const share = ({ count, of }: Share) => (of === 0 ? null : count / of);
+  return intervalRows(
+    contestants.map(({ improved, kind, label }) => ({
+      name: html`${label}${kind === 'baseline' && html` <span class="muted">baseline</span>`}`,
+      value: share(improved),
+      interval: improved.of === 0 ? null : improved.interval,
+      isMuted: kind === 'baseline',
+    })),
+    {
+      title: 'Share of histories with an improving proposal, with 95 % interval',
+      caption: random && 'Dashed line: random search.',
+      format: formatPercent,
+      formatTick: formatPercent,
+      line: random && (share(random.improved) ?? undefined),
+      range: [0, 1],
+    },
+  );
 }
 
 function repliesSection({ contestants }: ModelsResult): Html {

@@ -14,12 +14,11 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
-import { armClass } from '../../report/charts/arm-curves.js';
-import { percent } from '../../report/charts/plot.js';
 import { relativeLink } from '../../report/group-report.js';
 import { tile } from '../../report/views/overview.js';
 import { runFiles } from '../../runs/reader.js';
-import { largest, smallest } from '../../statistics/descriptive.js';
+import { largest } from '../../statistics/descriptive.js';
+import { intervalRows } from '../../web/interval-rows.js';
 import { page } from '../../web/page.js';
 import type { Effect, Effects, Interaction, LevelMean } from './effects.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
@@ -185,20 +184,12 @@ ${main.length === 0 ? html`<p class="empty">No key has several values.</p>` : ht
 ${levels.length > 0 && html`<h5>Mean return by value</h5>${htmlTable(levels, levelColumns)}`}`;
 }
 
-/** One row per effect with its interval, on an axis that includes 0. */
-function forest({ main }: Effects): Html {
-  const ends = main
-    .flatMap(({ difference, interval }) => [difference, ...(interval ?? [])])
-    .filter(Number.isFinite);
-  const [low, high] = [Math.min(0, smallest(ends)), Math.max(0, largest(ends))];
-  const x = (value: number) => percent(high > low ? (value - low) / (high - low) : 0.5);
-  return html`<ul class="forest" role="list">${main.map((effect) => {
-    const { difference, interval } = effect;
-    return html`<li><span class="name">${effectName(effect)}</span>
-<svg width="100%" height="24" aria-hidden="true"><g class="target"><line x1="${x(0)}" x2="${x(0)}" y1="0" y2="24"/></g><g class="arm-mark ${armClass(1)}">${interval && html`<line x1="${x(interval[0])}" x2="${x(interval[1])}" y1="12" y2="12"/>`}<circle cx="${x(difference)}" cy="12" r="4.5"/></g></svg>
-<span>${formatSigned(difference)} <span class="muted">${interval ? formatInterval(interval, formatSigned) : 'no interval'}</span></span></li>`;
-  })}</ul>`;
-}
+/** One row per effect with its interval. */
+const forest = ({ main }: Effects): Html =>
+  intervalRows(
+    main.map((effect) => ({ name: effectName(effect), value: effect.difference, interval: effect.interval })),
+    { title: 'Difference in confirmed return, with 95 % interval', format: formatSigned, line: 0 },
+  );
 
 const interactionsSection = ({ interactions, pairs }: Effects): Html =>
   html`<p class="note">How much the effect of the first key changes with the value of the second key; 0 if the two effects are independent.</p>
