@@ -74,11 +74,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, training runs and games in a browser',
-        async () =>
-          supplied(
-            await import('./commands/view.js'),
-            (await import('../finetune/rl/kinds/shown-training.js')).shownTraining,
-          ),
+        () => import('./commands/view.js'),
       ],
       [
         'compare <runs..>',

@@ -76,6 +76,7 @@ export interface Training {
     readonly step: number;
     readonly best?: StepLoss | undefined;
     readonly message?: string;
+    readonly remedy?: string;
   };
 }
 
@@ -102,8 +103,11 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
 export interface TrainingState {
   /** Call this only after the checkpoint has been accepted: a refused run must not change any files. */
   begin(): void;
-  /** @param dataset replaces the dataset given at the start */
-  end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
+  /**
+   * @param dataset replaces the dataset given at the start
+   * @param use command-line settings that use the result
+   */
+  end(outcome: Training['outcome'], dataset?: DatasetLineage, use?: string): TrainingLineage;
   /** Records the failure if `begin` was called. */
   fail(outcome: Training['outcome']): void;
 }
@@ -114,9 +118,9 @@ export function trainingState(
   given: { readonly command: string; readonly folder: string },
 ): TrainingState {
   let begun = false;
-  const write = (outcome: Training['outcome'], dataset = about.dataset) => {
+  const write = (outcome: Training['outcome'], dataset = about.dataset, use?: string) => {
     const lineage = trainingLineage({ ...about, dataset, outcome });
-    writeLineage(output, { ...lineage, ...given });
+    writeLineage(output, { ...lineage, ...given, ...(use !== undefined && { use }) });
     return lineage;
   };
   return {

@@ -54,6 +54,8 @@ export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
   /** Called before the event of the evaluation. */
   onSamples?(step: number, samples: readonly Sample[]): void;
+  /** What evaluations measure; recorded. Default: mean return. */
+  readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
   /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
@@ -92,6 +94,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     step: done(),
     totalSteps: settings.updates,
     episodes: settings.groups * settings.groupSize,
+    ...(hooks.measured !== undefined && { measured: hooks.measured }),
     best: bestOf(state, perUpdate),
   });
   for (const step of hooks.earlier?.() ?? []) watch.step(step);

@@ -1,12 +1,19 @@
 /** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
-import type { RecordedSample, Sample } from '../../src/runs/training/samples.js';
+import { trainingPage } from '../../src/report/training-page.js';
+import { type RecordedSample, readSamples, type Sample } from '../../src/runs/training/samples.js';
+import {
+  readMetric,
+  type TrainingAbout,
+  type TrainingMetric,
+  trainingOf,
+} from '../../src/runs/training/trainings.js';
+import { TrainingFigures } from '../../src/web/course.js';
+import { page } from '../../src/web/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
-import { type Page, page } from '../../src/web/page.js';
-import type { TrainingStatus } from './page-frame.js';
 
 export type Timed<Event> = Event & {
   /** ISO 8601. */
@@ -69,9 +76,10 @@ export function secondsLeftOf(metrics: readonly Timed<LoggedEvent>[]): number | 
   return each * (total - steps.at(-1)!.step);
 }
 
-/** How the metrics of a kind of training are shown. */
+/** How a training run is shown. */
 export interface Recording<M> {
-  page(metrics: readonly M[], status: TrainingStatus): Page;
+  /** The content of `training.json` at the start. */
+  readonly about: TrainingAbout;
   secondsLeft(metrics: readonly M[]): number | undefined;
   /** Values for TensorBoard by tag; if undefined, no event files are written. */
   readonly scalars?: ((metric: M) => Scalars) | undefined;
@@ -91,6 +99,9 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<M> | undefined;
   #metrics: M[] = [];
+  /** The metrics as any reader of the file sees them. */
+  #read: TrainingMetric[] = [];
+  #figures = new TrainingFigures();
   #unwritten = 0;
 
   constructor(output: string, recording: Recording<M>) {
@@ -107,15 +118,20 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     return this.#metrics;
   }
 
+  /** The metrics as any reader of the file sees them. */
+  get read(): readonly TrainingMetric[] {
+    return this.#read;
+  }
+
   /** @throws UserError if the metrics of an earlier session are damaged */
   add(metric: M): void {
     if (metric.kind === 'start') this.#keepUntil(metric.step);
-    this.#metrics.push(metric);
+    this.#keep(metric);
     this.#file.append([metric]);
     this.#events?.add(metric);
     this.#unwritten += metric.seconds;
     if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
-    this.#writePage({ kind: 'running', secondsLeft: this.#recording.secondsLeft(this.#metrics) });
+    this.#writePage(this.#recording.about);
   }
 
   /** Call this before adding the evaluation at which the model said this. */
@@ -123,9 +139,12 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#samples.append(samples.map((sample) => ({ step, ...sample })));
   }
 
-  /** Writes the final page and closes the files. A run that never started gets no page. */
-  async end(status: TrainingStatus): Promise<void> {
-    this.#writePage(status);
+  /**
+   * Writes the final page and closes the files. A run that never started gets no page.
+   * @param changes what is new in `training.json`
+   */
+  async end(changes: Partial<TrainingAbout>): Promise<void> {
+    this.#writePage({ ...this.#recording.about, ...changes }, false);
     this.#events?.close();
     for (const file of [this.#file, this.#samples]) {
       await file.flush();
@@ -135,14 +154,29 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
 
   /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
   #keepUntil(step: number): void {
-    this.#metrics = keptUntil<M>(this.#file.path, step);
+    this.#metrics = [];
+    this.#read = [];
+    this.#figures = new TrainingFigures();
+    for (const metric of keptUntil<M>(this.#file.path, step)) this.#keep(metric);
     keptUntil<RecordedSample>(this.#samples.path, step);
   }
 
-  #writePage(status: TrainingStatus): void {
+  #keep(metric: M): void {
+    this.#metrics.push(metric);
+    const read = readMetric(metric);
+    if (read !== undefined) this.#read.push(read);
+    this.#figures.add(read ?? {});
+  }
+
+  #writePage(about: TrainingAbout, isRunning = true): void {
     if (this.#metrics.length === 0) return;
     this.#unwritten = 0;
-    replaceFile(join(this.#output, trainingFiles.page), page(this.#recording.page(this.#metrics, status)));
+    const shown = trainingPage({
+      ...trainingOf(this.#output, about, this.#read, isRunning),
+      ...{ rows: this.#figures.rows(), samples: readSamples(this.#output) },
+      secondsLeft: isRunning ? this.#recording.secondsLeft(this.#metrics) : undefined,
+    });
+    replaceFile(join(this.#output, trainingFiles.page), page(shown));
   }
 }
 

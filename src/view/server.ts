@@ -20,7 +20,7 @@ import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
-import { pageOf, type TrainingPage } from './pages.js';
+import { pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -35,7 +35,6 @@ export interface ViewOptions extends Address {
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly trainingPage: TrainingPage;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -140,7 +139,7 @@ async function answerApi(
         response,
         token,
         iteration === undefined
-          ? await pageOf(place, site.options.trainingPage)
+          ? await pageOf(place)
           : await iterationPage(name, place.path, iteration),
       );
     }

@@ -9,7 +9,6 @@ import { registeredTrainings, trainingsFolder } from '../runs/training-files.js'
 import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
-import type { TrainingPage } from './pages.js';
 import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
@@ -31,14 +30,13 @@ export async function view(
     readonly directory: string | undefined;
     readonly host: LoopbackHost;
     readonly port: number;
-    readonly trainingPage: TrainingPage;
     /** Whether to write a file that opens the view. */
     readonly isOpened: boolean;
   },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
   onReady: (url: string, file: string | undefined) => void,
 ): Promise<void> {
-  const { directory, host, isOpened, port, trainingPage } = given;
+  const { directory, host, isOpened, port } = given;
   const roots = rootsOf(directory, cwd);
   const registered = () =>
     registeredTrainings(resolve(cwd, directory ?? common.runsDir.default)).map((path) => ({
@@ -56,7 +54,6 @@ export async function view(
     milliseconds,
     note,
     token,
-    trainingPage,
   });
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;

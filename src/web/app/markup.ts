@@ -4,11 +4,13 @@
  */
 import { render } from 'preact';
 import type { Chart } from '../chart.js';
+import { type TrainingInFile, unpacked } from '../training-charts.js';
 import { ChartFigure } from './chart-figure.js';
 import { activateHeatMap } from './heat-map.js';
 import { html } from './html.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
+import { TrainingCharts } from './training.js';
 
 /** Parses a block of JSON in the page. */
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>
@@ -22,6 +24,12 @@ export function activate(root: ParentNode): void {
     const place = document.createElement('div');
     figure.querySelector('.note')?.replaceWith(place);
     render(html`<${ChartFigure} chart=${chart} />`, place);
+  }
+  for (const figure of root.querySelectorAll<HTMLElement>('[data-training]')) {
+    const { words, ...rows } = jsonIn<TrainingInFile>(figure.querySelector('script'))!;
+    const all = { step: unpacked(rows.step), validation: unpacked(rows.validation) };
+    const evaluation = unpacked(rows.evaluation);
+    render(html`<${TrainingCharts} rows=${{ ...all, evaluation }} words=${words} version=${0} />`, figure);
   }
   for (const figure of root.querySelectorAll<HTMLElement>('figure[data-readout]')) {
     const readout = figure.querySelector<HTMLElement>('.readout');
