@@ -18,6 +18,7 @@ import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { type Page, page } from '../web/page.js';
+import { relativeLink } from '../web/study.js';
 import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
 import { tile } from './views/overview.js';
@@ -171,11 +172,6 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);
-}
-
-/** Turns a path below the page into a relative link; encoding keeps it from being anything else, such as a script. */
-export function relativeLink(path: string): string {
-  return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 function latest(repeats: readonly RepeatData[]): string {

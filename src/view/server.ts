@@ -20,7 +20,7 @@ import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
-import { pageOf, type TrainingPage } from './pages.js';
+import { type GivenPages, pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -28,14 +28,14 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Returns directories of training runs elsewhere; new ones may appear. */
-  readonly elsewhere?: () => readonly Root[];
+  /** Returns directories of training runs, which may be below the roots or anywhere else; new ones may appear. */
+  readonly registered?: () => readonly Root[];
   /** Name of the directory that is shown. */
   readonly place: string;
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly trainingPage: TrainingPage;
+  readonly pages: GivenPages;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -54,7 +54,7 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
+  const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const server = await startHttp(options, async (request, response, port) => {
     try {
       await answer(request, response, { live, options }, port);
@@ -140,7 +140,7 @@ async function answerApi(
         response,
         token,
         iteration === undefined
-          ? await pageOf(place, site.options.trainingPage)
+          ? await pageOf(place, site.live.inside(name), site.options.pages)
           : await iterationPage(name, place.path, iteration),
       );
     }
