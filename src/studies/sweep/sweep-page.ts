@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -215,7 +216,7 @@ ${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.co
 <dl class="headline">
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'of all runs')}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
 }
