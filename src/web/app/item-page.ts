@@ -16,7 +16,7 @@ import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 const leastPause = 1500;
 
 /** Loads the page of an item, and reloads it when it is stale. */
-function usePage(address: string) {
+export function usePage(address: string) {
   const [page, setPage] = useState<Page | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address: '', asking: false, stale: false, next: 0 });
