@@ -73,12 +73,16 @@ export const differenceColumns: readonly Column<ComparedIn>[] = [
   confirmedEstimate('IQM', 'iqmDifference', 'iqmInterval', formatSigned),
   confirmedEstimate('wins', 'winRate', 'winInterval', formatShare),
   number('p (Holm)', (row) => confirmedOf(row)?.adjusted, { format: pText }),
-  text('', (row) => {
-    const found = confirmedOf(row);
-    if (found === null) return null;
-    const { verdict } = found;
-    return { text: verdictText({ verdict, test: 'paired' }), mark: `chip ${verdictChips[verdict]}` };
-  }),
+  text(
+    '',
+    (row) => {
+      const found = confirmedOf(row);
+      if (found === null) return null;
+      const { verdict } = found;
+      return { text: verdictText({ verdict, test: 'paired' }), mark: `chip ${verdictChips[verdict]}` };
+    },
+    { spoken: 'verdict' },
+  ),
 ];
 
 interface ArmIn {

@@ -94,7 +94,9 @@ export const differenceColumns: readonly Column<GroupDifference>[] = [
   number('wins', ({ winRate }) => winRate, { format: formatShare }),
   text('test', ({ test }) => ({ paired: 'paired t', welch: 'Welch', none: null })[test]),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('', (found) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` })),
+  text('', (found) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` }), {
+    spoken: 'verdict',
+  }),
 ];
 
 /** Maximum number of skipped runs listed by name. */

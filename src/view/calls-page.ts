@@ -1,11 +1,17 @@
 /** The page of model calls over time: tokens, cost, latency and failures, by model or purpose. */
 import { type Html, html } from '../format/html.js';
-import { formatCompact, formatCost, formatCount, formatDuration, formatShare, plural } from '../format/numbers.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatShare,
+  plural,
+} from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { tile } from '../report/views/overview.js';
 import { kindMeaning } from '../runs/failure-text.js';
 import type { HourlyUsage, UsageSource } from '../runs/usage/hourly-usage.js';
-import { UsageSum } from '../runs/usage/usage-sum.js';
 import {
   costNoteOf,
   costOf,
@@ -15,6 +21,7 @@ import {
   usageColumns,
   usageOver,
 } from '../runs/usage/usage-span.js';
+import { UsageSum } from '../runs/usage/usage-sum.js';
 import { badRequest } from '../serve/http.js';
 import { type Axis, type Chart, type Colour, chartFigure } from '../web/chart.js';
 import { parseFilter } from '../web/item-filter.js';
@@ -64,7 +71,7 @@ export function callsPage(usage: UsageOverTime, runs: number): Page {
               title: 'Totals',
               content: html`${tiles(total)}
 ${htmlTable(rows, usageColumns)}
-<p class="note">Latencies include retries; percentiles are exact within 3 %.</p>`,
+<p class="note">${costNoteOf(total)} Latencies include retries; percentiles are exact within 3 %.</p>`,
             },
             {
               id: 'time',
@@ -79,10 +86,10 @@ ${htmlTable(rows, usageColumns)}
 }
 
 function tiles(total: UsageSum): Html {
-  const { cachedShare, calls, failed, promptTokens, tokens } = total;
+  const { cachedShare, calls, failed, promptTokens, tokens, unpriced } = total;
   const [median, high] = [total.latency(0.5), total.latency(0.95)];
   return html`<dl class="headline">
-${tile('Cost', costOf(total) ?? 'unknown', costNoteOf(total))}
+${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, without discounts' : `without ${plural(unpriced, 'call')} that have no price`)}
 ${tile('Calls', formatCount(calls), failed === 0 ? 'all answered' : `${formatCount(failed)} without a reply`)}
 ${tile('Tokens', formatCompact(tokens), promptTokens === 0 ? 'of replies' : `${formatCompact(promptTokens)} of prompts, ${formatShare(cachedShare)} of them cached`)}
 ${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % of calls within ${formatDuration(high)}`)}
@@ -127,9 +134,7 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
       ...rest,
     })),
     notes: at.map((start, i) => {
-      const own = series.flatMap(({ label, values }) =>
-        values[i] ? [`${label} ${format(values[i])}`] : [],
-      );
+      const own = series.flatMap(({ label, values }) => (values[i] ? [`${label} ${format(values[i])}`] : []));
       return `${timeText(start, usage.step)}: ${own.join(', ') || 'none'}`;
     }),
   });
@@ -148,18 +153,54 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
   ];
   const tokens = kinds.map(([label, of]) => ({ label, values: sums.map((sum) => Math.max(0, of(sum))) }));
   return [
-    ...(total.cost > 0 ? [chart('Cost', 'cost', byGroup((sum) => sum.cost), formatCost)] : []),
-    chart('Tokens', 'compact', byGroup((sum) => sum.tokens), formatCompact),
+    ...(total.cost > 0
+      ? [
+          chart(
+            'Cost',
+            'cost',
+            byGroup((sum) => sum.cost),
+            formatCost,
+          ),
+        ]
+      : []),
+    chart(
+      'Tokens',
+      'compact',
+      byGroup((sum) => sum.tokens),
+      formatCompact,
+    ),
     chart('Tokens by kind', 'compact', tokens, formatCompact),
-    chart('Calls', 'whole', byGroup((sum) => sum.calls), formatCount),
+    chart(
+      'Calls',
+      'whole',
+      byGroup((sum) => sum.calls),
+      formatCount,
+    ),
     ...(Number.isNaN(total.latency(0.5))
       ? []
       : [
-          chart('Median latency', 'duration', lines((sum) => sum.latency(0.5)), formatDuration),
-          chart('95th percentile of latency', 'duration', lines((sum) => sum.latency(0.95)), formatDuration),
+          chart(
+            'Median latency',
+            'duration',
+            lines((sum) => sum.latency(0.5)),
+            formatDuration,
+          ),
+          chart(
+            '95th percentile of latency',
+            'duration',
+            lines((sum) => sum.latency(0.95)),
+            formatDuration,
+          ),
         ]),
     ...(total.cachedTokens > 0
-      ? [chart('Cached prompt tokens in %', 'number', lines((sum) => 100 * sum.cachedShare), formatPercent)]
+      ? [
+          chart(
+            'Cached prompt tokens in %',
+            'number',
+            lines((sum) => 100 * sum.cachedShare),
+            formatPercent,
+          ),
+        ]
       : []),
   ];
 }
@@ -184,7 +225,12 @@ function timeAxis({ at, step }: UsageOverTime): Axis {
     const iso = new Date(start).toISOString();
     return i % every === 0 ? [[start, isHour ? iso.slice(11, 16) : iso.slice(5, 10)] as const] : [];
   });
-  return { title: isHour ? 'Hour (UTC)' : 'Day (UTC)', ticks };
+  return {
+    from: at[0]! - step / 2,
+    to: at.at(-1)! + step / 2,
+    title: isHour ? 'Hour (UTC)' : 'Day (UTC)',
+    ticks,
+  };
 }
 
 function timeText(start: number, step: number): string {

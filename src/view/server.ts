@@ -17,8 +17,8 @@ import {
 import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
-import { callsOf } from './calls-page.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
+import { callsOf } from './calls-page.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';

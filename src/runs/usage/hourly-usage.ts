@@ -171,9 +171,13 @@ function modelsOf({ kind, path }: UsageSource): (purpose: UsagePurpose) => strin
 
 /** The model of a `critic` or `feedback` section. */
 function ownModel(settings: NonNullable<Manifest['settings']>, purpose: UsagePurpose): string | undefined {
-  const [provider, name, path] = ['provider', 'name', 'path'].map((key) => settings[`${purpose}.model.${key}`]);
+  const [provider, name, path] = ['provider', 'name', 'path'].map(
+    (key) => settings[`${purpose}.model.${key}`],
+  );
   if (typeof provider !== 'string') return undefined;
-  return [provider, name ?? (typeof path === 'string' ? basename(path) : undefined)].filter(Boolean).join('/');
+  return [provider, name ?? (typeof path === 'string' ? basename(path) : undefined)]
+    .filter(Boolean)
+    .join('/');
 }
 
 /** The language model in an id such as `portfolio/shares(openai/gpt-5-mini+gp)`; undefined if there is none. */

@@ -1,6 +1,13 @@
 /** Usage over a span of time, as totals and over hours or days. */
 import { UserError } from '../../base/errors.js';
-import { formatCompact, formatCost, formatCount, formatDuration, formatShare } from '../../format/numbers.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatShare,
+  plural,
+} from '../../format/numbers.js';
 import { type Column, number, text } from '../../format/table.js';
 import type { HourOfUsage, UsagePurpose } from './hourly-usage.js';
 import { UsageSum } from './usage-sum.js';
@@ -144,9 +151,46 @@ export const usageColumns: readonly Column<UsageRow>[] = [
   number('cost', ({ sum }) => costOf(sum), { strong: true }),
 ];
 
+/** A row for machines: all digits, null for what is not known. */
+export interface UsageFigures {
+  readonly model: string;
+  /** `all` for the sum of a model. */
+  readonly purpose: string;
+  readonly calls: number;
+  readonly failedCalls: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  /** In milliseconds. */
+  readonly latency: { readonly median: number | null; readonly percentile95: number | null };
+  readonly cost: number | null;
+  /** Calls without a known price, which the cost leaves out. */
+  readonly unpricedCalls: number;
+  /** Number of failures by kind, also in attempts that were repeated. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export function usageFigures({ model, purpose, sum }: UsageRow): UsageFigures {
+  const { cachedTokens, calls, completionTokens, promptTokens, reasoningTokens } = sum;
+  const latency = (share: number) => {
+    const found = sum.latency(share);
+    return Number.isNaN(found) ? null : Math.round(found);
+  };
+  return {
+    ...{ model, purpose, calls, failedCalls: sum.failed },
+    ...{ promptTokens, cachedTokens, completionTokens, reasoningTokens },
+    latency: { median: latency(0.5), percentile95: latency(0.95) },
+    cost: sum.priced === 0 ? null : sum.cost,
+    unpricedCalls: sum.unpriced,
+    failures: Object.fromEntries(sum.failures),
+  };
+}
+
 /** What the costs are in, and what they leave out. */
 export function costNoteOf({ priced, unpriced }: UsageSum): string {
-  const unknown = `${formatCount(unpriced)} calls have no known price and are left out.`;
-  if (priced === 0) return unpriced === 0 ? 'No call has a cost.' : unknown;
+  const unknown = `${plural(unpriced, 'call')} without a price ${unpriced === 1 ? 'is' : 'are'} left out.`;
+  if (priced === 0)
+    return unpriced === 0 ? 'No call has a cost.' : 'These models have no price.';
   return `Costs are in US dollars, at list prices without discounts, or in the currency of model.price.${unpriced === 0 ? '' : ` ${unknown}`}`;
 }

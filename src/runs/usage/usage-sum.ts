@@ -38,7 +38,8 @@ export class UsageSum {
   }
 
   addLatency(milliseconds: number): void {
-    if (milliseconds > 0) addTo(this.#latencies, Math.round(Math.log(milliseconds) / Math.log(bucketRatio)), 1);
+    if (milliseconds > 0)
+      addTo(this.#latencies, Math.round(Math.log(milliseconds) / Math.log(bucketRatio)), 1);
   }
 
   addFailure(kind: string): void {

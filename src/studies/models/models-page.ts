@@ -93,10 +93,14 @@ const differenceColumns: readonly Column<ModelDifference>[] = [
   }),
   number('histories', ({ pairs }) => pairs),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('', ({ verdict }) => ({
-    text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
-    mark: `chip ${verdictChips[verdict]}`,
-  })),
+  text(
+    '',
+    ({ verdict }) => ({
+      text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
+      mark: `chip ${verdictChips[verdict]}`,
+    }),
+    { spoken: 'verdict' },
+  ),
 ];
 
 const predicting = ({ contestants }: ModelsResult) =>
@@ -239,7 +243,7 @@ function repliesSection({ contestants }: ModelsResult): Html {
     number<ModelsResult['contestants'][number]>(kind, ({ failures }) => failures[kind] ?? 0),
   );
   return html`${htmlTable(contestants, [nameColumn, ...replyColumns])}
-${failed.length > 0 && html`<h5>Rejected replies by problem</h5>${htmlTable(contestants, [nameColumn, ...failed])}`}`;
+${failed.length > 0 && html`<h3>Rejected replies by problem</h3>${htmlTable(contestants, [nameColumn, ...failed])}`}`;
 }
 
 /** Lists the histories with their best returns and the contestants' proposals. */

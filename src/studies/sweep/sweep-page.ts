@@ -35,10 +35,14 @@ const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'dif
     format: formatSigned,
   }),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('', ({ verdict }) => ({
-    text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
-    mark: `chip ${verdictChips[verdict]}`,
-  })),
+  text(
+    '',
+    ({ verdict }) => ({
+      text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
+      mark: `chip ${verdictChips[verdict]}`,
+    }),
+    { spoken: 'verdict' },
+  ),
 ];
 
 const effectColumns: readonly Column<Effect>[] = [
@@ -183,7 +187,7 @@ function effectsSection(effects: Effects | null): Html {
   const { levels, main } = effects;
   return html`<p class="note">${overText(effects)}</p>
 ${main.length === 0 ? html`<p class="empty">No key has several values.</p>` : html`${forest(effects)}${htmlTable(main, effectColumns)}`}
-${levels.length > 0 && html`<h5>Mean return by value</h5>${htmlTable(levels, levelColumns)}`}`;
+${levels.length > 0 && html`<h3>Mean return by value</h3>${htmlTable(levels, levelColumns)}`}`;
 }
 
 /** One row per effect with its interval, on an axis that includes 0. */
@@ -204,7 +208,7 @@ function forest({ main }: Effects): Html {
 const interactionsSection = ({ interactions, pairs }: Effects): Html =>
   html`<p class="note">How much the effect of the first key changes with the value of the second key; 0 if the two effects are independent.</p>
 ${htmlTable(interactions, interactionColumns, { tall: true })}
-<h5>Mean return by values of both keys</h5>
+<h3>Mean return by values of both keys</h3>
 ${htmlTable(pairs, pairColumns, { tall: true })}`;
 
 function bestSection({ best, settings, usage, activeMs }: SweepResult): Html {
@@ -232,7 +236,7 @@ function settingsSection({ seeds, settings }: SweepResult): Html {
     ),
   );
   return html`${htmlTable(rows, [...keyColumns(settings), ...settingColumns(settings)], { tall: true })}
-<h5>Runs</h5>
+<h3>Runs</h3>
 ${htmlTable(
   runs,
   [

@@ -13,7 +13,11 @@ const spans = [
 ];
 
 export function CallsPage({ query }: { query: URLSearchParams }) {
-  const [span, by, filter] = [query.get('span') ?? 'week', query.get('by') ?? 'model', query.get('filter') ?? ''];
+  const [span, by, filter] = [
+    query.get('span') ?? 'week',
+    query.get('by') ?? 'model',
+    query.get('filter') ?? '',
+  ];
   // The same address shows the same time until the page is opened again.
   const [until] = useState(() => Date.now());
   const { page, problem } = usePage(`/api/calls${queryOf({ span, by, until, ...(filter && { filter }) })}`);

@@ -6,7 +6,7 @@ import { html } from './html.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
-import { jsonIn } from './markup.js';
+import { jsonIn, openTarget } from './markup.js';
 import { LossChart, MetricCharts, newMetrics } from './metrics.js';
 import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
@@ -53,6 +53,10 @@ export function usePage(address: string) {
     setProblem('');
     void load();
   }, [address]);
+  const isShown = page !== undefined;
+  useEffect(() => {
+    if (isShown && location.hash !== '') openTarget();
+  }, [address, isShown]);
   return { page, problem, refresh: load };
 }
 

@@ -86,9 +86,13 @@ export function followLinks(): void {
     const { hash, origin, pathname, search } = new URL(link.href);
     // The browser scrolls to sections of the same page itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname))
+    if (
+      origin !== location.origin ||
+      isHere ||
+      !/^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname)
+    )
       return;
     event.preventDefault();
-    go(`${pathname}${search}`);
+    go(`${pathname}${search}${hash}`);
   });
 }
