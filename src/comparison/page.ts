@@ -80,7 +80,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[]): Html {
   return html`${learningCurves(task, groups)}
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Areas are over ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
-${task.differences.length > 0 && html`<h5>Differences in confirmed return</h5>${htmlTable(task.differences, differenceColumns)}`}
+${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
 ${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
 }
 

@@ -7,7 +7,7 @@ import { html } from './html.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
-import { jsonIn } from './markup.js';
+import { jsonIn, openTarget } from './markup.js';
 import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
 import { TrainingCharts } from './training.js';
@@ -17,7 +17,7 @@ import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 const leastPause = 1500;
 
 /** Loads the page of an item, and reloads it when it is stale. */
-function usePage(address: string) {
+export function usePage(address: string) {
   const [page, setPage] = useState<Page | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address: '', asking: false, stale: false, next: 0 });
@@ -54,6 +54,10 @@ function usePage(address: string) {
     setProblem('');
     void load();
   }, [address]);
+  const isShown = page !== undefined;
+  useEffect(() => {
+    if (isShown && location.hash !== '') openTarget();
+  }, [address, isShown]);
   return { page, problem, refresh: load };
 }
 
