@@ -54,7 +54,7 @@ describe('a training with its output elsewhere', () => {
     const own = training(join(temporaryDirectory(), 'tuned'));
     const items = new Items([{ path: own, prefix: 'tuned/', name: 'tuned' }]);
     items.look();
-    expect(items.all().map(({ name }) => name)).toEqual(['tuned']);
+    expect(items.all().map(({ item }) => item.name)).toEqual(['tuned']);
   });
 
   it('is forgotten where it was removed, and never invented', async () => {
