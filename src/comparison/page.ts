@@ -52,7 +52,7 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
   const differences = tasks.flatMap((task) => task.differences);
   const conclusion = conclusionOf(tasks);
   const verdict = differences.length === 1 ? differences[0]!.verdict : '';
-  const settings = settingsSection(groups);
+  const settings = settingsSection(groups, shown.isByRun ? /^name$/ : /^(name|seed)$/);
   return {
     title: `Comparison: ${names}`,
     header: html`<header>
@@ -167,8 +167,11 @@ function commonScale(groups: readonly RunGroup[]): Scale {
 /** Number of values that a cell of the config's differences lists. */
 const mostValues = 4;
 
-/** The config keys whose values differ between groups; undefined if there are none. */
-function settingsSection(tasks: readonly TaskGroups[]): Section | undefined {
+/**
+ * The config keys whose values differ between groups; undefined if there are none.
+ * @param ignored keys that say nothing about a group
+ */
+function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section | undefined {
   const groups = tasks.flatMap((task) =>
     task.groups.map(({ name, runs }) => ({
       title: tasks.length > 1 ? `${task.name}: ${name}` : name,
@@ -177,7 +180,7 @@ function settingsSection(tasks: readonly TaskGroups[]): Section | undefined {
   );
   const keys = [...new Set(groups.flatMap(({ settings }) => settings.flatMap((own) => [...own.keys()])))];
   const rows = keys
-    .filter((key) => key !== 'name')
+    .filter((key) => !ignored.test(key))
     .map((key) => ({
       key,
       values: groups.map(({ settings }) =>

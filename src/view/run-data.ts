@@ -10,7 +10,7 @@ import { settingOf, settingsOf } from '../comparison/run-groups.js';
 import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
 import { eachLine } from '../storage/json-lines.js';
-import type { Item } from '../web/messages.js';
+import type { ConfigKeys, Item } from '../web/messages.js';
 import { fields, isAsked } from '../web/table/fields.js';
 import type { Place } from './items.js';
 
@@ -65,10 +65,7 @@ export function withSettings(place: Place | undefined, item: Item, keys: readonl
 }
 
 /** All config keys of these runs, and those of them whose values differ. */
-export function configKeys(places: readonly Place[]): {
-  readonly keys: readonly string[];
-  readonly different: readonly string[];
-} {
+export function configKeys(places: readonly Place[]): ConfigKeys {
   const values = new Map<string, Set<string>>();
   let runs = 0;
   for (const place of places) {

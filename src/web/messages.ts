@@ -44,6 +44,13 @@ export interface Item {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
+/** The config keys of all runs. */
+export interface ConfigKeys {
+  readonly keys: readonly string[];
+  /** Those whose values differ between runs. */
+  readonly different: readonly string[];
+}
+
 /** The mean over seeds. */
 export interface GroupMean {
   /** Number of seeds. */

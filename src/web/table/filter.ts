@@ -39,8 +39,7 @@ function testOf(part: string, configKeys: readonly string[] | undefined): Test |
   if (sign !== '=')
     return `“${part}”: filters have no ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
   const field = fieldOf(key);
-  if (field.kind === 'setting' && configKeys !== undefined && !configKeys.includes(key))
-    return unknown(key, configKeys);
+  if (!isKnown(field, configKeys)) return unknownKey(key, configKeys ?? []);
   const accepts = valueTest(field, value);
   return typeof accepts === 'string' ? accepts : { accepts, key: field.key };
 }
@@ -107,7 +106,12 @@ function textTest(of: Field['of'], pattern: string): Test['accepts'] {
   };
 }
 
-function unknown(key: string, configKeys: readonly string[]): string {
+/** Fields, config keys and sections of the config; while the configs' keys are unknown, any key. */
+export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
+  kind !== 'setting' || (configKeys?.some((one) => one === key || one.startsWith(`${key}.`)) ?? true);
+
+/** What is wrong with a key that nothing has. */
+export function unknownKey(key: string, configKeys: readonly string[]): string {
   const known = fields.map((field) => field.key);
   const nearest = [...known, ...configKeys].find(
     (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 3),

@@ -1,5 +1,6 @@
 /** What the address says about the list: filter, order, columns and grouping. */
 import { fieldOf, isAsked } from './fields.js';
+import { isKnown, unknownKey } from './filter.js';
 
 export interface TableState {
   readonly filter: string;
@@ -52,3 +53,12 @@ export function queryOfState({ by, columns, filter, sort }: TableState): Readonl
 /** Keys that the server must send with the items. */
 export const askedBy = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
   [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isAsked).toSorted();
+
+/** What is wrong with keys of columns and groups. */
+export const unknownKeys = (
+  keys: readonly string[],
+  configKeys: readonly string[] | undefined,
+): readonly string[] =>
+  [...new Set(keys)]
+    .filter((key) => !isKnown(fieldOf(key), configKeys))
+    .map((key) => unknownKey(key, configKeys ?? []));
