@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
+import { HourlyUsage } from '../runs/usage/hourly-usage.js';
 import {
   type Address,
   badRequest,
@@ -17,11 +18,15 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
+import { callsOf } from './calls-page.js';
+import { comparedPage, groupFigures } from './comparison.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
-import { Live, mostWatched, mostWatchers } from './live.js';
+import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
+import { removeFromPage, tagFromPage } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
+import { configKeys } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { subjectOf } from './subject.js';
@@ -55,9 +60,10 @@ const largestSaved = 64 * 2 ** 20;
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
+  const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
   const server = await startHttp(options, async (request, response, port) => {
     try {
-      await answer(request, response, { live, options }, port);
+      await answer(request, response, site, port);
     } catch (error) {
       fail(request, response, error, options);
     }
@@ -75,6 +81,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
 
 interface Site {
   readonly live: Live;
+  readonly usage: HourlyUsage;
   readonly options: ViewOptions;
 }
 
@@ -103,15 +110,20 @@ async function answer(
   const asset = assetAt(path);
   if (asset !== undefined && request.method === 'GET') return send(response, asset.type, asset.body);
   requireEntered(request, site.options.token);
-  const take = { '/api/steer': steerFromPage, '/api/answer': answerFromPage }[path];
+  const take = {
+    '/api/steer': steerFromPage,
+    '/api/answer': answerFromPage,
+    '/api/tag': tagFromPage,
+    '/api/remove': removeFromPage,
+  }[path];
   requireMethod(request, ...(take ? ['POST'] : ['GET', 'HEAD']));
-  if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
+  if (take) return sendJson(response, await take(request, (name) => placeOf(site, name), site));
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
   throw notFound(`${path} not found`);
 }
 
-const isPage = (path: string) => /^\/(?:|of\/.*|compare|diff|search)$/s.test(path);
+const isPage = (path: string) => /^\/(?:|of\/.*|calls|compare|diff|search)$/s.test(path);
 
 async function answerApi(
   path: string,
@@ -128,8 +140,16 @@ async function answerApi(
       if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
       if (site.live.watchers >= mostWatchers)
         throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
-      return site.live.watch(response, names, query.has('all'));
+      const keys = query.getAll('key');
+      if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
+      return site.live.watch(response, { names, keys, all: query.has('all') });
     }
+    case 'keys':
+      return sendJson(response, configKeys(site.live.places()));
+    case 'groups':
+      return sendJson(response, groupFigures(site.live.places(), query));
+    case 'compare':
+      return sendPage(response, token, comparedPage(site.live.places(), query));
     case 'page': {
       const place = placeIn(site, query);
       const iteration = wholeNumber(query, 'iteration', 0);
@@ -172,6 +192,8 @@ async function answerApi(
         token,
         await differencesPage(wantedOf(site, query, 'a'), wantedOf(site, query, 'b')),
       );
+    case 'calls':
+      return sendPage(response, token, await callsOf(site, query));
     case 'search': {
       const text = query.get('q') ?? '';
       if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');
@@ -179,10 +201,7 @@ async function answerApi(
       const places =
         names.length > 0
           ? names.map((name) => placeOf(site, name))
-          : site.live
-              .items()
-              .filter(({ kind }) => kind === 'run' || kind === 'play')
-              .map(({ name }) => placeOf(site, name));
+          : site.live.places().filter(({ item }) => ['run', 'play'].includes(item.kind) && !item.fault);
       const clock = site.options.milliseconds;
       return sendJson(response, await search(text, places, { clock, until: clock() + searchTime }));
     }
