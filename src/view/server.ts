@@ -138,9 +138,7 @@ async function answerApi(
       return sendPage(
         response,
         token,
-        iteration === undefined
-          ? await pageOf(place)
-          : await iterationPage(name, place.path, iteration),
+        iteration === undefined ? await pageOf(place) : await iterationPage(name, place.path, iteration),
       );
     }
     case 'course': {

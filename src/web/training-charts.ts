@@ -88,7 +88,7 @@ const xAxis = ({ unit }: TrainingWords): Axis => ({
 
 const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
 
-const smooth = 'mean over the latest 10 to 100';
+const smoothText = ({ unit }: TrainingWords) => `mean over the latest 10 to 100 ${unit}s`;
 
 function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWords): Chart {
   const rows = steps.filter(({ loss }) => loss !== undefined);
@@ -102,7 +102,8 @@ function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWor
     (low, row) => (low === undefined || row.loss! < low.loss! ? row : low),
     undefined,
   );
-  const lowest = best && `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`;
+  const lowest =
+    best && `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`;
   return {
     label: `Loss of ${formatCount(rows.at(-1)?.step ?? 0)} steps: from ${losses[0]?.toFixed(4)} to ${latest?.toFixed(4)}${lowest ? `; ${lowest}` : ''}.`,
     x: xAxis(words),
@@ -114,7 +115,7 @@ function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWor
         ...{ outliers: 'high', values: valuesAt(at, rows, lossOf) },
       },
       {
-        ...{ label: `training loss, ${smooth}`, draw: 'line', colour: '--accent', width: 2 },
+        ...{ label: `training loss, ${smoothText(words)}`, draw: 'line', colour: '--accent', width: 2 },
         values: valuesAt(at, smoothed, lossOf),
       },
       ...heldOut('validation loss', held),
@@ -202,7 +203,7 @@ function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart
         values: valuesAt(at, rows, ({ reward }) => reward),
       },
       {
-        ...{ label: smooth, draw: 'line', colour: '--accent', width: 2 },
+        ...{ label: smoothText(words), draw: 'line', colour: '--accent', width: 2 },
         values: valuesAt(at, smoothed, ({ reward }) => reward),
       },
     ],
@@ -212,7 +213,11 @@ function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart
 
 function smallChart(
   rows: readonly Row[],
-  { kind, name, title }: { readonly kind: NonNullable<Axis['kind']>; readonly name: string; readonly title: string },
+  {
+    kind,
+    name,
+    title,
+  }: { readonly kind: NonNullable<Axis['kind']>; readonly name: string; readonly title: string },
   words: TrainingWords,
 ): Chart {
   const at = stepsOf(rows);
@@ -252,5 +257,7 @@ export function packed(rows: readonly Row[]): PackedRows {
 
 export const unpacked = ({ columns, count }: PackedRows): readonly Row[] =>
   Array.from({ length: count }, (_, i) =>
-    Object.fromEntries(Object.entries(columns).flatMap(([name, all]) => (all[i] == null ? [] : [[name, all[i]]]))),
+    Object.fromEntries(
+      Object.entries(columns).flatMap(([name, all]) => (all[i] == null ? [] : [[name, all[i]]])),
+    ),
   );

@@ -128,9 +128,7 @@ function WholePage({
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
   const isTraining = item?.kind === 'training';
   const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
-  const parts = [
-    ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
-  ];
+  const parts = [...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : [])];
   // Insert the list of runs first; for repeats, after the curve.
   const at = item?.kind === 'repeats' ? 2 : 0;
   const sections = own.toSpliced(at, 0, ...parts);

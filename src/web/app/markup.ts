@@ -29,7 +29,9 @@ export function activate(root: ParentNode): void {
     const { words, ...rows } = jsonIn<TrainingInFile>(figure.querySelector('script'))!;
     const all = { step: unpacked(rows.step), validation: unpacked(rows.validation) };
     const evaluation = unpacked(rows.evaluation);
-    render(html`<${TrainingCharts} rows=${{ ...all, evaluation }} words=${words} version=${0} />`, figure);
+    const place = document.createElement('div');
+    figure.querySelector('.note')?.replaceWith(place);
+    render(html`<${TrainingCharts} rows=${{ ...all, evaluation }} words=${words} version=${0} />`, place);
   }
   for (const figure of root.querySelectorAll<HTMLElement>('figure[data-readout]')) {
     const readout = figure.querySelector<HTMLElement>('.readout');

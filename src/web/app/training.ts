@@ -1,7 +1,7 @@
 /** Charts of a training run, in files and in the live view. */
 import { useMemo } from 'preact/hooks';
 import type { TrainingRows } from '../messages.js';
-import { trainingCharts, type TrainingWords } from '../training-charts.js';
+import { type TrainingWords, trainingCharts } from '../training-charts.js';
 import { ChartFigure } from './chart-figure.js';
 import { html } from './html.js';
 
@@ -18,5 +18,5 @@ export function TrainingCharts({ rows, version, words }: Props) {
   const isLarge = ({ height = 320 }: { readonly height?: number }) => height > 200;
   const figure = (chart: (typeof charts)[number]) =>
     html`<figure class="chart-figure" key=${chart.y.title}><${ChartFigure} chart=${chart} /></figure>`;
-  return html`${charts.filter(isLarge).map(figure)}<div class="charts">${charts.filter((chart) => !isLarge(chart)).map(figure)}</div>`;
+  return html`<div class="training-charts">${charts.filter(isLarge).map(figure)}<div class="charts">${charts.filter((chart) => !isLarge(chart)).map(figure)}</div></div>`;
 }
