@@ -151,7 +151,7 @@ function headline({ facts, metrics }: ShownTraining): Html {
     0,
   );
   const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
-  const margin = best?.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
+  const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
   const over = best?.episodes === undefined ? '' : ` over ${formatCount(best.episodes)} starts`;
   return html`<dl class="headline main">
 ${
