@@ -1,5 +1,5 @@
 /** The charts of a training run: the same in files and in the live view, from the same rows of metrics. */
-import { formatCount, formatNumber } from '../format/numbers.js';
+import { formatCount, formatNumber, formatReturn } from '../format/numbers.js';
 import type { Axis, Chart, Series } from './chart.js';
 import type { MetricKind, Row, TrainingRows } from './messages.js';
 
@@ -159,11 +159,11 @@ function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart 
       Number.isFinite(end) ? end : null,
     );
   const best = rows.reduce<Row | undefined>(
-    (top, row) => (top === undefined || measuredIn(row)! > measuredIn(top)! ? row : top),
+    (top, row) => (top === undefined || measuredIn(row)! >= measuredIn(top)! ? row : top),
     undefined,
   );
   return {
-    label: `${title} by update${best ? `; best ${formatNumber(measuredIn(best))} at update ${formatCount(best.step!)}` : ''}.`,
+    label: `${title} by update${best ? `; best ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : ''}.`,
     x: { ...xAxis(words), from: 0 },
     y: { title },
     at,
@@ -173,7 +173,7 @@ function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart 
         ? []
         : [
             {
-              label: `best, ${formatNumber(measuredIn(best))} at update ${formatCount(best.step!)}`,
+              label: `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}`,
               ...({ draw: 'diamond', colour: '--good' } as const),
               marks: [{ x: best.step!, y: measuredIn(best)! }],
             },
