@@ -48,21 +48,28 @@ const charted: readonly (readonly [
 ];
 
 /** The main chart first; empty before the first step. */
-export function trainingCharts(rows: TrainingRows, words: TrainingWords): readonly Chart[] {
-  const isSupervised = rows.step.some(({ reward }) => reward === undefined);
-  const all = { ...rows, step: withEpisodeSteps(rows.step) };
+export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
+  const [step, validation, evaluation] = [
+    numbered(all.step),
+    numbered(all.validation).filter(({ loss }) => loss !== undefined),
+    numbered(all.evaluation),
+  ];
+  const rows = { step, validation, evaluation };
+  const has = (name: string) => step.some((row) => name in row);
+  const isRl = has('reward') || evaluation.length > 0;
+  const shown = { ...rows, step: withEpisodeSteps(step) };
   return [
-    ...(rows.step.length === 0 && rows.evaluation.length === 0
-      ? []
-      : isSupervised
-        ? [lossChart(rows, words)]
-        : [returnChart(rows, words), rewardChart(rows, words)]),
+    ...(isRl ? [returnChart(rows, words)] : []),
+    ...(has('reward') ? [rewardChart(rows, words)] : []),
+    ...(!isRl && has('loss') ? [lossChart(rows, words)] : []),
     ...charted.flatMap(([of, name, title, kind = 'number']) => {
-      const own = all[of].filter((row) => name in row);
+      const own = shown[of].filter((row) => name in row);
       return own.length === 0 ? [] : [smallChart(own, { name, title, kind }, words)];
     }),
   ];
 }
+
+const numbered = (rows: readonly Row[]) => rows.filter(({ step }) => step !== undefined);
 
 /** Adds the mean length of an update's episodes, where rows have totals. */
 const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
