@@ -48,7 +48,7 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
       '{"kind":"step","step":61,"loss":7.25}\n',
     );
     await open(of('runs/training'));
-    await until(`document.querySelector('.metric h3').textContent.includes('7.25')`);
+    await until(`document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Loss of 61 steps')`);
   });
 
   it('is used by the keyboard', async () => {
