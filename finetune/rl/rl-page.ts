@@ -10,9 +10,9 @@ import {
   plural,
 } from '../../src/format/numbers.js';
 import { htmlTable, text } from '../../src/format/table.js';
-import type { Page } from '../../src/web/page.js';
 import { tile } from '../../src/report/views/overview.js';
 import { largest } from '../../src/statistics/descriptive.js';
+import type { Page } from '../../src/web/page.js';
 import { methodText } from '../train/method.js';
 import { type TrainingFrame, type TrainingReport, trainingPage } from '../train/page-frame.js';
 import { stepChart } from '../train/training-charts.js';
@@ -78,8 +78,6 @@ const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.sli
 const chart: typeof stepChart = (steps, title, value, options = {}) =>
   stepChart(steps, title, value, { xTitle: 'Update', ...options });
 
-const share = (value: number) => `${formatNumber(100 * value, 3)} %`;
-
 /** Compares the model with the baselines on the held-out runs, each with the same number of episodes. */
 function comparison(
   { metrics }: RlReport,
@@ -108,27 +106,26 @@ function course(
   evaluations: readonly RlMetricOf<'evaluation'>[],
 ): Html {
   if (steps.length === 0) return html`<p class="empty">No updates yet.</p>`;
-  const held = evaluations.map((evaluation) => ({ ...evaluation, step: Math.max(1, evaluation.step) }));
   const { measured, sampled, spread, valid } = wordsOf(config);
-  const proposed = held.filter(({ policyReturn }) => policyReturn !== undefined);
+  const proposed = evaluations.filter(({ policyReturn }) => policyReturn !== undefined);
   const withValues = steps.filter(({ explainedVariance }) => explainedVariance !== undefined);
   const withKl = steps.filter(({ kl }) => kl !== undefined);
   return html`<div class="charts">
-${chart(held, `${capitalised(measured)}, held out`, ({ meanReward }) => meanReward)}
+${chart(evaluations, `${capitalised(measured)}, held out`, ({ meanReward }) => meanReward)}
 ${proposed.length > 0 && chart(proposed, 'Mean return of the proposed policies, held out', ({ policyReturn }) => policyReturn ?? Number.NaN)}
 ${chart(steps, sampled, ({ reward }) => reward)}
 ${chart(steps, spread, (step) => step.spread)}
-${chart(steps, 'Groups without variance', ({ flat }) => flat, { format: share, most: 1 })}
+${chart(steps, 'Groups without variance', ({ flat }) => flat, { kind: 'share', most: 1 })}
 ${chart(steps, 'Entropy (nats per token)', ({ entropy }) => entropy)}
 ${withKl.length > 0 && chart(withKl, 'KL from the reference (nats per token)', ({ kl }) => kl ?? Number.NaN)}
-${withValues.length > 0 && chart(withValues, 'Explained variance of returns', ({ explainedVariance }) => explainedVariance ?? Number.NaN, { format: share, most: 1 })}
+${withValues.length > 0 && chart(withValues, 'Explained variance of returns', ({ explainedVariance }) => explainedVariance ?? Number.NaN, { kind: 'share', most: 1 })}
 ${chart(steps, 'KL between sampler and trainer', ({ mismatch }) => mismatch)}
-${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { format: share, most: 1 })}
-${chart(steps, valid, (step) => step.valid, { format: share, most: 1 })}
+${chart(steps, 'Clipped ratios', ({ clipShare }) => clipShare, { kind: 'share', most: 1 })}
+${chart(steps, valid, (step) => step.valid, { kind: 'share', most: 1 })}
 ${chart(steps, 'Tokens per reply', ({ replyTokens }) => replyTokens)}
 ${chart(steps, 'Turns per episode', ({ turns }) => turns)}
 ${chart(steps, 'Gradient norm', ({ gradientNorm }) => gradientNorm)}
-${chart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { format: formatCompact })}
+${chart(steps, 'Tokens per second', ({ tokensPerSecond }) => tokensPerSecond ?? Number.NaN, { kind: 'compact' })}
 </div>`;
 }
 

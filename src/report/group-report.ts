@@ -20,8 +20,8 @@ import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { type Page, page } from '../web/page.js';
-import { iterationAxis, meanCurve } from './charts/arm-curves.js';
-import { bandPath, figure, intervalMark, line, linearScale, plotChart, robustDomain } from './charts/plot.js';
+import { relativeLink } from '../web/study.js';
+import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
 import { tile } from './views/overview.js';
 
@@ -29,8 +29,6 @@ export interface RepeatData {
   readonly data: RunSummary & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
 }
-
-const height = 320;
 
 /** Renders `report.html` for the repeats of an experiment: combined results, and links to each repeat. */
 export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
@@ -115,50 +113,19 @@ const rangeOf = ([first]: readonly RepeatData[]): Interval =>
 const confirmedMeans = (repeats: readonly RepeatData[]) =>
   repeats.flatMap(({ data: { confirmed } }) => confirmed?.mean ?? []);
 
-/** Draws each repeat's best return so far, their mean, and the 95% interval of the mean. */
+/** Draws each repeat's best return so far, their mean, and the 95 % interval of the mean. */
 function groupCurve(repeats: readonly RepeatData[]): Html {
   const last = largest(repeats.map(({ data: { manifest } }) => manifest.iterations.done));
-  const curves = repeats
-    .map((repeat) => bestByIteration(repeat.data, last))
-    .filter((curve) => curve.length > 0);
-  if (curves.length === 0) return html`<p class="empty">No evaluations.</p>`;
-  const slots = last + 1;
-  const summary = meanCurve(curves, rangeOf(repeats));
-  const means = confirmedMeans(repeats);
-  const spread = summarize(means, rangeOf(repeats));
-  const confirmed = spread && {
-    mean: spread.mean,
-    interval: spread.meanInterval ?? ([spread.mean, spread.mean] as const),
-  };
-  const [low, high] = robustDomain([...curves.flat(), ...means]);
-  const y = linearScale([low, high], [height, 0], { ticks: 6, nice: true });
-  const x = (i: number) => i + 0.5;
-  const path = (values: readonly number[]) => line(values.map((value, i) => [x(i), y.at(value)]));
-  const chart = plotChart({
-    description: `Best return so far over ${iterationAxis.span(slots)}: mean of ${plural(curves.length, 'repeat')}.`,
-    height,
-    y,
-    yTitle: 'Best mean return so far',
-    x: { slots, ticks: iterationAxis.ticks(slots), title: iterationAxis.title },
-    paths: [
-      curves.length > 1 && html`<path class="band" d="${bandPath(summary, x, y)}"/>`,
-      curves.map((curve) => html`<path class="repeat" d="${path(curve)}"/>`),
-      html`<path class="best" d="${path(summary.map((point) => point.mean))}"/>`,
-    ],
-    marks: confirmed && intervalMark(confirmed, (slots - 0.5) / slots, y),
-    columns: summary.map((point, i) => ({
-      at: i,
-      width: 1,
-      text: `${iterationAxis.place(i)}: mean ${formatReturn(point.mean)}, 95 % interval ${formatInterval(point.interval)}, ${plural(point.count, 'repeat')}`,
-    })),
-  });
-  const caption = html`<ul class="legend">
-<li><span class="key step"></span>mean over repeats</li>
-${curves.length > 1 && html`<li><span class="swatch band"></span>95 % interval of the mean (Student's t)</li>`}
-<li><span class="key thin"></span>one repeat</li>
-${confirmed && html`<li><span class="key diamond"></span>mean of the confirmed means, with 95 % interval</li>`}
-</ul>`;
-  return figure(chart, caption, 'Hover over a column for details.');
+  const range = rangeOf(repeats);
+  const found = summarize(confirmedMeans(repeats), range);
+  return armCurves([
+    {
+      name: 'mean',
+      curves: repeats.map(({ data }) => bestByIteration(data, last)).filter((curve) => curve.length > 0),
+      range,
+      confirmed: found && { mean: found.mean, interval: found.meanInterval ?? [found.mean, found.mean] },
+    },
+  ]);
 }
 
 /**
@@ -207,11 +174,6 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);
-}
-
-/** Turns a path below the page into a relative link; encoding keeps it from being anything else, such as a script. */
-export function relativeLink(path: string): string {
-  return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 function latest(repeats: readonly RepeatData[]): string {

@@ -67,6 +67,11 @@ export class Live {
     return this.#items.all();
   }
 
+  /** The runs in a directory of several runs, as of the last scan. */
+  inside(name: string): readonly Item[] {
+    return this.#items.all().filter((item) => item.name.startsWith(`${name}/`));
+  }
+
   watch(response: ServerResponse, names: readonly string[], all: boolean): void {
     const watcher = { response, names: new Set(names), all };
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });

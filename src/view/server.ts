@@ -22,7 +22,7 @@ import { callsOf } from './calls-page.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostWatched, mostWatchers } from './live.js';
-import { pageOf, type TrainingPage } from './pages.js';
+import { type GivenPages, pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -37,7 +37,7 @@ export interface ViewOptions extends Address {
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly trainingPage: TrainingPage;
+  readonly pages: GivenPages;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -144,7 +144,7 @@ async function answerApi(
         response,
         token,
         iteration === undefined
-          ? await pageOf(place, site.options.trainingPage)
+          ? await pageOf(place, site.live.inside(name), site.options.pages)
           : await iterationPage(name, place.path, iteration),
       );
     }

@@ -5,6 +5,7 @@ import { logsIn, runFiles } from '../runs/reader.js';
 import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
 import { Tail } from '../storage/tail.js';
+import { resultFiles } from '../studies/plan.js';
 import { Curve, Figures } from '../web/course.js';
 import type { CurvePoint } from '../web/curve.js';
 import type { Alarm, Growth, PointRow, Update } from '../web/messages.js';
@@ -25,6 +26,11 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
       return new TrainingSubject(path);
     case 'play':
       return new FilesSubject([join(path, runFiles.manifest), logsIn(path).episodes]);
+    case 'sweep':
+    case 'models':
+    case 'controls':
+    case 'evaluation':
+      return new FilesSubject([join(path, resultFiles[item.kind])]);
     default:
       return undefined;
   }

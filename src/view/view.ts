@@ -8,7 +8,7 @@ import { trainingsElsewhere, trainingsFolder } from '../runs/training-files.js';
 import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
-import type { TrainingPage } from './pages.js';
+import type { GivenPages } from './pages.js';
 import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
@@ -32,14 +32,14 @@ export async function view(
     readonly directory: string | undefined;
     readonly host: LoopbackHost;
     readonly port: number;
-    readonly trainingPage: TrainingPage;
+    readonly pages: GivenPages;
     /** Whether to write a file that opens the view. */
     readonly isOpened: boolean;
   },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
   onReady: (url: string, file: string | undefined) => void,
 ): Promise<void> {
-  const { directory, host, isOpened, port, trainingPage } = given;
+  const { directory, host, isOpened, port, pages } = given;
   const roots = rootsOf(directory, cwd);
   const elsewhere = () =>
     directory === undefined
@@ -56,7 +56,7 @@ export async function view(
     milliseconds,
     note,
     token,
-    trainingPage,
+    pages,
   });
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;

@@ -7,7 +7,7 @@ export type Colour = `--${string}` | `arm-${number}`;
 export interface Axis {
   readonly title: string;
   /** How values are written. `whole`: ticks only at whole numbers. Times are in milliseconds. */
-  readonly kind?: 'number' | 'whole' | 'compact' | 'cost' | 'duration' | 'time';
+  readonly kind?: 'number' | 'whole' | 'compact' | 'cost' | 'share' | 'bytes' | 'duration' | 'time';
   readonly scale?: 'linear' | 'log';
   /** Ends of the axis, if they don't follow from the data. */
   readonly from?: number;
@@ -16,9 +16,10 @@ export interface Axis {
   readonly ticks?: readonly (readonly [at: number, label: string])[];
 }
 
+/** Series and marks with the same label share a box in the legend, which shows and hides them. */
 export interface Series {
   readonly label: string;
-  /** `bars` of several series are stacked. */
+  /** `bars` of several series are stacked, the first on top. */
   readonly draw: 'line' | 'steps' | 'points' | 'bars';
   /** One value per x; null where there is none. */
   readonly values: readonly (number | null)[];
@@ -32,16 +33,18 @@ export interface Series {
   readonly isDashed?: boolean;
   /** Hidden until its box in the legend is checked. */
   readonly isHidden?: boolean;
+  /** Outliers on this side don't stretch the y axis. */
+  readonly outliers?: 'low' | 'high';
 }
 
-/** Single marks with a box of their own in the legend. */
 export interface Marks {
   readonly label: string;
   /** `cross`: at the lower edge, for x without a value. `diamond`: a mean, with its interval. */
   readonly draw: 'cross' | 'diamond';
   readonly colour: Colour;
   readonly marks: readonly {
-    readonly x: number;
+    /** Default: right of the plot. */
+    readonly x?: number;
     readonly y?: number;
     readonly interval?: readonly [number, number];
   }[];
@@ -54,19 +57,19 @@ export interface Chart {
   readonly y: Axis;
   /** Pixels; default: 320. */
   readonly height?: number;
-  /** Ascending, without repeats. */
+  /** Ascending; values may repeat if only points are drawn. */
   readonly at: readonly number[];
   readonly series: readonly Series[];
   readonly marks?: readonly Marks[];
+  /** The box in the legend that shows and hides all bands; without it, bands are always shown. */
+  readonly bands?: { readonly label: string; readonly isHidden?: boolean };
   /** Horizontal lines, such as a target. */
   readonly levels?: readonly { readonly y: number; readonly label: string }[];
   /** Ranges of x with a shaded background, such as the warm-up. */
   readonly shades?: readonly (readonly [from: number, to: number])[];
-  /** Low outliers don't stretch the y axis; they are drawn at its edge. */
-  readonly isRobust?: boolean;
   /** The line below the chart for each x (default: its values). */
   readonly notes?: readonly string[];
-  /** Where a click on each x leads, such as `#evaluation-3-1`. */
+  /** Where a click on each x, or the line below, leads, such as `#evaluation-3-1`. */
   readonly links?: readonly (string | null)[];
   /** The line below the chart while nothing is pointed at. */
   readonly hint?: string;

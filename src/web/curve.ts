@@ -65,11 +65,11 @@ export function curveChart(course: Course): Chart {
     y: { title },
     height: 340,
     at: order.map(({ x }) => x),
-    isRobust: true,
     series: [
       {
         label: evaluations > points.length ? 'evaluations (the extremes)' : 'evaluation',
         draw: 'points',
+        outliers: 'low',
         colour: '--point',
         values: points.map(({ score }) => score),
         low: points.map(({ low }) => low),
@@ -84,6 +84,7 @@ export function curveChart(course: Course): Chart {
       {
         label: 'best so far',
         draw: 'steps',
+        outliers: 'low',
         colour: '--accent',
         width: 2,
         values: points.map(({ best: own }) => own),

@@ -5,13 +5,14 @@ import { colourOf, type Drawn } from './chart-figure.js';
 
 const px = () => devicePixelRatio;
 
-/** Draws within the plot's area. */
+/** Draws within the plot's area; what stands at its left or right edge stays whole. */
 function within({ bbox, ctx }: uPlot, draw: (ctx: CanvasRenderingContext2D) => void): void {
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.rect(bbox.left - 3 * px(), bbox.top, bbox.width + 6 * px(), bbox.height);
   ctx.clip();
   ctx.beginPath();
+  ctx.setLineDash([]);
   draw(ctx);
   ctx.restore();
 }
@@ -38,6 +39,8 @@ export function drawShades(plot: uPlot, { chart }: Drawn): void {
 }
 
 export function drawBands(plot: uPlot, drawn: Drawn): void {
+  const { bands } = drawn.chart;
+  if (bands !== undefined && drawn.hidden.has(bands.label)) return;
   for (const { colour, draw, high, low } of shown(drawn)) {
     if (low === undefined || high === undefined || draw === 'points' || draw === 'bars') continue;
     within(plot, (ctx) => {
@@ -100,37 +103,51 @@ export function drawLevels(plot: uPlot, { chart }: Drawn): void {
   });
 }
 
+/** Marks right of the plot. */
+export const edgeMarks = ({ marks = [] }: Chart) =>
+  marks.flatMap((own) => own.marks).filter(({ x }) => x === undefined);
+
 export function drawMarks(plot: uPlot, { chart, hidden }: Drawn): void {
+  const { bbox, ctx, scales } = plot;
+  const edges = edgeMarks(chart);
+  // The space that the options leave right of the plot.
+  const room = plot.width * px() - bbox.left - bbox.width - 12 * px();
+  const { max = Infinity, min = -Infinity } = scales.x ?? {};
   for (const { colour, draw, label, marks } of chart.marks ?? []) {
     if (hidden.has(label)) continue;
-    within(plot, (ctx) => {
-      ctx.strokeStyle = ctx.fillStyle = colourOf(colour);
-      ctx.lineWidth = 1.5 * px();
-      for (const { interval, x, y } of marks) {
-        const at = plot.valToPos(x, 'x', true);
-        if (draw === 'cross') {
-          const [size, middle] = [3.5 * px(), plot.bbox.top + plot.bbox.height - 8 * px()];
-          ctx.moveTo(at - size, middle - size);
-          ctx.lineTo(at + size, middle + size);
-          ctx.moveTo(at + size, middle - size);
-          ctx.lineTo(at - size, middle + size);
-          continue;
-        }
-        const [size, middle] = [6 * px(), plot.valToPos(y!, 'y', true)];
-        // A mark at the edge stays whole.
-        const centre = Math.min(plot.bbox.left + plot.bbox.width - size, Math.max(plot.bbox.left + size, at));
-        if (interval !== undefined) {
-          ctx.moveTo(centre, plot.valToPos(interval[0], 'y', true));
-          ctx.lineTo(centre, plot.valToPos(interval[1], 'y', true));
-        }
-        const diamond = new Path2D();
-        diamond.moveTo(centre, middle - size);
-        diamond.lineTo(centre + size, middle);
-        diamond.lineTo(centre, middle + size);
-        diamond.lineTo(centre - size, middle);
-        ctx.fill(diamond);
+    ctx.save();
+    ctx.beginPath();
+    ctx.setLineDash([]);
+    ctx.strokeStyle = ctx.fillStyle = colourOf(colour);
+    ctx.lineWidth = 1.5 * px();
+    for (const mark of marks) {
+      const { interval, x, y } = mark;
+      if (x !== undefined && (x < min! || x > max!)) continue;
+      const at =
+        x === undefined
+          ? bbox.left + bbox.width + 6 * px() + ((edges.indexOf(mark) + 0.5) / edges.length) * room
+          : plot.valToPos(x, 'x', true);
+      if (draw === 'cross') {
+        const [size, middle] = [3.5 * px(), bbox.top + bbox.height - 8 * px()];
+        ctx.moveTo(at - size, middle - size);
+        ctx.lineTo(at + size, middle + size);
+        ctx.moveTo(at + size, middle - size);
+        ctx.lineTo(at - size, middle + size);
+        continue;
       }
-      ctx.stroke();
-    });
+      const [size, middle] = [6 * px(), plot.valToPos(y!, 'y', true)];
+      if (interval !== undefined) {
+        ctx.moveTo(at, plot.valToPos(interval[0], 'y', true));
+        ctx.lineTo(at, plot.valToPos(interval[1], 'y', true));
+      }
+      const diamond = new Path2D();
+      diamond.moveTo(at, middle - size);
+      diamond.lineTo(at + size, middle);
+      diamond.lineTo(at, middle + size);
+      diamond.lineTo(at - size, middle);
+      ctx.fill(diamond);
+    }
+    ctx.stroke();
+    ctx.restore();
   }
 }

@@ -135,14 +135,11 @@ function WholePage({
   const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
   // A training run with known settings has its own charts.
   const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
-  const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
-  const parts = [
-    ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
-    ...(hasCharts ? [{ id: 'course', title: 'Progress', html: '' }] : []),
-  ];
-  // Insert the live parts after the result; for repeats, after the curve.
-  const at = item?.kind === 'repeats' ? 2 : hasCharts ? 1 : 0;
-  const sections = own.toSpliced(at, 0, ...parts);
+  const sections = hasCharts
+    ? page.sections.toSpliced(1, 0, { id: 'course', title: 'Progress', html: '' })
+    : item && isHolder(item)
+      ? withItems(page.sections)
+      : page.sections;
   return html`
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
@@ -168,6 +165,13 @@ ${
 </${Section}>`,
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
+}
+
+/** The table of a study's runs is live. */
+function withItems(sections: Page['sections']): Page['sections'] {
+  const items = { id: 'items', title: 'Runs', html: '' };
+  const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');
+  return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
 }
 
 const isLive = ({ status }: Item) => status === 'running' || status === 'paused';

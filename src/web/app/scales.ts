@@ -1,0 +1,131 @@
+/** The axes of a chart: their ranges, and the texts at their ticks. */
+import {
+  apart,
+  formatBytes,
+  formatCompact,
+  formatCost,
+  formatDuration,
+  formatNumber,
+  formatShare,
+} from '../../format/numbers.js';
+import type { Axis, Chart } from '../chart.js';
+import { tickStep, ticksWithin } from '../ticks.js';
+import type { Drawn } from './chart-figure.js';
+
+export type Values = readonly (number | null)[];
+
+export type Ends = [low: number, high: number];
+
+/** Very large and very small numbers with as few digits as possible, like `2.5e−7`. */
+function formatPlain(value: number, digits = 6): string {
+  const size = Math.abs(value);
+  if (size === 0 || (size >= 1e-4 && size < 1e12)) return formatNumber(value, digits);
+  return Number(value.toPrecision(digits)).toExponential().replace('+', '').replaceAll('-', '−');
+}
+
+const texts: Readonly<Record<NonNullable<Axis['kind']>, (value: number) => string>> = {
+  number: formatPlain,
+  whole: (value) => formatPlain(value, 9),
+  compact: formatCompact,
+  cost: formatCost,
+  share: formatShare,
+  bytes: formatBytes,
+  duration: formatDuration,
+  time: (value) => new Date(value).toISOString().slice(0, 16).replace('T', ' '),
+};
+
+export const textOf = ({ kind = 'number', ticks }: Axis, value: number): string =>
+  ticks?.find(([at]) => at === value)?.[1] ?? texts[kind](value);
+
+/** The texts of an axis's ticks, which differ from each other. */
+export function tickTexts(axis: Axis, ticks: readonly (number | null)[]): string[] {
+  const text = axis.kind === undefined ? apart(ticks, formatPlain) : (value: number) => textOf(axis, value);
+  return ticks.map((tick) => (tick === null ? '' : axis.ticks ? textOf(axis, tick) : text(tick)));
+}
+
+/** @param size of the axis in pixels */
+export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: number): number[] {
+  if (axis.ticks) return axis.ticks.map(([at]) => at);
+  const count = Math.max(2, size / room);
+  if (axis.kind !== 'whole' || (high - low) / count > 1) return [...ticksWithin(low, high, count)];
+  return [...ticksWithin(low, high, (high - low) / tickStep(1))];
+}
+
+export function xRange({ at, series, x }: Chart, low: number, high: number): Ends {
+  const [first = 0, last = 1] = [at[0], at.at(-1)];
+  if (low > first || high < last) return [low, high];
+  const distance = (last - first) / Math.max(1, at.length - 1) || 1;
+  // A bar is as wide as the distance between two; points of a scatter plot keep off the edges.
+  const room = series.some(({ draw }) => draw === 'bars')
+    ? 0.5 * distance
+    : x.kind !== 'whole' && series[0]?.draw === 'points'
+      ? 0.02 * (last - first)
+      : 0;
+  const [from, to] = [x.from ?? first - room, x.to ?? last + room];
+  return to > from ? [from, to] : [from - 0.5 * distance, from + 0.5 * distance];
+}
+
+/** Beyond this, ranges would overflow. */
+const most = 1e300;
+
+const endsOf = (values: readonly number[]): Ends =>
+  values.reduce<Ends>(
+    ([low, high], value) => [Math.min(low, Math.max(-most, value)), Math.max(high, Math.min(most, value))],
+    [Infinity, -Infinity],
+  );
+
+/** The range of what is shown between two x, with intervals, levels and marks. */
+export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
+  const { at, bands, levels = [], marks = [], series, y } = chart;
+  const isShown = ({ label }: { readonly label: string }) => !hidden.has(label);
+  const isInView = (x: number) => x >= from && x <= to;
+  const numbers = (values: Values = []) =>
+    values.filter((value, i): value is number => typeof value === 'number' && isInView(at[i]!));
+  const hasBands = bands === undefined || isShown(bands);
+  const shown = series.filter(isShown);
+  const bars = shown.filter(({ draw }) => draw === 'bars');
+  const values = [
+    ...shown.flatMap((one) => {
+      if (one.draw === 'bars') return [];
+      const own = numbers(one.values);
+      const ends = hasBands || one.draw === 'points' ? [...numbers(one.low), ...numbers(one.high)] : [];
+      return fenced(own, endsOf([...own, ...ends]), one.outliers);
+    }),
+    ...(bars.length === 0
+      ? []
+      : [0, ...numbers(at.map((_, i) => bars.reduce((sum, one) => sum + (one.values[i] ?? 0), 0)))]),
+    ...levels.map((level) => level.y),
+    ...marks
+      .filter(isShown)
+      .flatMap((one) =>
+        one.marks.flatMap((mark) =>
+          mark.y === undefined || (mark.x !== undefined && !isInView(mark.x))
+            ? []
+            : [mark.y, ...(mark.interval ?? [])],
+        ),
+      ),
+  ].filter((value) => Number.isFinite(value) && (y.scale !== 'log' || value > 0));
+  if (values.length === 0) return [y.from ?? 0, y.to ?? (y.from ?? 0) + 1];
+  const [low, high] = endsOf(values);
+  const room = high > low ? 0.06 * (high - (y.from ?? low)) : Math.abs(high) * 0.1 || 1;
+  const [least, largest] = y.scale === 'log' ? [low / 1.2, high * 1.2] : [low - room, high + room];
+  const bottom = y.from ?? (low === 0 ? 0 : least);
+  return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];
+}
+
+/** Omits outliers, which would flatten the rest: more than three interquartile ranges away (Tukey's outer fence). */
+function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
+  if (side === undefined || values.length < 20) return [low, high];
+  if (side === 'high') {
+    const [least, largest] = fenced(
+      values.map((value) => -value),
+      [-high, -low],
+      'low',
+    );
+    return [-largest, -least];
+  }
+  const ascending = values.toSorted((a, b) => a - b);
+  const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;
+  const spread = at(0.75) - at(0.25) || high - at(0.25);
+  return [Math.max(low, at(0.25) - 3 * spread), high];
+}
