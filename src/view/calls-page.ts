@@ -24,9 +24,10 @@ import {
 import { sumOf, type UsageSum } from '../runs/usage/usage-sum.js';
 import { badRequest } from '../serve/http.js';
 import { type Axis, type Chart, type Colour, chartFigure } from '../web/chart.js';
-import { parseFilter } from '../web/item-filter.js';
 import type { Page } from '../web/page.js';
+import { parseFilter } from '../web/table/filter.js';
 import type { Live } from './live.js';
+import { withSettings } from './run-data.js';
 
 /** The year 9999, in milliseconds. */
 const latestTime = 253_402_300_799_999;
@@ -42,13 +43,13 @@ export async function callsOf(
   const span = requireSpan('span', query.get('span') ?? 'week');
   const until = Number(query.get('until') ?? Number.NaN);
   if (!(until >= 0 && until <= latestTime)) throw badRequest('must be a time in milliseconds', 'until');
-  const { accepts, problem } = parseFilter(query.get('filter') ?? '');
-  if (problem !== undefined) throw badRequest(problem, 'filter');
-  const sources = live.items().flatMap((item): readonly UsageSource[] => {
-    const { kind, name } = item;
-    const path = live.find(name)?.path;
+  const { accepts, asked, problems } = parseFilter(query.get('filter') ?? '');
+  if (problems.length > 0) throw badRequest(problems.join('; '), 'filter');
+  const sources = live.places().flatMap((place): readonly UsageSource[] => {
+    const { item, path } = place;
+    const { kind } = item;
     const isOne = kind === 'run' || kind === 'play' || kind === 'training';
-    return isOne && path !== undefined && accepts(item) ? [{ kind, path }] : [];
+    return isOne && accepts(withSettings(place, item, asked)) ? [{ kind, path }] : [];
   });
   const by = query.get('by') === 'purpose' ? 'purpose' : 'model';
   return callsPage(usageOver(await usage.read(sources), span, until, by), sources.length);

@@ -191,4 +191,3 @@ class TrainingSubject implements Subject {
     return metricKinds.map((of) => ({ kind: 'metrics', of, rows: { keep: 0, added: rows[of] } }));
   }
 }
-
