@@ -49,7 +49,7 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
   });
 }
 
-export function alarmList(
+function alarmList(
   alarms: readonly { readonly message: string; readonly remedy?: string | undefined }[],
 ): Html {
   return html`<ul class="warnings">${alarms.map(
@@ -89,7 +89,7 @@ function spread(values: Distribution | undefined): Cell {
   };
 }
 
-export const sourceColumns: readonly Column<
+const sourceColumns: readonly Column<
   Pick<Source, 'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'>
 >[] = [
   text('run', ({ run }) => run),

@@ -30,6 +30,8 @@ export type RlEvent =
       readonly totalSteps: number;
       /** Episodes per update. */
       readonly episodes: number;
+      /** What evaluations measure, such as `mean return`. */
+      readonly measured?: string;
       readonly best?: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
     }
   | ({

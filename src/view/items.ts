@@ -60,14 +60,18 @@ export class Items {
   look(): Changes {
     const before = this.#known;
     const found = new Map<string, Known>();
+    const paths = new Set<string>();
     for (const { path, prefix, name: own = prefix + basename(path) } of this.#roots()) {
+      if (paths.has(path)) continue;
       walk(path, { name: '', within: null, depth: 0 }, (sight) => {
         const name = sight.name === '' ? own : prefix + sight.name;
         const known = knownOf(
           { ...sight, name, within: sight.within && prefix + sight.within },
           before.get(name),
         );
-        if (known !== undefined) found.set(name, known);
+        if (known === undefined) return;
+        found.set(name, known);
+        paths.add(known.path);
       });
     }
     addUp(found);

@@ -28,8 +28,8 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Returns directories of training runs elsewhere; new ones may appear. */
-  readonly elsewhere?: () => readonly Root[];
+  /** Returns directories of training runs, which may be below the roots or anywhere else; new ones may appear. */
+  readonly registered?: () => readonly Root[];
   /** Name of the directory that is shown. */
   readonly place: string;
   /** A monotonic clock. */
@@ -54,7 +54,7 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
+  const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const server = await startHttp(options, async (request, response, port) => {
     try {
       await answer(request, response, { live, options }, port);

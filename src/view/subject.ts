@@ -9,12 +9,10 @@ import { jsonIn } from '../storage/json-depth.js';
 import { longestLine } from '../storage/json-lines.js';
 import { openRegularFile } from '../storage/regular-file.js';
 import { resultFiles } from '../studies/plan.js';
-import { Curve, Figures } from '../web/course.js';
+import { Curve, TrainingFigures } from '../web/course.js';
 import type { CurvePoint } from '../web/curve.js';
-import type { Alarm, Growth, PointRow, Update } from '../web/messages.js';
+import { type Growth, metricKinds, type PointRow, type Update } from '../web/messages.js';
 import type { Place } from './items.js';
-
-const metricKinds = ['step', 'validation', 'evaluation'] as const;
 
 export interface Subject {
   look(): readonly Update[];
@@ -159,68 +157,43 @@ const rowOf = ({ best, candidate, high, iteration, low, score }: CurvePoint): Po
   ...([iteration, candidate, score, low, high, best] as const),
 ];
 
-const mostAlarms = 100;
-
 class TrainingSubject implements Subject {
   readonly #tail: Tail;
   readonly #files: FilesSubject;
-  #figures = newFigures();
-  #alarms: Alarm[] = [];
+  #figures = new TrainingFigures();
 
   constructor(path: string) {
-    const metrics = join(path, trainingFiles.metrics);
-    this.#tail = new Tail(metrics);
-    this.#files = new FilesSubject([metrics, join(path, trainingFiles.about)]);
+    const [about, metrics, samples] = (['about', 'metrics', 'samples'] as const).map((name) =>
+      join(path, trainingFiles[name]),
+    );
+    this.#tail = new Tail(metrics!);
+    this.#files = new FilesSubject([about!, metrics!, samples!]);
     this.#read();
-    for (const kind of metricKinds) this.#figures[kind].growth();
+    this.#figures.growth();
   }
 
   #read(): boolean {
-    return read(this.#tail, (line) => {
-      const kind = metricKinds.find((known) => known === line.kind);
-      if (kind !== undefined) this.#figures[kind].add(line);
-      if (line.kind !== 'alarm' || typeof line.message !== 'string' || !isNumber(line.step)) return;
-      const { message, remedy, step } = line;
-      if (this.#alarms.some((alarm) => alarm.message === message)) return;
-      this.#alarms.push({ step, message, remedy: typeof remedy === 'string' ? remedy : null });
-      this.#alarms = this.#alarms.slice(-mostAlarms);
-    });
+    return read(this.#tail, (line) => this.#figures.add(line));
   }
 
   look(): readonly Update[] {
     const stale = this.#files.look();
     if (stale.length === 0) return [];
-    const alarms = this.#alarms.length;
     if (this.#read()) {
-      this.#figures = newFigures();
-      this.#alarms = [];
+      this.#figures = new TrainingFigures();
       this.#tail.restart();
       this.#read();
-      for (const kind of metricKinds) this.#figures[kind].growth();
+      this.#figures.growth();
       return [...this.whole(), ...stale];
     }
-    const grown = metricKinds.flatMap((of): readonly Update[] => {
-      const rows = this.#figures[of].growth();
-      return rows === undefined ? [] : [{ kind: 'metrics', of, rows }];
-    });
-    return [
-      ...grown,
-      ...(this.#alarms.length === alarms ? [] : [{ kind: 'alarms', alarms: this.#alarms } as const]),
-      ...stale,
-    ];
+    return [...this.#figures.growth().map((grown) => ({ kind: 'metrics', ...grown }) as const), ...stale];
   }
 
   whole(): readonly Update[] {
-    return [
-      ...metricKinds.map(
-        (of): Update => ({ kind: 'metrics', of, rows: { keep: 0, added: this.#figures[of].rows() } }),
-      ),
-      { kind: 'alarms', alarms: this.#alarms },
-    ];
+    const rows = this.#figures.rows();
+    return metricKinds.map((of) => ({ kind: 'metrics', of, rows: { keep: 0, added: rows[of] } }));
   }
 }
-
-const newFigures = () => ({ step: new Figures(), validation: new Figures(), evaluation: new Figures() });
 
 /** Bytes per read. */
 const chunk = 4 * 2 ** 20;

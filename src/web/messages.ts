@@ -53,7 +53,12 @@ export type Row = Readonly<Record<string, number>>;
 /** Iteration, candidate, score, lowest and highest return, best so far. */
 export type PointRow = readonly [number, number, number, number, number, number];
 
-type MetricKind = 'step' | 'validation' | 'evaluation';
+export const metricKinds = ['step', 'validation', 'evaluation'] as const;
+
+export type MetricKind = (typeof metricKinds)[number];
+
+/** Metrics of a training run. */
+export type TrainingRows = Readonly<Record<MetricKind, readonly Row[]>>;
 
 /** The run's open question to a person, if there is one. */
 export interface ShownQuestion {
@@ -73,15 +78,8 @@ export type Update =
   /** The latest proposals without a result: iteration and candidate. */
   | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
   | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
-  | { readonly kind: 'alarms'; readonly alarms: readonly Alarm[] }
   /** The page has changed. */
   | { readonly kind: 'stale' };
-
-export interface Alarm {
-  readonly step: number;
-  readonly message: string;
-  readonly remedy: string | null;
-}
 
 export interface Hit {
   readonly of: string;

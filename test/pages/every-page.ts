@@ -10,7 +10,6 @@ import { evaluationPage } from '../../finetune/evaluate/page.js';
 import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
 import type { Metric, TrainingEvent } from '../../finetune/train/trainer.js';
-import { supervisedPage } from '../../finetune/train/training-page.js';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';

@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Chart } from '../chart.js';
-import type { Item } from '../messages.js';
+import type { Item, Row } from '../messages.js';
+import type { TrainingInFile } from '../training-charts.js';
 import { Question, Steering, useQuestion } from './feedback.js';
 import { html } from './html.js';
 import { ItemTable, useItems } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
 import { jsonIn } from './markup.js';
-import { LossChart, MetricCharts, newMetrics } from './metrics.js';
 import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
+import { TrainingCharts } from './training.js';
 import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
@@ -86,7 +87,7 @@ function WholePage({
   const [news, setNews] = useState(0);
   const question = useQuestion(name, news);
   const course = useRef(newCourse());
-  const metrics = useRef(newMetrics());
+  const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
   const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
   const state = useLive([name], {
     items: ({ changed, whole }) => {
@@ -107,9 +108,6 @@ function WholePage({
           break;
         case 'metrics':
           grow(metrics.current[update.of], update.rows);
-          break;
-        case 'alarms':
-          metrics.current.alarms = [...update.alarms];
           break;
         case 'stale':
           setNews((last) => last + 1);
@@ -151,12 +149,9 @@ ${
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
       ? html`<${Inside} name=${name} query=${query} />`
-      : id === 'loss' && isTraining
-        ? html`<${LossChart} metrics=${metrics.current} version=${version} />
-<${Markup} markup=${markup} class="for-print" />`
-        : id === 'course' && hasCharts
-          ? html`<${MetricCharts} metrics=${metrics.current} version=${version} />`
-          : html`<${Markup} markup=${markup} />`
+      : id === 'course' && isTraining
+        ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
+        : html`<${Markup} markup=${markup} />`
 }
 </${Section}>`,
   )}</main>
@@ -173,10 +168,11 @@ function withItems(sections: Page['sections']): Page['sections'] {
 const isLive = ({ status }: Item) => status === 'running' || status === 'paused';
 
 /** The target in the chart of the report's markup. */
-function targetIn(markup: string): number | undefined {
-  const block = new DOMParser().parseFromString(markup, 'text/html').querySelector('[data-chart] script');
-  return jsonIn<Chart>(block)?.levels?.[0]?.y;
-}
+const targetIn = (markup: string): number | undefined => dataIn<Chart>(markup)?.levels?.[0]?.y;
+
+/** The first block of JSON in markup from the server. */
+const dataIn = <T>(markup: string): T | null =>
+  jsonIn<T>(new DOMParser().parseFromString(markup, 'text/html').querySelector('figure script'));
 
 function LiveLine({ item, name }: { item: Item; name: string }) {
   const { done, of } = item;

@@ -5,12 +5,14 @@
 import { type ComponentChild, render } from 'preact';
 import type { Chart } from '../chart.js';
 import type { Parallel } from '../parallel.js';
+import { type TrainingInFile, unpacked } from '../training-charts.js';
 import { ChartFigure } from './chart-figure.js';
 import { activateHeatMap } from './heat-map.js';
 import { html } from './html.js';
 import { ParallelPlot } from './parallel.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
+import { TrainingCharts } from './training.js';
 
 /** Parses a block of JSON in the page. */
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>
@@ -20,15 +22,11 @@ export const jsonIn = <T>(block: Element | null | undefined): T | null =>
 export function activate(root: ParentNode): void {
   draw<Chart>(root, '[data-chart]', (chart) => html`<${ChartFigure} chart=${chart} />`);
   draw<Parallel>(root, '[data-parallel]', (parallel) => html`<${ParallelPlot} parallel=${parallel} />`);
-  for (const figure of root.querySelectorAll<HTMLElement>('figure[data-readout]')) {
-    const readout = figure.querySelector<HTMLElement>('.readout');
-    if (readout === null) continue;
-    readout.textContent = readout.dataset.hint ?? '';
-    figure.addEventListener('pointerover', ({ target }) => {
-      const title = target instanceof Element ? target.querySelector(':scope > title') : null;
-      if (title !== null) readout.textContent = title.textContent;
-    });
-  }
+  draw<TrainingInFile>(root, '[data-training]', ({ words, ...rows }) => {
+    const all = { step: unpacked(rows.step), validation: unpacked(rows.validation) };
+    const evaluation = unpacked(rows.evaluation);
+    return html`<${TrainingCharts} rows=${{ ...all, evaluation }} words=${words} version=${0} />`;
+  });
   for (const table of root.querySelectorAll('table')) makeSortable(table);
   for (const box of root.querySelectorAll<HTMLDetailsElement>('details.prompt'))
     box.addEventListener('toggle', () => {

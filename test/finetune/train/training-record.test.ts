@@ -5,7 +5,6 @@ import { paceOf, trainingLoss } from '../../../finetune/train/pace.js';
 import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import type { Metric, TrainingEvent } from '../../../finetune/train/trainer.js';
-import { supervisedPage } from '../../../finetune/train/training-page.js';
 import { packageText } from '../../../src/base/package.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
