@@ -3,26 +3,13 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../format/numbers.js';
 import type { Axis, Chart, Colour, Series } from '../chart.js';
-import { drawBands, drawLevels, drawMarks, drawShades, drawWhiskers, edgeMarks } from './drawing.js';
+import { drawBands, drawLevels, drawMarks, drawShades, drawWhiskers, edgeMarks } from './chart/drawing.js';
+import { colourOf, type Drawn } from './chart/drawn.js';
+import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from './chart/scales.js';
 import { html } from './html.js';
-import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from './scales.js';
 import { go } from './words.js';
 
-/** Value of a style sheet's colour. */
-export function colourOf(colour: Colour): string {
-  const name = colour.startsWith('arm-') ? `--${colour}` : colour;
-  const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  return /^\d/.test(value) ? `rgb(${value})` : value;
-}
-
-/** The labels of hidden parts. */
-type Hidden = ReadonlySet<string>;
-
-/** What the drawing needs of the latest props. */
-export interface Drawn {
-  readonly chart: Chart;
-  readonly hidden: Hidden;
-}
+type Hidden = Drawn['hidden'];
 
 /** Boxes of the legend: series and marks by label, then the one of the bands. */
 function partsOf({ bands, marks = [], series }: Chart) {
@@ -100,7 +87,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     onPoint(next);
   };
   const parts = partsOf(chart);
-  const lines = parts.filter(({ draw }) => draw !== 'band').map(({ label }) => label);
+  const lines = [...new Set(chart.series.map(({ label }) => label))];
   return html`<p class="y-title">${chart.y.title}</p>
 <div class="chart" ref=${place} aria-label=${chart.label} ...${
     count === 0

@@ -1,7 +1,7 @@
 /** What uPlot doesn't draw itself: bands, whiskers, marks, levels and shades. */
 import type uPlot from 'uplot';
-import type { Chart, Series } from '../chart.js';
-import { colourOf, type Drawn } from './chart-figure.js';
+import type { Chart, Series } from '../../chart.js';
+import { colourOf, type Drawn } from './drawn.js';
 
 const px = () => devicePixelRatio;
 

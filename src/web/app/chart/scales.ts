@@ -7,10 +7,10 @@ import {
   formatDuration,
   formatNumber,
   formatShare,
-} from '../../format/numbers.js';
-import type { Axis, Chart } from '../chart.js';
-import { tickStep, ticksWithin } from '../ticks.js';
-import type { Drawn } from './chart-figure.js';
+} from '../../../format/numbers.js';
+import type { Axis, Chart } from '../../chart.js';
+import { tickStep, ticksWithin } from '../../ticks.js';
+import type { Drawn } from './drawn.js';
 
 export type Values = readonly (number | null)[];
 
