@@ -8,12 +8,12 @@ import {
   type TrainingMetric,
   trainingOf,
 } from '../../src/runs/training/trainings.js';
-import { TrainingFigures } from '../../src/web/course.js';
-import { page } from '../../src/web/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
+import { TrainingFigures } from '../../src/web/course.js';
+import { page } from '../../src/web/page.js';
 
 export type Timed<Event> = Event & {
   /** ISO 8601. */

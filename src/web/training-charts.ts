@@ -88,7 +88,7 @@ const xAxis = ({ unit }: TrainingWords): Axis => ({
 
 const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
 
-const smooth = 'mean over the latest 10 to 100';
+const smoothText = ({ unit }: TrainingWords) => `mean over the latest 10 to 100 ${unit}s`;
 
 function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWords): Chart {
   const rows = steps.filter(({ loss }) => loss !== undefined);
@@ -115,7 +115,7 @@ function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWor
         ...{ outliers: 'high', values: valuesAt(at, rows, lossOf) },
       },
       {
-        ...{ label: `training loss, ${smooth}`, draw: 'line', colour: '--accent', width: 2 },
+        ...{ label: `training loss, ${smoothText(words)}`, draw: 'line', colour: '--accent', width: 2 },
         values: valuesAt(at, smoothed, lossOf),
       },
       ...heldOut('validation loss', held),
@@ -203,7 +203,7 @@ function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart
         values: valuesAt(at, rows, ({ reward }) => reward),
       },
       {
-        ...{ label: smooth, draw: 'line', colour: '--accent', width: 2 },
+        ...{ label: smoothText(words), draw: 'line', colour: '--accent', width: 2 },
         values: valuesAt(at, smoothed, ({ reward }) => reward),
       },
     ],

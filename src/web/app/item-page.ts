@@ -126,14 +126,8 @@ function WholePage({
   if (page === undefined)
     return html`<main><p class="empty" role="status">${problem || `Loading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
-  const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
-  // A training run with known settings has its own charts.
-  const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
-  const sections = hasCharts
-    ? page.sections.toSpliced(1, 0, { id: 'course', title: 'Progress', html: '' })
-    : item && isHolder(item)
-      ? withItems(page.sections)
-      : page.sections;
+  const isTraining = item?.kind === 'training';
+  const sections = item && isHolder(item) ? withItems(page.sections) : page.sections;
   return html`
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
