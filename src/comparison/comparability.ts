@@ -2,7 +2,7 @@
 import { isBaseline } from '../search/baselines.js';
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
-import { comparePairs } from '../statistics/paired.js';
+import { pairedMeans } from '../statistics/paired.js';
 import {
   fewestForVerdict,
   type Judged,
@@ -11,7 +11,7 @@ import {
   verdicts,
   welchTest,
 } from '../statistics/tests.js';
-import { type ComparedRun, commonRange } from './compared-runs.js';
+import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
 import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
 /** The difference between the confirmed returns of two groups. */
@@ -66,7 +66,7 @@ function differenceOf(
   const range = commonRange([...of.runs, ...against.runs]);
   const shared = [...a.keys()].filter((seed) => b.has(seed));
   if (sameSetting(of, against) && arePairs(shared.length, a.size, b.size)) {
-    const paired = comparePairs(
+    const paired = pairedMeans(
       shared.map((seed) => a.get(seed)!),
       shared.map((seed) => b.get(seed)!),
       range,
@@ -95,9 +95,9 @@ export const confirmedBySeed = ({ runs }: RunGroup) =>
   meanBySeed(runs, ({ confirmed }) => confirmed?.mean ?? null);
 
 /** Averages runs with the same seed: these share warm-up and episodes, so they count as one observation. */
-export function meanBySeed(
-  runs: readonly ComparedRun[],
-  of: (run: ComparedRun) => number | null,
+export function meanBySeed<T extends ConfiguredRun>(
+  runs: readonly T[],
+  of: (run: T) => number | null,
 ): ReadonlyMap<string, number> {
   const bySeed = groupedBy(runs, ({ manifest }) => String(manifest.seed));
   return new Map(

@@ -7,7 +7,7 @@ import { plural } from '../format/numbers.js';
 import { findRuns } from '../runs/listing/names.js';
 import { headlineOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
-import { type ComparedRun, readComparedRuns } from './compared-runs.js';
+import { type ConfiguredRun, readComparedRuns } from './compared-runs.js';
 import { renderComparisonPage } from './page.js';
 import { compareGroups, type LeftOut } from './run-comparison.js';
 import { groupRuns, identityOf } from './run-groups.js';
@@ -51,8 +51,12 @@ export function compareRuns(
 }
 
 /** Keeps completed runs, one per config and seed: a second run with the same seed isn't an independent observation. */
-function selected(runs: readonly ComparedRun[], unfinished: boolean, named: (path: string) => string) {
-  const kept = new Map<string, ComparedRun>();
+export function selected<T extends ConfiguredRun>(
+  runs: readonly T[],
+  unfinished: boolean,
+  named: (path: string) => string,
+): { readonly kept: readonly T[]; readonly leftOut: readonly LeftOut[] } {
+  const kept = new Map<string, T>();
   const leftOut: LeftOut[] = [];
   for (const run of runs) {
     const { manifest, path, status } = run;

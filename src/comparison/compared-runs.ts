@@ -6,16 +6,24 @@ import type { Config } from '../config/config.js';
 import { budgetOf, evaluationsOf } from '../config/critic.js';
 import { loadConfig } from '../config/load.js';
 import { returnRange } from '../environments/catalogue/known-bounds.js';
-import { type BufferEntry, type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
+import { type RacingTotals, racingTotals } from '../rollout/replay-buffer.js';
 import { requireConfig } from '../runs/open-run.js';
 import { readEvaluations, runFiles } from '../runs/reader.js';
+import { readScores, type Scored } from '../runs/scores.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
+import { readOwnText } from '../storage/regular-file.js';
+
+/** The result of a run, with its config. */
+export interface ConfiguredRun extends RunSummary {
+  readonly config: Config;
+  /** Range of an episode's return. */
+  readonly range: Interval;
+}
 
 /** The results of a run, and how they developed. */
-export interface ComparedRun extends RunSummary {
-  readonly config: Config;
+export interface ComparedRun extends ConfiguredRun {
   /** Number of evaluated policies, including the warm-up. */
   readonly evaluations: number;
   /**
@@ -33,8 +41,6 @@ export interface ComparedRun extends RunSummary {
   readonly warmup: number;
   /** Number of evaluations spent by the end of each iteration; index 0 is the warm-up. */
   readonly spent: readonly number[];
-  /** Range of an episode's return. */
-  readonly range: Interval;
   /** null if every evaluation was played in full. */
   readonly racing: RacingTotals | null;
 }
@@ -52,7 +58,7 @@ export function readComparedRuns(paths: readonly string[]): {
   const unreadable: UnreadableRun[] = [];
   for (const path of paths) {
     try {
-      runs.push(readComparedRun(path));
+      runs.push(readComparedRun(withConfig(summaryOf(path))));
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       unreadable.push({ path, message: messageOf(error).split('\n', 1)[0]! });
@@ -61,35 +67,50 @@ export function readComparedRuns(paths: readonly string[]): {
   return { runs, unreadable };
 }
 
+/** Configs by their text without the seed, which is all that differs between the runs of a group. */
+const configs = new Map<string, Config>();
+const mostConfigs = 2000;
+
+function configOf(file: string, seed: number): Config {
+  const text = readOwnText(requireConfig(file)).replace(/^seed: \d+$/m, '');
+  const known = configs.get(text) ?? loadConfig({ file, asWritten: true }).config;
+  if (configs.size >= mostConfigs) configs.clear();
+  configs.set(text, known);
+  return known.seed === seed ? known : { ...known, seed };
+}
+
+/** @throws UserError if the run's config is damaged */
+export function withConfig(summary: RunSummary): ConfiguredRun {
+  const config = configOf(join(summary.path, runFiles.config), summary.manifest.seed);
+  return { ...summary, config, range: returnRange(config.environment, config.evaluation) };
+}
+
 /** @throws UserError if the run is damaged */
-function readComparedRun(path: string): ComparedRun {
-  const facts = summaryOf(path);
-  const { manifest, status } = facts;
-  const { config } = loadConfig({ file: requireConfig(join(path, runFiles.config)), asWritten: true });
+export function readComparedRun(run: ConfiguredRun): ComparedRun {
+  const { config, manifest, path, status } = run;
   const { done } = manifest.iterations;
-  const entries = readEvaluations(path, manifest);
+  const played = config.evaluation.racing ? readEvaluations(path, manifest) : undefined;
+  const entries = played ?? readScores(path, manifest);
   const first = entries.filter(({ iteration }) => iteration === 0).length;
   const warmup = status === 'completed' ? first : Math.max(first, config.warmup.policies);
   const budget = budgetOf(config, warmup);
   const length = status === 'completed' ? budget : budgetOf({ ...config, iterations: done }, first);
   const spent = spentAfter(entries, first, { ...config, iterations: done });
   return {
-    ...facts,
-    config,
+    ...run,
     evaluations: entries.length,
     budget,
     curve: bestSoFar(entries, spent, config, length),
-    scores: Array.from({ length: done }, (_, i) => bestOf(entries, i + 1)),
+    scores: bestScores(entries, done),
     warmup: first,
     spent,
-    range: returnRange(config.environment, config.evaluation),
-    racing: config.evaluation.racing ? racingTotals(entries) : null,
+    racing: played ? racingTotals(played) : null,
   };
 }
 
 /** Evaluations spent after each iteration. Rejected candidates count, unless the budget is a limit on evaluations. */
 function spentAfter(
-  entries: readonly BufferEntry[],
+  entries: readonly Scored[],
   warmup: number,
   config: Parameters<typeof evaluationsOf>[0] & Pick<Config, 'limits'>,
 ): readonly number[] {
@@ -104,7 +125,7 @@ function spentAfter(
 
 /** The best score after each evaluation of the budget; before the first score, equal to the first score. */
 function bestSoFar(
-  entries: readonly BufferEntry[],
+  entries: readonly Scored[],
   spent: readonly number[],
   config: Pick<Config, 'limits' | 'screening'>,
   length: number,
@@ -127,11 +148,13 @@ function bestSoFar(
   });
 }
 
-function bestOf(entries: readonly BufferEntry[], iteration: number): number | null {
-  const scores = entries
-    .filter((entry) => entry.iteration === iteration && entry.planned === undefined)
-    .map(({ score }) => score);
-  return scores.length === 0 ? null : largest(scores);
+/** The best score of each iteration from 1 on, ignoring evaluations that were cut short. */
+function bestScores(entries: readonly Scored[], iterations: number): readonly (number | null)[] {
+  const best = new Array<number | null>(iterations).fill(null);
+  for (const { iteration, planned, score } of entries)
+    if (iteration > 0 && planned === undefined)
+      best[iteration - 1] = Math.max(best[iteration - 1] ?? Number.NEGATIVE_INFINITY, score);
+  return best;
 }
 
 export const commonRange = (runs: readonly Pick<ComparedRun, 'range'>[]): Interval => [

@@ -5,12 +5,13 @@ import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { runFiles } from '../runs/reader.js';
-import { largest } from '../statistics/descriptive.js';
-import { page } from '../web/page.js';
+import type { Interval } from '../statistics/bootstrap.js';
+import { largest, smallest } from '../statistics/descriptive.js';
+import { type Page, page, type Section } from '../web/page.js';
 import { relativeLink } from '../web/study.js';
-import { type ComparedRun, commonRange } from './compared-runs.js';
+import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
-import type { RunGroup, TaskGroups } from './run-groups.js';
+import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
 import { confirmedColumns, differenceColumns, effortColumns, groupColumn, groupsOf } from './table.js';
 import { conclusionOf, reading, verdictRule } from './words.js';
 
@@ -21,11 +22,27 @@ const mostPoints = 400;
  * @param groups the groups that `comparison` compares, in the same order
  * @param link converts a path to a link from the page
  */
-export function renderComparisonPage(
+export const renderComparisonPage = (
   comparison: RunComparison,
   groups: readonly TaskGroups[],
   link: (path: string) => string,
-): string {
+): string =>
+  page(
+    comparisonPage(comparison, groups, {
+      hrefOf: (path) => relativeLink(link(`${path}/${runFiles.report}`)),
+    }),
+  );
+
+interface Shown {
+  /** Address of a run's page. */
+  readonly hrefOf: (path: string) => string;
+  /** Whether curves share the range 0 … 1. */
+  readonly isNormalised?: boolean;
+  /** Whether each group is a single run, so there is nothing to test. */
+  readonly isByRun?: boolean;
+}
+
+export function comparisonPage(comparison: RunComparison, groups: readonly TaskGroups[], shown: Shown): Page {
   const { tasks, leftOut, policyloop, tested } = comparison;
   const runs = groups.reduce(
     (sum, task) => sum + task.groups.reduce((own, { runs }) => own + runs.length, 0),
@@ -35,28 +52,33 @@ export function renderComparisonPage(
   const differences = tasks.flatMap((task) => task.differences);
   const conclusion = conclusionOf(tasks);
   const verdict = differences.length === 1 ? differences[0]!.verdict : '';
-  return page({
+  const settings = settingsSection(groups, shown.isByRun ? /^name$/ : /^(name|seed)$/);
+  return {
     title: `Comparison: ${names}`,
     header: html`<header>
 <p class="kicker">policyloop compare</p>
 <h1>${names}</h1>
-<p class="state">${plural(runs, 'run')} in ${plural(
-      tasks.reduce((sum, task) => sum + task.groups.length, 0),
-      'group',
-    )}${leftOut.length > 0 && `, ${leftOut.length} left out`}${comparison.by !== null && `; grouped by ${comparison.by.join(', ')}`}</p>
+<p class="state">${plural(runs, 'run')}${
+      shown.isByRun !== true &&
+      ` in ${plural(
+        tasks.reduce((sum, task) => sum + task.groups.length, 0),
+        'group',
+      )}`
+    }${leftOut.length > 0 && `, ${leftOut.length} left out`}${comparison.by !== null && `; grouped by ${comparison.by.join(', ')}`}</p>
 ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</p>`}
 </header>`,
     sections: [
       ...tasks.map((task, i) => ({
         id: `task-${i + 1}`,
         title: task.name,
-        content: taskSection(task, groups[i]!.groups),
+        content: taskSection(task, groups[i]!.groups, shown),
       })),
       {
         id: 'runs',
         title: 'Runs',
-        content: tasks.map((task, i) => runTable(task, groups[i]!.groups, link)),
+        content: tasks.map((task, i) => runTable(task, groups[i]!.groups, shown)),
       },
+      ...(settings === undefined ? [] : [settings]),
       ...(leftOut.length === 0
         ? []
         : [
@@ -73,39 +95,120 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
       },
     ],
     footer: html`<p>Written by policyloop ${policyloop}.</p>`,
-  });
+  };
 }
 
-function taskSection(task: TaskComparison, groups: readonly RunGroup[]): Html {
-  return html`${learningCurves(task, groups)}
+function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: Shown): Html {
+  const curves = learningCurves(task, groups, shown);
+  if (shown.isByRun)
+    return html`${curves}<p class="note">Single runs differ by chance. To test differences, compare groups of runs with different seeds.</p>`;
+  return html`${curves}
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Areas are over ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
 ${task.differences.length > 0 && html`<h5>Differences in confirmed return</h5>${htmlTable(task.differences, differenceColumns)}`}
 ${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
 }
 
-function learningCurves(task: TaskComparison, groups: readonly RunGroup[]): Html {
+function learningCurves(
+  task: TaskComparison,
+  groups: readonly RunGroup[],
+  { isByRun, isNormalised }: Shown,
+): Html {
   const longest = largest([0, ...groups.flatMap(({ runs }) => runs.map(({ curve }) => curve.length))]);
   const step = Math.max(1, Math.ceil(longest / mostPoints));
-  const sampled = ({ curve }: ComparedRun) => curve.filter((_, i) => (i + 1) % step === 0);
+  const scale = isNormalised ? commonScale(groups) : unscaled;
+  const sampled = ({ curve }: ComparedRun) =>
+    curve.filter((_, i) => (i + 1) % step === 0).map((value) => scale.at(value));
   const arms = groups.map(({ name, runs }, i) => {
     const confirmed = task.groups[i]!.confirmed;
+    const interval = isByRun ? runs[0]!.confirmed?.ci95 : confirmed?.meanInterval;
     return {
       name,
       curves: runs.map(sampled).filter((curve) => curve.length > 0),
-      range: commonRange(runs),
+      range: ends(commonRange(runs), scale),
       confirmed: confirmed
         ? {
-            mean: confirmed.mean,
-            interval: confirmed.meanInterval ?? ([confirmed.mean, confirmed.mean] as const),
+            mean: scale.at(confirmed.mean),
+            interval: ends(interval ?? [confirmed.mean, confirmed.mean], scale),
           }
         : undefined,
     };
   });
-  return armCurves(arms, evaluationAxis(step));
+  const axis = evaluationAxis(step);
+  return html`${armCurves(arms, isNormalised ? { ...axis, y: 'Best mean return so far, normalised' } : axis, !isByRun)}${
+    isNormalised && html`<p class="note">Normalised: ${scale.text}.</p>`
+  }`;
 }
 
-function runTable(task: TaskComparison, groups: readonly RunGroup[], link: (path: string) => string): Html {
+interface Scale {
+  at(value: number): number;
+  readonly text: string;
+}
+
+const unscaled: Scale = { at: (value) => value, text: '' };
+
+const ends = ([low, high]: Interval, { at }: Scale): Interval => [at(low), at(high)];
+
+/** Maps the task's lowest possible return to 0 and its highest to 1; where they are unknown, those shown. */
+function commonScale(groups: readonly RunGroup[]): Scale {
+  const runs = groups.flatMap((group) => group.runs);
+  const shown = runs.flatMap(({ confirmed, curve }) => [...curve, ...(confirmed ? [confirmed.mean] : [])]);
+  const bounds = commonRange(runs);
+  const end = (bound: number, own: number, name: string) =>
+    Number.isFinite(bound)
+      ? { value: bound, text: `${formatReturn(bound)}, the ${name} possible return` }
+      : { value: own, text: `${formatReturn(own)}, the ${name} return shown` };
+  const low = end(bounds[0], smallest(shown), 'lowest');
+  const high = end(bounds[1], largest(shown), 'highest');
+  const width = high.value - low.value || 1;
+  return { at: (value) => (value - low.value) / width, text: `0 is ${low.text}; 1 is ${high.text}` };
+}
+
+/** Number of values that a cell of the config's differences lists. */
+const mostValues = 4;
+
+/**
+ * The config keys whose values differ between groups; undefined if there are none.
+ * @param ignored keys that say nothing about a group
+ */
+function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section | undefined {
+  const groups = tasks.flatMap((task) =>
+    task.groups.map(({ name, runs }) => ({
+      title: tasks.length > 1 ? `${task.name}: ${name}` : name,
+      settings: runs.map(settingsOf),
+    })),
+  );
+  const keys = [...new Set(groups.flatMap(({ settings }) => settings.flatMap((own) => [...own.keys()])))];
+  const rows = keys
+    .filter((key) => !ignored.test(key))
+    .map((key) => ({
+      key,
+      values: groups.map(({ settings }) =>
+        [...new Set(settings.map((own) => settingOf(own, key)))].toSorted(),
+      ),
+    }))
+    .filter(({ values }) => new Set(values.map((own) => own.join('\n'))).size > 1)
+    .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  if (groups.length < 2 || rows.length === 0) return undefined;
+  const shown = (values: readonly string[]) =>
+    values.length > mostValues ? `${values.length} values` : values.map(shortPath).join(', ');
+  return {
+    id: 'config',
+    title: 'Config differences',
+    content: htmlTable(
+      rows,
+      [
+        text('key', ({ key }) => key),
+        ...groups.map(({ title }, i) =>
+          text<(typeof rows)[number]>(title, ({ values }) => shown(values[i]!)),
+        ),
+      ],
+      { tall: true },
+    ),
+  };
+}
+
+function runTable(task: TaskComparison, groups: readonly RunGroup[], { hrefOf }: Shown): Html {
   const rows = task.groups.flatMap(({ name, runs }, g) =>
     runs.map((facts, i) => ({ ...facts, group: name, compared: groups[g]!.runs[i]! })),
   );
@@ -115,7 +218,7 @@ function runTable(task: TaskComparison, groups: readonly RunGroup[], link: (path
       text(task.name, ({ group }) => group, { grouped: true }),
       text('run', ({ run, compared }) => ({
         text: run,
-        href: relativeLink(link(`${compared.path}/${runFiles.report}`)),
+        href: hrefOf(compared.path),
       })),
       number('seed', ({ seed }) => String(seed)),
       text('ended', ({ compared }) => compared.ended),

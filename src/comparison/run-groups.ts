@@ -4,7 +4,7 @@ import { nearest, UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
 import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
-import { type ComparedRun, shortModel, shortPath } from './compared-runs.js';
+import { type ComparedRun, type ConfiguredRun, shortModel, shortPath } from './compared-runs.js';
 
 /** Runs that differ only in their seed or in keys that `by` doesn't list. */
 export interface RunGroup {
@@ -49,7 +49,22 @@ const order = [
 /** Keys whose values are self-explanatory in names. */
 const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 
-function allSettings({ config, manifest }: ComparedRun): Settings {
+type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
+
+/** Remembers what was derived from a run. */
+function remembered(derive: (run: Configured) => Settings): (run: Configured) => Settings {
+  const known = new WeakMap<Configured, Settings>();
+  return (run) => {
+    const settings = known.get(run) ?? derive(run);
+    known.set(run, settings);
+    return settings;
+  };
+}
+
+/** All settings of a run, by which it can be grouped. */
+export const settingsOf = remembered(readSettings);
+
+function readSettings({ config, manifest }: Configured): Settings {
   const settings = new Map<string, string>([['model', shortModel(manifest.model)]]);
   for (const [key, value] of flatten(config, '')) settings.set(key, value);
   if (isBaseline(config.model.provider)) {
@@ -72,9 +87,9 @@ function flatten(value: unknown, key: string): readonly (readonly [string, strin
 }
 
 /** The settings that define an experiment. */
-export function materialSettings(run: ComparedRun): Settings {
-  return new Map([...allSettings(run)].filter(([key]) => !immaterial.test(key)));
-}
+export const materialSettings = remembered(
+  (run) => new Map([...settingsOf(run)].filter(([key]) => !immaterial.test(key))),
+);
 
 /** The value of a key or of a whole section; `–` if it isn't set. */
 export function settingOf(settings: Settings, key: string): string {
@@ -91,21 +106,26 @@ export function settingOf(settings: Settings, key: string): string {
 /**
  * Groups runs of the same experiment, separately for each environment, in the order of their first runs.
  * @param by config keys whose values define the groups; if undefined, everything but the seed
+ * @param moreOf values of keys that aren't in the config, such as tags
  * @throws UserError for a key that no run has
  */
 export function groupRuns(
   runs: readonly ComparedRun[],
   by: readonly string[] | undefined,
+  moreOf: (run: ComparedRun) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups[] {
-  if (by !== undefined) requireKeys(by, runs);
+  const known = (run: ComparedRun): Settings => new Map([...settingsOf(run), ...moreOf(run)]);
+  if (by !== undefined) requireKeys(by, runs.map(known));
+  const groupOf = (run: ComparedRun) =>
+    by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));
   const tasks = groupedBy(runs, ({ config }) => environmentKey(config));
   // The manifest's name of a module is short; its id in the config is a path.
   const names = [...tasks.values()].map(([first]) => first!.manifest.environment);
   return [...tasks.values()].map((own, index): TaskGroups => {
     const { id, options } = own[0]!.config.environment;
     const alone = names.filter((other) => other === names[index]).length === 1;
-    const groups = [...groupedBy(own, (run) => groupKey(run, by)).values()];
-    const settings = groups.map(([first]) => (by === undefined ? materialSettings : allSettings)(first!));
+    const groups = [...groupedBy(own, groupOf).values()];
+    const settings = groups.map(([first]) => (by === undefined ? materialSettings : known)(first!));
     const named = by ?? namingKeys(settings);
     return {
       name: alone ? names[index]! : `${id} ${canonical(options)}`,
@@ -120,14 +140,10 @@ export function groupRuns(
 }
 
 /** A key that is equal for runs of the same experiment and seed, which count as one observation. */
-export const identityOf = (run: ComparedRun): string =>
-  `${environmentKey(run.config)} ${groupKey(run, undefined)} ${run.manifest.seed}`;
+export const identityOf = (run: Configured): string =>
+  `${environmentKey(run.config)} ${materialKey(run)} ${run.manifest.seed}`;
 
-const groupKey = (run: ComparedRun, by: readonly string[] | undefined) => {
-  if (by === undefined) return canonical(Object.fromEntries(materialSettings(run)));
-  const settings = allSettings(run);
-  return JSON.stringify(by.map((key) => settingOf(settings, key)));
-};
+const materialKey = (run: Configured) => canonical(Object.fromEntries(materialSettings(run)));
 
 const environmentKey = ({ environment: { id, options } }: Config) => `${id} ${canonical(options)}`;
 
@@ -151,8 +167,8 @@ function rank(key: string): number {
 const labelOf = (key: string, value: string, alone: boolean) =>
   alone || bare.has(key) ? shortPath(value) : `${key} ${shortPath(value)}`;
 
-function requireKeys(by: readonly string[], runs: readonly ComparedRun[]): void {
-  const known = new Set(runs.flatMap((run) => [...allSettings(run).keys()]));
+function requireKeys(by: readonly string[], settings: readonly Settings[]): void {
+  const known = new Set(settings.flatMap((own) => [...own.keys()]));
   const sections = [...known].flatMap((key) =>
     key.split('.').map((_, i, parts) => parts.slice(0, i).join('.')),
   );

@@ -21,14 +21,12 @@ export interface Summary {
   readonly iqmInterval: Interval | null;
 }
 
-/** The difference between two methods, first minus second. */
-export interface PairedDifference {
+/** The difference between the means of two methods, first minus second. */
+interface PairedMeans {
   readonly pairs: number;
   /** Mean of the differences. */
   readonly difference: number;
   readonly interval: Interval | null;
-  readonly iqmDifference: number;
-  readonly iqmInterval: Interval | null;
   /** Share of pairs in which the first method's value is higher; ties count half. */
   readonly winRate: number;
   readonly winInterval: Interval;
@@ -36,22 +34,33 @@ export interface PairedDifference {
   readonly p: number | null;
 }
 
+/** The difference between two methods, first minus second. */
+export interface PairedDifference extends PairedMeans {
+  readonly iqmDifference: number;
+  readonly iqmInterval: Interval | null;
+}
+
 /** A difference with its verdict, corrected for all differences tested together. */
 export type PairedComparison = PairedDifference & Judged;
 
 /** Summarises values; undefined if there are none. @param within range of possible values; clips the intervals */
 export function summarize(values: readonly number[], within: Interval = unbounded): Summary | undefined {
+  const means = summarizeMean(values, within);
+  if (means === undefined) return undefined;
+  // Percentiles of resamples can't exceed the range of the values.
+  const iqmInterval = values.length > 1 ? bootstrapIqm95(values) : null;
+  return { ...means, iqm: interquartileMean(values), iqmInterval };
+}
+
+/** Like `summarize`, without the interquartile mean, whose interval takes most of the time. */
+export function summarizeMean(
+  values: readonly number[],
+  within: Interval = unbounded,
+): Pick<Summary, 'count' | 'mean' | 'meanInterval'> | undefined {
   if (values.length === 0) return undefined;
-  const enough = values.length > 1;
   const centre = mean(values);
-  return {
-    count: values.length,
-    mean: centre,
-    meanInterval: enough ? clipped(bootstrapMean95(values), within, centre) : null,
-    iqm: interquartileMean(values),
-    // Percentiles of resamples can't exceed the range of the values.
-    iqmInterval: enough ? bootstrapIqm95(values) : null,
-  };
+  const meanInterval = values.length > 1 ? clipped(bootstrapMean95(values), within, centre) : null;
+  return { count: values.length, mean: centre, meanInterval };
 }
 
 /** A pair that differs by less than this share of the largest value is a tie: sums of returns round. */
@@ -68,22 +77,47 @@ export function comparePairs(
   b: readonly (number | null)[],
   within: Interval = unbounded,
 ): PairedDifference | undefined {
+  const both = pairsOf(a, b);
+  const means = meansOf(both, within);
+  if (means === undefined) return undefined;
+  const [first, second] = [both.map(([value]) => value), both.map(([, value]) => value)];
+  return {
+    ...means,
+    iqmDifference: interquartileMean(first) - interquartileMean(second),
+    iqmInterval: means.pairs > 1 ? bootstrapIqmDifference95(first, second) : null,
+  };
+}
+
+/** Like `comparePairs`, without the interquartile means, whose interval takes most of the time. */
+export const pairedMeans = (
+  a: readonly (number | null)[],
+  b: readonly (number | null)[],
+  within: Interval = unbounded,
+): PairedMeans | undefined => meansOf(pairsOf(a, b), within);
+
+type Pairs = readonly (readonly [number, number])[];
+
+/** The complete pairs, with equal values where they differ only by rounding. */
+function pairsOf(a: readonly (number | null)[], b: readonly (number | null)[]): Pairs {
   if (a.length !== b.length) throw new RangeError(`can't pair ${a.length} values with ${b.length}`);
-  const both = a.map((value, i) => [value, b[i]!] as const).filter((pair) => !pair.includes(null));
+  const both = a.flatMap((value, i): Pairs => {
+    const other = b[i]!;
+    return value === null || other === null ? [] : [[value, other]];
+  });
+  const rounding = roundingShare * largest([0, ...both.flat().map(Math.abs)]);
+  return both.map(([value, other]) => [Math.abs(value - other) <= rounding ? other : value, other]);
+}
+
+function meansOf(both: Pairs, within: Interval): PairedMeans | undefined {
   const pairs = both.length;
   if (pairs === 0) return undefined;
-  const second = both.map(([, value]) => value!);
-  const rounding = roundingShare * largest(both.flat().map((value) => Math.abs(value!)));
-  const first = both.map(([value], i) => (Math.abs(value! - second[i]!) <= rounding ? second[i]! : value!));
-  const differences = first.map((value, i) => value - second[i]!);
+  const differences = both.map(([value, other]) => value - other);
   const difference = mean(differences);
   const wins = sum(differences.map((difference) => (Math.sign(difference) + 1) / 2));
   return {
     pairs,
     difference,
     interval: pairs > 1 ? clipped(bootstrapMean95(differences), differenceRange(within), difference) : null,
-    iqmDifference: interquartileMean(first) - interquartileMean(second),
-    iqmInterval: pairs > 1 ? bootstrapIqmDifference95(first, second) : null,
     winRate: wins / pairs,
     winInterval: shareInterval95(wins, pairs),
     p: pairs < fewestForVerdict ? null : pairedTest(differences)!.p,

@@ -22,6 +22,8 @@ export interface Root {
 export interface Place {
   readonly item: Item;
   readonly path: string;
+  /** Of a run or a play that isn't damaged. The same object while its files are unchanged. */
+  readonly summary?: RunSummary;
 }
 
 export interface Changes {
@@ -53,8 +55,8 @@ export class Items {
     return this.#known.get(name);
   }
 
-  all(): readonly Item[] {
-    return [...this.#known.values()].map(({ item }) => item);
+  all(): readonly Place[] {
+    return [...this.#known.values()];
   }
 
   look(): Changes {
@@ -130,7 +132,10 @@ function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
     // The manifest doesn't show whether a run is still running.
     const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
     if (before?.version === version && !isLive) return before;
-    return { path, version, item: runItem(sight) };
+    const summary = unlessDamaged(() => summaryOf(path));
+    return typeof summary === 'string'
+      ? { path, version, item: damagedItem(sight, 'run', summary) }
+      : { path, version, item: runItem(sight, summary), summary };
   }
   if (names.has(trainingFiles.metrics) || names.has(trainingFiles.about)) {
     if (!isTraining(path)) return undefined;
@@ -160,12 +165,13 @@ const unknown = {
   ...{ tokens: null, cost: null, started: null },
 };
 
-function runItem({ name, path, within }: Sight): Item {
-  const facts = unlessDamaged(() => summaryOf(path));
-  if (typeof facts === 'string')
-    return { ...unknown, kind: 'run', status: 'failed', name, within, fault: facts };
-  return { name, within, ...labelsOf(path), ...figuresOf(facts) };
-}
+const damagedItem = ({ name, within }: Sight, kind: ItemKind, fault: string): Item => ({
+  ...{ ...unknown, kind, status: 'failed', name, within, fault },
+});
+
+const runItem = ({ name, path, within }: Sight, summary: RunSummary): Item => ({
+  ...{ name, within, ...labelsOf(path), ...figuresOf(summary) },
+});
 
 function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunSummary) {
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
@@ -187,10 +193,10 @@ const labelsOf = (path: string): Pick<Item, 'tags' | 'note'> => {
   return { note, tags };
 };
 
-function trainingItem({ name, path, within }: Sight): Item {
+function trainingItem(sight: Sight): Item {
+  const { name, path, within } = sight;
   const facts = unlessDamaged(() => readTraining(path));
-  if (typeof facts === 'string')
-    return { ...unknown, kind: 'training', status: 'failed', name, within, fault: facts };
+  if (typeof facts === 'string') return damagedItem(sight, 'training', facts);
   const { best, model, on, seconds, started, status, steps, tokens } = facts;
   return {
     ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
@@ -241,7 +247,11 @@ const holderKinds: readonly ItemKind[] = [
   'models',
 ];
 
-const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
+export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
+
+/** Whether an item is in the directory of another. */
+export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
+  name.startsWith(`${holder.name}/`);
 
 function sumOf(items: readonly Item[]): Partial<Item> {
   const done = items.filter(({ status }) => status === 'completed').length;

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Item, Update } from '../web/messages.js';
 import type { Items, Place } from './items.js';
+import { withSettings } from './run-data.js';
 import { type Subject, subjectOf } from './subject.js';
 
 /** Milliseconds between reads of watched files; directories are scanned less often. */
@@ -19,14 +20,17 @@ const silence = 15_000;
 
 export const mostWatchers = 64;
 
-/** Maximum number of runs and training runs per page. */
+/** Maximum number of runs and training runs per page, and of keys of their configs. */
 export const mostWatched = 16;
+export const mostKeys = 50;
 
 interface Watcher {
   readonly response: ServerResponse;
   readonly names: ReadonlySet<string>;
   /** True if the page receives all items, not just those it watches. */
   readonly all: boolean;
+  /** Keys of configs whose values the page shows. */
+  readonly keys: readonly string[];
 }
 
 interface Watched {
@@ -62,28 +66,40 @@ export class Live {
   }
 
   /** All items, from a recent scan. */
-  items(): readonly Item[] {
+  places(): readonly Place[] {
     if (this.#milliseconds() >= this.#nextScan) this.#scan();
     return this.#items.all();
   }
 
   /** The runs in a directory of several runs, as of the last scan. */
   inside(name: string): readonly Item[] {
-    return this.#items.all().filter((item) => item.name.startsWith(`${name}/`));
+    return this.#items.all().flatMap(({ item }) => (item.name.startsWith(`${name}/`) ? [item] : []));
   }
 
-  watch(response: ServerResponse, names: readonly string[], all: boolean): void {
-    const watcher = { response, names: new Set(names), all };
+  /** Shows a change that a page has made. */
+  refresh(): void {
+    this.#scan();
+  }
+
+  watch(
+    response: ServerResponse,
+    {
+      all,
+      keys,
+      names,
+    }: { readonly all: boolean; readonly keys: readonly string[]; readonly names: readonly string[] },
+  ): void {
+    const watcher = { response, names: new Set(names), all, keys };
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
     this.#watchers.add(watcher);
     response.on('close', () => this.#leave(watcher));
-    const items = this.items();
-    send(watcher, 'items', {
-      whole: true,
-      changed: all ? items : items.filter(({ name }) => watcher.names.has(name)),
-      removed: [],
-    });
+    this.#sendItems(
+      watcher,
+      this.places().map(({ item }) => item),
+      [],
+      true,
+    );
     for (const name of watcher.names) {
       this.find(name);
       const watched = this.#open(name);
@@ -151,11 +167,18 @@ export class Live {
       for (const update of watched?.subject.whole() ?? []) this.#sendUpdate(name, update);
     }
     if (changed.length + removed.length === 0) return;
-    for (const watcher of this.#watchers) {
-      const concerned = watcher.all ? changed : changed.filter(({ name }) => watcher.names.has(name));
-      if (concerned.length + removed.length > 0)
-        send(watcher, 'items', { whole: false, changed: concerned, removed });
-    }
+    for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);
+  }
+
+  #sendItems(watcher: Watcher, items: readonly Item[], removed: readonly string[], whole = false): void {
+    const { all, keys, names } = watcher;
+    const concerned = all ? items : items.filter(({ name }) => names.has(name));
+    if (!whole && concerned.length + removed.length === 0) return;
+    const changed =
+      keys.length === 0
+        ? concerned
+        : concerned.map((item) => withSettings(this.#items.find(item.name), item, keys));
+    send(watcher, 'items', { whole, changed, removed });
   }
 }
 

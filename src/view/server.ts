@@ -17,11 +17,14 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
+import { comparedPage, groupFigures } from './comparison.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
-import { Live, mostWatched, mostWatchers } from './live.js';
+import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
+import { removeFromPage, tagFromPage } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
+import { configKeys } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { subjectOf } from './subject.js';
@@ -103,9 +106,14 @@ async function answer(
   const asset = assetAt(path);
   if (asset !== undefined && request.method === 'GET') return send(response, asset.type, asset.body);
   requireEntered(request, site.options.token);
-  const take = { '/api/steer': steerFromPage, '/api/answer': answerFromPage }[path];
+  const take = {
+    '/api/steer': steerFromPage,
+    '/api/answer': answerFromPage,
+    '/api/tag': tagFromPage,
+    '/api/remove': removeFromPage,
+  }[path];
   requireMethod(request, ...(take ? ['POST'] : ['GET', 'HEAD']));
-  if (take) return sendJson(response, await take(request, (name) => placeOf(site, name)));
+  if (take) return sendJson(response, await take(request, (name) => placeOf(site, name), site));
   if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
   if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
   throw notFound(`${path} not found`);
@@ -128,8 +136,16 @@ async function answerApi(
       if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
       if (site.live.watchers >= mostWatchers)
         throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
-      return site.live.watch(response, names, query.has('all'));
+      const keys = query.getAll('key');
+      if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
+      return site.live.watch(response, { names, keys, all: query.has('all') });
     }
+    case 'keys':
+      return sendJson(response, configKeys(site.live.places()));
+    case 'groups':
+      return sendJson(response, groupFigures(site.live.places(), query));
+    case 'compare':
+      return sendPage(response, token, comparedPage(site.live.places(), query));
     case 'page': {
       const place = placeIn(site, query);
       const iteration = wholeNumber(query, 'iteration', 0);
@@ -179,10 +195,7 @@ async function answerApi(
       const places =
         names.length > 0
           ? names.map((name) => placeOf(site, name))
-          : site.live
-              .items()
-              .filter(({ kind }) => kind === 'run' || kind === 'play')
-              .map(({ name }) => placeOf(site, name));
+          : site.live.places().filter(({ item }) => ['run', 'play'].includes(item.kind) && !item.fault);
       const clock = site.options.milliseconds;
       return sendJson(response, await search(text, places, { clock, until: clock() + searchTime }));
     }
@@ -239,10 +252,10 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
 }
 
 /** Sends a page's sections as escaped markup. */
-function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
+function sendPage(response: ServerResponse, token: string, { footer, header, keys, sections, title }: Page): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  sendJson(response, { title, header: markup(header), footer: markup(footer), sections: shown });
+  sendJson(response, { title, header: markup(header), footer: markup(footer), keys, sections: shown });
 }
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {

@@ -40,6 +40,30 @@ export interface Item {
   readonly within: string | null;
   /** Why the item can't be read, or has no result. */
   readonly fault?: string;
+  /** Values that the page asked for, by key: of the item's config, and `evaluations`. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** The config keys of all runs. */
+export interface ConfigKeys {
+  readonly keys: readonly string[];
+  /** Those whose values differ between runs. */
+  readonly different: readonly string[];
+}
+
+/** The mean over seeds. */
+export interface GroupMean {
+  /** Number of seeds. */
+  readonly count: number;
+  readonly mean: number;
+  /** 95 % interval of the mean; null for one seed. */
+  readonly interval: readonly [number, number] | null;
+}
+
+/** Statistics of the completed runs of a group, as `policyloop compare` computes them. */
+export interface GroupFigures {
+  readonly observed: GroupMean | null;
+  readonly confirmed: GroupMean | null;
 }
 
 /** A change to a list: how many items to keep, and what to append. */

@@ -24,6 +24,8 @@ const colours = 8;
 
 export interface CurveAxis {
   readonly title: string;
+  /** Title of the vertical axis; default: `Best mean return so far`. */
+  readonly y?: string;
   /** The position of the value at this index. */
   at(index: number): number;
   /** Name of the position at this index, capitalised. */
@@ -47,24 +49,29 @@ export const evaluationAxis = (step: number): CurveAxis => ({
   span: (count) => plural(count * step, 'evaluation'),
 });
 
+/** The bands of more arms would hide each other, so they are shown only on request. */
+const mostBands = 4;
+
 /**
- * Mean best return so far of each arm with its 95 % interval, and confirmed returns at the right edge. Bands of
- * several arms would overlap, so they are shown only on request; a single arm also shows its runs.
+ * Mean best return so far of each arm with its 95 % interval, and confirmed returns at the right edge. A single arm
+ * also shows its runs.
+ * @param areMeans false if each arm is a single run
  */
-export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis): Html {
+export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis, areMeans = true): Html {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const count = largest([0, ...summaries.map((points) => points.length)]);
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;
   const isSingle = arms.length === 1;
   const indices = Array.from({ length: count }, (_, i) => i);
   const along = (values: readonly number[]) => indices.map((i) => values[i] ?? null);
-  const labels = arms.map(({ curves, name }) => `${name} (${plural(curves.length, 'run')})`);
+  const labels = arms.map(({ curves, name }) =>
+    areMeans ? `${name} (${plural(curves.length, 'run')})` : name,
+  );
   const runs = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
-  const bandsOf = summaries.flat();
   const chart: Chart = {
     label: `Best return so far over ${axis.span(count)}: ${isSingle ? 'mean of ' : ''}${labels.join(', ')}.`,
     x: { title: axis.title, kind: 'whole' },
-    y: { title: 'Best mean return so far' },
+    y: { title: axis.y ?? 'Best mean return so far' },
     at: indices.map((i) => axis.at(i)),
     series: [
       ...runs.map(
@@ -84,10 +91,17 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
         }),
       ),
     ],
-    bands: {
-      label: '95 % intervals',
-      isHidden: !isSingle || isWider(bandsOf, arms[0]!.curves.flat()),
-    },
+    ...(areMeans && {
+      bands: {
+        label: '95 % intervals',
+        isHidden:
+          arms.length > mostBands ||
+          isWider(
+            summaries.flat(),
+            arms.flatMap(({ curves }) => curves.flat()),
+          ),
+      },
+    }),
     marks: arms.flatMap(({ confirmed }, i) =>
       confirmed === undefined
         ? []
@@ -109,7 +123,9 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
   };
   return chartFigure(
     chart,
-    html`Lines: mean of the best returns so far. Diamonds: mean confirmed returns. Both with 95 % intervals of the mean.`,
+    areMeans
+      ? html`Lines: mean of the best returns so far. Diamonds: mean confirmed returns. Both with 95 % intervals of the mean.`
+      : html`Lines: best return so far. Diamonds: confirmed returns.`,
   );
 }
 

@@ -69,6 +69,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
     }),
     sections: sections.filter((section) => section !== undefined),
     footer: writtenBy(policyloop),
+    keys: keys.map(({ key }) => key),
   };
 }
 

@@ -1,61 +1,16 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { matches } from '../../base/pattern.js';
-import type { Item } from '../messages.js';
+/** The list of runs, training runs and directories of runs. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ConfigKeys, Item } from '../messages.js';
+import { parseFilter } from '../table/filter.js';
+import { askedBy, stateOf } from '../table/state.js';
 import { html } from './html.js';
-import { type LinkState, useLive } from './live.js';
-import {
-  compareAddress,
-  go,
-  isHolder,
-  itemAddress,
-  queryOf,
-  shownReturn,
-  shownTime,
-  statusMark,
-  unitOf,
-} from './words.js';
+import { ItemTable } from './item-table.js';
+import { ask, type LinkState, useLive } from './live.js';
+import { isHolder } from './words.js';
 
-/** Number of rows added at a time while scrolling. */
-const rowsAtOnce = 100;
-
-/** Maximum number of runs in a comparison. */
-const mostCompared = 16;
-
-const columns: readonly {
-  key: string;
-  title: string;
-  of: (item: Item) => string | number | null;
-  number?: boolean;
-}[] = [
-  { key: 'name', title: 'name', of: ({ name }) => name },
-  { key: 'status', title: 'status', of: ({ status }) => status },
-  { key: 'environment', title: 'environment', of: ({ environment }) => environment },
-  { key: 'model', title: 'model', of: ({ model }) => model },
-  { key: 'done', title: 'progress', of: ({ done, of }) => (of === 0 ? 0 : done / of), number: true },
-  { key: 'observed', title: 'observed', of: ({ observed }) => observed, number: true },
-  { key: 'confirmed', title: 'confirmed', of: ({ confirmed }) => confirmed, number: true },
-  { key: 'started', title: 'started (UTC)', of: ({ started }) => started },
-];
-
-/** a key, with a minus for descending order */
-function sorted(items: readonly Item[], sort: string) {
-  const isDown = sort.startsWith('-');
-  const key = isDown ? sort.slice(1) : sort;
-  const of = columns.find((column) => column.key === key)?.of ?? (({ started }) => started);
-  const sign = isDown ? -1 : 1;
-  return items.toSorted((a, b) => {
-    const [x, y] = [of(a), of(b)];
-    // Missing values come last in either order.
-    if (x === null || y === null) return x === y ? compare(a.name, b.name) : x === null ? 1 : -1;
-    return sign * compare(x, y) || compare(a.name, b.name);
-  });
-}
-
-const compare = (x: string | number, y: string | number) => (x < y ? -1 : x > y ? 1 : 0);
-
-/** The directory's items, kept up to date. */
-export function useItems(isWanted: (item: Item) => boolean) {
-  const [items, setItems] = useState<Map<string, Item> | undefined>(undefined);
+/** The directory's items, kept up to date, with the values of these config keys. */
+function useItems(keys: readonly string[]) {
+  const [items, setItems] = useState<ReadonlyMap<string, Item> | undefined>(undefined);
   const state = useLive(
     [],
     {
@@ -67,9 +22,47 @@ export function useItems(isWanted: (item: Item) => boolean) {
           return next;
         }),
     },
-    { all: true },
+    { all: true, keys },
   );
-  return { state, items: items && [...items.values()].filter(isWanted) };
+  return { state, items };
+}
+
+interface Props {
+  readonly query: URLSearchParams;
+  /** Address of the page without its query. */
+  readonly path: string;
+  /** The directory whose runs are listed; undefined: everything. */
+  readonly within?: string;
+  /** Columns unless the query names others. */
+  readonly columns?: readonly string[];
+  /** Shown if there are no items at all. */
+  readonly empty?: string;
+  readonly onState?: (state: LinkState) => void;
+}
+
+export function LiveTable({ columns, empty = 'No runs yet.', onState, path, query, within }: Props) {
+  const [known, setKnown] = useState<ConfigKeys | undefined>(undefined);
+  const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
+  const filter = useMemo(() => parseFilter(state.filter, known?.keys), [state.filter, known]);
+  const keys = askedBy(state, filter.asked);
+  const { items, state: link } = useItems(keys);
+  const load = () => {
+    if (known === undefined) ask<ConfigKeys>('/api/keys').then(setKnown, () => undefined);
+  };
+  useEffect(() => onState?.(link), [link]);
+  useEffect(() => {
+    if (keys.length > 0) load();
+  }, [keys.length > 0]);
+  const own = useMemo(
+    () =>
+      [...(items?.values() ?? [])].filter(
+        (item) => within === undefined || (item.name.startsWith(`${within}/`) && !isHolder(item)),
+      ),
+    [items, within],
+  );
+  if (items === undefined) return html`<p class="empty">Loading …</p>`;
+  if (own.length === 0) return html`<p class="empty">${empty}</p>`;
+  return html`<${ItemTable} items=${own} state=${state} filter=${filter} path=${path} within=${within} known=${known} loadKeys=${load} />`;
 }
 
 export function IndexPage({
@@ -81,184 +74,9 @@ export function IndexPage({
   place: string;
   onState: (state: LinkState) => void;
 }) {
-  const { items, state } = useItems(() => true);
-  useEffect(() => onState(state), [state]);
   useEffect(() => {
     document.title = `policyloop: ${place}`;
   }, [place]);
-  if (items === undefined) return html`<main><p class="empty">Loading ${place} …</p></main>`;
-  if (items.length === 0)
-    return html`<main><p class="empty">${place} has no runs yet. Start one with <code>policyloop run quickstart</code>; it appears here immediately.</p></main>`;
-  return html`<main><h1 class="repeated">Runs and training runs in ${place}</h1><${ItemTable} items=${items} query=${query} path="/" /></main>`;
-}
-
-/** A table of items; its filter and order are part of the page's address. */
-export function ItemTable({
-  items,
-  query,
-  path,
-  within,
-}: {
-  items: readonly Item[];
-  query: URLSearchParams;
-  path: string;
-  within?: string;
-}) {
-  const [filter, sort] = [query.get('filter') ?? '', query.get('sort') ?? '-started'];
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [most, setMost] = useState(rowsAtOnce);
-  const end = useRef<HTMLElement | null>(null);
-  const { accepts, problem } = useMemo(() => parseFilter(filter), [filter]);
-  // Without a filter, the runs of a sweep or of repeats share a row.
-  const shown = useMemo(
-    () =>
-      sorted(
-        items.filter(
-          (item) => accepts(item) && (within !== undefined || filter !== '' || item.within === null),
-        ),
-        sort,
-      ),
-    [items, accepts, sort, filter, within],
-  );
-  const change = (changes: Record<string, string>) =>
-    go(
-      `${path}${queryOf({ ...(filter && { filter }), ...(sort !== '-started' && { sort }), ...changes })}`,
-      true,
-    );
-  useEffect(() => setMost(rowsAtOnce), [filter, sort]);
-  useEffect(() => {
-    const observer = new IntersectionObserver(
-      ([entry]) => {
-        if (entry?.isIntersecting) setMost((rows) => rows + rowsAtOnce);
-      },
-      { rootMargin: '600px' },
-    );
-    if (end.current !== null) observer.observe(end.current);
-    return () => observer.disconnect();
-  }, [shown.length > most, most]);
-  const toggle = (name: string) => {
-    const next = new Set(chosen);
-    if (!next.delete(name) && next.size < mostCompared) next.add(name);
-    setChosen(next);
-  };
-  const running = items.filter(({ status }) => status === 'running').length;
-  return html`<form class="filter-form" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
-<label for="filter">Filter</label>
-<input id="filter" type="search" value=${filter} placeholder="text, or status=running best=400.." autocomplete="off" spellcheck=${false}
-  aria-describedby="filter-help" onInput=${({ currentTarget }: { currentTarget: HTMLInputElement }) => change({ filter: currentTarget.value })} />
-<span class="muted" role="status">${filter === '' ? `${shown.length}` : `${shown.length} of ${items.length}`}${running > 0 && `, ${running} running`}</span>
-<span class="actions">
-<button type="button" disabled=${chosen.size < 2} onClick=${() => go(compareAddress([...chosen]))}>Compare${chosen.size > 0 && ` ${chosen.size}`}</button>
-</span>
-<p class=${problem === undefined ? 'note' : 'note warn-text'} id="filter-help">${problem ?? `Keys: ${filterKeys.join(', ')}. Values may contain *; numbers may be ranges: best=400..`}</p>
-</form>
-<div class="scroll" tabindex="0" role="region" aria-label="Runs and training runs"><table class="items stack">
-<thead><tr><th scope="col"><span class="repeated">compare</span></th>${columns.map((column) => {
-    const isDown = sort === `-${column.key}`;
-    const order = isDown ? 'descending' : sort === column.key ? 'ascending' : 'none';
-    return html`<th scope="col" class=${column.number ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column.key : `-${column.key}` })}>${column.title}<span aria-hidden="true">${order === 'none' ? '' : isDown ? ' ↓' : ' ↑'}</span></button></th>`;
-  })}</tr></thead>
-<tbody>${shown.slice(0, most).map((item) => html`<${ItemRow} key=${item.name} item=${item} within=${within} isChosen=${chosen.has(item.name)} toggle=${toggle} />`)}</tbody>
-</table></div>
-${shown.length > most && html`<p ref=${end} class="note">Scroll for ${shown.length - most} more</p>`}
-${shown.length === 0 && html`<p class="empty">No runs match the filter.</p>`}`;
-}
-
-function ItemRow({
-  item,
-  within,
-  isChosen,
-  toggle,
-}: {
-  item: Item;
-  within?: string | undefined;
-  isChosen: boolean;
-  toggle: (name: string) => void;
-}) {
-  const { ci95, confirmed, done, environment, fault, kind, model, name, observed, of, started, status } =
-    item;
-  // On the page of a sweep, its name in every row would only take space.
-  const shortName =
-    within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
-  const share = of === 0 ? 0 : Math.min(1, done / of);
-  return html`<tr class=${isChosen ? 'chosen' : ''}>
-<td class="choose">${kind === 'run' && html`<input type="checkbox" aria-label=${`compare ${name}`} checked=${isChosen} onChange=${() => toggle(name)} />`}</td>
-<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${item.tags.map((tag) => html` <span class="tag">${tag}</span>`)}${item.note && html`<br /><span class="muted">${item.note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
-<td data-label="status">${statusMark(status)}</td>
-<td data-label="environment">${environment ?? '–'}</td>
-<td data-label="model">${model ?? '–'}</td>
-<td class="number" data-label="progress"><span title=${unitOf(item)}>${done}/${of}</span><progress aria-label=${`progress of ${name}`} value=${share} max="1"></progress></td>
-<td class="number" data-label="observed">${shownReturn(observed)}</td>
-<td class="number" data-label="confirmed"><b>${shownReturn(confirmed)}</b>${ci95 && html`<br /><span class="muted">${shownReturn(ci95[0])} … ${shownReturn(ci95[1])}</span>`}</td>
-<td data-label="started (UTC)" class="time">${shownTime(started)}</td>
-</tr>`;
-}
-
-const texts: Record<string, (item: Item) => string | readonly string[] | null> = {
-  name: ({ name }) => name,
-  kind: ({ kind }) => kind,
-  status: ({ status }) => status,
-  environment: ({ environment }) => environment,
-  model: ({ model }) => model,
-  tag: ({ tags }) => tags,
-  note: ({ note }) => note,
-};
-
-const numbers: Record<string, (item: Item) => number | null> = {
-  seed: ({ seed }) => seed,
-  iterations: ({ done }) => done,
-  best: ({ observed }) => observed,
-  confirmed: ({ confirmed }) => confirmed,
-  calls: ({ calls }) => calls,
-  tokens: ({ tokens }) => tokens,
-  cost: ({ cost }) => cost,
-  minutes: ({ minutes }) => minutes,
-};
-
-const filterKeys = [...Object.keys(texts), 'started', ...Object.keys(numbers)];
-
-function parseFilter(text: string): { accepts: (item: Item) => boolean; problem: string | undefined } {
-  const tests: ((item: Item) => boolean)[] = [];
-  let problem: string | undefined;
-  for (const part of text.trim().split(/\s+/).filter(Boolean)) {
-    const [, key, value] = /^(\w+)=(.*)$/s.exec(part) ?? [];
-    if (key === undefined || value === undefined) tests.push(wordTest(part));
-    else {
-      const test = valueTest(key, value);
-      if (typeof test === 'string') problem = test;
-      else tests.push(test);
-    }
-  }
-  return { accepts: (item) => tests.every((test) => test(item)), problem };
-}
-
-function wordTest(word: string): (item: Item) => boolean {
-  const wanted = word.toLowerCase();
-  return ({ environment, kind, model, name, note, status, tags }) =>
-    [name, kind, status, environment ?? '', model ?? '', note ?? '', ...tags].some((text) =>
-      text.toLowerCase().includes(wanted),
-    );
-}
-
-/** a test, or an error message */
-function valueTest(key: string, value: string): ((item: Item) => boolean) | string {
-  const ofText = Object.hasOwn(texts, key) ? texts[key] : undefined;
-  if (ofText !== undefined) {
-    const wanted = value.toLowerCase();
-    return (item) => [ofText(item) ?? []].flat().some((one) => matches(wanted, one.toLowerCase()));
-  }
-  const [first = '', last = first, ...more] = value.split('..');
-  if (more.length > 0 || (first === '' && last === ''))
-    return `${value} is not a value or range, such as 400, 400.., ..400 or 100..400`;
-  if (key === 'started')
-    return ({ started }) =>
-      started !== null && started >= first && (last === '' || started <= `${last}\uffff`);
-  const ofNumber = Object.hasOwn(numbers, key) ? numbers[key] : undefined;
-  if (ofNumber === undefined) return `unknown key ${key}; use ${filterKeys.join(', ')}`;
-  const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
-  if (Number.isNaN(low) || Number.isNaN(high)) return `${value} is not a number or a range of numbers`;
-  return (item) => {
-    const own = ofNumber(item);
-    return own !== null && own >= low && own <= high;
-  };
+  const empty = html`${place} has no runs yet. Start one with <code>policyloop run quickstart</code>; it appears here immediately.`;
+  return html`<main><h1 class="repeated">Runs and training runs in ${place}</h1><${LiveTable} query=${query} path="/" empty=${empty} onState=${onState} /></main>`;
 }

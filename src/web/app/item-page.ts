@@ -4,7 +4,7 @@ import type { Item, Row } from '../messages.js';
 import type { TrainingInFile } from '../training-charts.js';
 import { Question, Steering, useQuestion } from './feedback.js';
 import { html } from './html.js';
-import { ItemTable, useItems } from './index-page.js';
+import { LiveTable } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
 import { jsonIn } from './markup.js';
@@ -16,8 +16,8 @@ import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
 const leastPause = 1500;
 
-/** Loads the page of an item, and reloads it when it is stale. */
-function usePage(address: string) {
+/** Loads a page, and reloads it when it is stale. */
+export function usePage(address: string) {
   const [page, setPage] = useState<Page | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address: '', asking: false, stale: false, next: 0 });
@@ -142,7 +142,7 @@ ${
     ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
-      ? html`<${Inside} name=${name} query=${query} />`
+      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page.keys)} />`
       : id === 'course' && isTraining
         ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
         : html`<${Markup} markup=${markup} />`
@@ -151,6 +151,11 @@ ${
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
 }
+
+/** With columns for the keys that differ between the runs. */
+const columnsOf = (keys: readonly string[] = []): readonly string[] => [
+  ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
+];
 
 /** The table of a study's runs is live. */
 function withItems(sections: Page['sections']): Page['sections'] {
@@ -188,13 +193,6 @@ function IterationForm({ name, iteration }: { name: string; iteration?: number }
     if (value !== '') go(itemAddress(name, { iteration: value }));
   };
   return html`<form class="iteration-form" onSubmit=${submit}><label>Iteration <input name="iteration" type="number" min="0" inputmode="numeric" value=${iteration ?? ''} key=${iteration} /></label> <button type="submit">Open</button></form>`;
-}
-
-/** The runs of a study. */
-function Inside({ name, query }: { name: string; query: URLSearchParams }) {
-  const { items } = useItems((item) => item.name.startsWith(`${name}/`) && !isHolder(item));
-  if (items === undefined) return html`<p class="empty">Loading …</p>`;
-  return html`<${ItemTable} items=${items} query=${query} path=${itemAddress(name)} within=${name} />`;
 }
 
 /** The page of an iteration: episodes, prompts, replies and policies. */

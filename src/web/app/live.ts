@@ -35,15 +35,23 @@ const token = () => localStorage.getItem(tokenKey) ?? '';
 /** Milliseconds until a refused page tries again. */
 const refusedPause = 3000;
 
+interface Watched {
+  readonly names: readonly string[];
+  /** All items, not just those with these names. */
+  readonly all: boolean;
+  /** Config keys whose values the items bring along. */
+  readonly keys: readonly string[];
+}
+
 function watch(
-  names: readonly string[],
-  all: boolean,
+  { all, keys, names }: Watched,
   listener: Listener,
   onState: (state: LinkState) => void,
 ): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout>;
   const query = new URLSearchParams(names.map((name) => ['of', name]));
+  for (const key of keys) query.append('key', key);
   if (all) query.set('all', '');
   const follow = () => {
     if (document.hidden) {
@@ -74,23 +82,26 @@ function watch(
   };
 }
 
-/** Watches items while the component is mounted. @param all all items, not just those with these names */
-export function useLive(names: readonly string[], listener: Listener, { all = false } = {}): LinkState {
+/** Watches items while the component is mounted. */
+export function useLive(
+  names: readonly string[],
+  listener: Listener,
+  { all = false, keys = [] }: Partial<Watched> = {},
+): LinkState {
   const [state, setState] = useState<LinkState>('live');
   const latest = useRef(listener);
   latest.current = listener;
   useEffect(
     () =>
       watch(
-        names,
-        all,
+        { names, all, keys },
         {
           items: (change) => latest.current.items?.(change),
           update: (update) => latest.current.update?.(update),
         },
         setState,
       ),
-    [names.join('\n'), all],
+    [names.join('\n'), keys.join('\n'), all],
   );
   return state;
 }

@@ -1,0 +1,190 @@
+/** Groups and comparisons of runs, computed like those of `policyloop compare`. */
+import { UserError } from '../base/errors.js';
+import { matches } from '../base/pattern.js';
+import { meanBySeed } from '../comparison/comparability.js';
+import { selected } from '../comparison/compare.js';
+import { type ConfiguredRun, commonRange } from '../comparison/compared-runs.js';
+import { comparisonPage } from '../comparison/page.js';
+import { compareGroups } from '../comparison/run-comparison.js';
+import { groupRuns } from '../comparison/run-groups.js';
+import { badRequest, notFound } from '../serve/http.js';
+import { summarizeMean } from '../statistics/paired.js';
+import type { GroupFigures, GroupMean, Item } from '../web/messages.js';
+import type { Page } from '../web/page.js';
+import { compareValues, fieldOf, fields, isAsked } from '../web/table/fields.js';
+import { parseFilter } from '../web/table/filter.js';
+import { type Group, groupsOf } from '../web/table/groups.js';
+import { mostCompared, stateOf } from '../web/table/state.js';
+import { isBelow, type Place } from './items.js';
+import { comparedRun, configKeys, configuredRun, withSettings } from './run-data.js';
+import { pageAddress } from './shown-run.js';
+
+/** The items that a filter accepts, in groups. */
+function filteredGroups(places: readonly Place[], query: URLSearchParams): readonly Group[] {
+  const { by, filter } = stateOf(query);
+  const { keys } = configKeys(places);
+  const { accepts, asked, problems } = parseFilter(filter, keys);
+  if (problems[0] !== undefined) throw badRequest(problems[0], 'filter');
+  const wanted = [...new Set([...by.filter(isAsked), ...asked])];
+  const items = places.map((place) => withSettings(place, place.item, wanted));
+  return groupsOf(items.filter(accepts), by);
+}
+
+/** The statistics of each group, by its id. */
+export function groupFigures(
+  places: readonly Place[],
+  query: URLSearchParams,
+): Readonly<Record<string, GroupFigures>> {
+  const byName = new Map(places.map((place) => [place.item.name, place]));
+  return Object.fromEntries(
+    filteredGroups(places, query).map(({ id, items }) => {
+      const runs = items.flatMap(({ name }) => configuredRun(byName.get(name)!) ?? []);
+      const { kept } = selected(runs, false, (path) => path);
+      return [
+        id,
+        {
+          observed: groupMean(kept, ({ observed }) => observed),
+          confirmed: groupMean(kept, ({ confirmed }) => confirmed?.mean ?? null),
+        },
+      ];
+    }),
+  );
+}
+
+/** Means by their values, because a bootstrap takes milliseconds and a list is grouped again whenever a run changes. */
+const means = new Map<string, GroupMean | null>();
+const mostMeans = 5000;
+
+function groupMean(
+  runs: readonly ConfiguredRun[],
+  of: (run: ConfiguredRun) => number | null,
+): GroupMean | null {
+  const values = [...meanBySeed(runs, of).values()];
+  const range = commonRange(runs);
+  const key = [...values, ...range].join();
+  const known = means.get(key);
+  if (known !== undefined) return known;
+  const found = summarizeMean(values, range);
+  const result = found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
+  if (means.size >= mostMeans) means.clear();
+  means.set(key, result);
+  return result;
+}
+
+/** The runs that the address names: runs, directories and patterns (`of`), a filter, and groups of it (`group`). */
+function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
+  const [names, ids] = [query.getAll('of'), query.getAll('group')];
+  const named =
+    names.length === 0
+      ? places
+      : names.flatMap((name) => {
+          const found = places.filter(
+            ({ item }) => item.name === name || isBelow(item, { name }) || matches(name, item.name),
+          );
+          if (found.length === 0) throw notFound(`run ${name} not found`);
+          return found;
+        });
+  const groups = filteredGroups([...new Set(named)], query);
+  const wanted = ids.length === 0 ? groups : groups.filter(({ id }) => ids.includes(id));
+  const kept = new Set(wanted.flatMap(({ items }) => items.map(({ name }) => name)));
+  return [...new Set(named)].filter(({ item }) => kept.has(item.name));
+}
+
+/** Groups named in the address: `run` for single runs, `config` for everything but the seed, or keys. */
+function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly string[] {
+  const { by } = stateOf(query);
+  if (by.length > 0) return by;
+  return chosen.length <= mostCompared ? ['run'] : ['config'];
+}
+
+/** @throws HttpError if the address is invalid or there is nothing to compare */
+export function comparedPage(places: readonly Place[], query: URLSearchParams): Page {
+  const chosen = chosenPlaces(places, query);
+  const by = groupingOf(query, chosen);
+  const isByRun = by.join() === 'run';
+  const byPath = new Map(chosen.map((place) => [place.path, place.item]));
+  const itemOf = ({ path }: { readonly path: string }): Item => byPath.get(path)!;
+  const named = (path: string) => itemOf({ path }).name;
+  const runs = inOrder(chosen, by).flatMap((place) => configuredRun(place) ?? []);
+  if (isByRun && runs.length > mostCompared)
+    throw badRequest(
+      `at most ${mostCompared} single runs fit into one comparison; group them by a key`,
+      'by',
+    );
+  const { kept, leftOut } = selectedRuns(runs, isByRun, query.has('unfinished'), named);
+  const unreadable = chosen.filter(
+    ({ item, path }) => item.kind === 'run' && !runs.some((run) => run.path === path),
+  );
+  const readable = kept.flatMap((run) => comparedRun(run) ?? []);
+  if (readable.length === 0) throw nothingToCompare(runs.length);
+  requireKnown(by, chosen);
+  const keys = by.join() === 'config' ? undefined : by;
+  const tasks = groupRuns(readable, keys, (run) => valuesOf(itemOf(run), by));
+  const comparison = compareGroups(tasks, {
+    ...{ by: keys, target: undefined, named },
+    leftOut: [
+      ...leftOut,
+      ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
+    ],
+  });
+  const shown = isByRun ? { ...comparison, by: null, tasks: comparison.tasks.map(untested) } : comparison;
+  return comparisonPage(shown, tasks, {
+    hrefOf: (path) => pageAddress(named(path)),
+    ...{ isByRun, isNormalised: query.has('normalise') },
+  });
+}
+
+const untested = <T extends object>(task: T) => ({ ...task, differences: [], cautions: [] });
+
+function selectedRuns(
+  runs: readonly ConfiguredRun[],
+  isByRun: boolean,
+  isUnfinished: boolean,
+  named: (path: string) => string,
+) {
+  // Single runs are shown, not tested: all of them.
+  return isByRun ? { kept: runs, leftOut: [] } : selected(runs, isUnfinished, named);
+}
+
+/** Runs by the values of the keys, so that their groups are in order. */
+function inOrder(places: readonly Place[], by: readonly string[]): readonly Place[] {
+  if (by.join() === 'run' || by.join() === 'config') return places;
+  const values = new Map(
+    places.map((place) => {
+      const item = withSettings(place, place.item, by.filter(isAsked));
+      return [place, by.map((key) => fieldOf(key).of(item))] as const;
+    }),
+  );
+  const order = (a: Place, b: Place) =>
+    by.reduce((sign, _, i) => sign || compareValues(values.get(a)![i]!, values.get(b)![i]!), 0);
+  return places.toSorted(order);
+}
+
+/** Values of keys that aren't in a config. */
+const valuesOf = (item: Item, by: readonly string[]): readonly (readonly [string, string])[] =>
+  by.flatMap((key) => {
+    if (key === 'run') return [[key, item.name] as const];
+    const { kind, of } = fieldOf(key);
+    return kind === 'setting' || key === 'model' || key === 'seed'
+      ? []
+      : [[key, String(of(item) ?? '–')] as const];
+  });
+
+function requireKnown(by: readonly string[], places: readonly Place[]): void {
+  const own = ['run', 'config', ...fields.map(({ key }) => key)];
+  const { different, keys } = configKeys(places);
+  for (const key of by) {
+    if (own.includes(key) || keys.some((one) => one === key || one.startsWith(`${key}.`))) continue;
+    throw badRequest(
+      `no config of these runs has the key ${key}; keys that differ: ${different.slice(0, 20).join(', ') || 'none'}`,
+      'by',
+    );
+  }
+}
+
+const nothingToCompare = (found: number) =>
+  new UserError({
+    message: found === 0 ? 'there are no runs to compare' : 'none of these runs is complete',
+    remedy:
+      found === 0 ? 'choose other runs in the list' : 'include unfinished runs to compare them as they are',
+  });

@@ -1,0 +1,80 @@
+/** Configs and curves of runs, read on request and remembered while their files are unchanged. */
+import { UserError } from '../base/errors.js';
+import {
+  type ComparedRun,
+  type ConfiguredRun,
+  readComparedRun,
+  withConfig,
+} from '../comparison/compared-runs.js';
+import { settingOf, settingsOf } from '../comparison/run-groups.js';
+import { logsIn } from '../runs/reader.js';
+import type { RunSummary } from '../runs/summary.js';
+import { eachLine } from '../storage/json-lines.js';
+import type { ConfigKeys, Item } from '../web/messages.js';
+import { fields, isAsked } from '../web/table/fields.js';
+import type { Place } from './items.js';
+
+/** Remembers what was read of a run; undefined if it can't be read. */
+function remembered<K extends object, V>(read: (key: K) => V): (key: K) => V | undefined {
+  const known = new WeakMap<K, { readonly value: V | undefined }>();
+  return (key) => {
+    const found = known.get(key) ?? { value: unlessUnreadable(() => read(key)) };
+    known.set(key, found);
+    return found.value;
+  };
+}
+
+function unlessUnreadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    // The run may have been removed since the last scan.
+    if (error instanceof UserError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+const configured = remembered<RunSummary, ConfiguredRun>(withConfig);
+
+const compared = remembered<ConfiguredRun, ComparedRun>(readComparedRun);
+
+const evaluationsIn = remembered<RunSummary, number>(({ path }) => {
+  let count = 0;
+  for (const _ of eachLine(logsIn(path).evaluations)) count++;
+  return count;
+});
+
+/** A run with its config; undefined for other items, and if the config can't be read. */
+export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefined =>
+  item.kind !== 'training' && summary ? configured(summary) : undefined;
+
+/** A run with its curve; undefined if it can't be read. */
+export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => compared(run);
+
+/** The item with the values of these keys, where it has any. */
+export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {
+  const run = place && configuredRun(place);
+  if (run === undefined) return item;
+  const settings = settingsOf(run);
+  const textOf = (key: string) => {
+    if (key === 'evaluations') return String(evaluationsIn(run) ?? '–');
+    return settingOf(settings, key);
+  };
+  const values = keys.map((key) => [key, textOf(key)] as const).filter(([, value]) => value !== '–');
+  return { ...item, settings: Object.fromEntries(values) };
+}
+
+/** All config keys of these runs, and those of them whose values differ. */
+export function configKeys(places: readonly Place[]): ConfigKeys {
+  const values = new Map<string, Set<string>>();
+  let runs = 0;
+  for (const place of places) {
+    const run = configuredRun(place);
+    if (run === undefined) continue;
+    runs++;
+    for (const [key, value] of settingsOf(run)) values.set(key, (values.get(key) ?? new Set()).add(value));
+  }
+  const own = new Set(fields.map(({ key }) => key));
+  const keys = [...values.keys()].filter((key) => !own.has(key) && isAsked(key)).toSorted();
+  return { keys, different: runs < 2 ? [] : keys.filter((key) => values.get(key)!.size > 1) };
+}

@@ -1,0 +1,120 @@
+/** Rows of the table of items. */
+import { formatCompact, formatCost, formatDuration, formatNumber } from '../../format/numbers.js';
+import type { GroupFigures, GroupMean, Item } from '../messages.js';
+import { fieldOf, type Value } from '../table/fields.js';
+import { type Group, groupMean, groupTitle } from '../table/groups.js';
+import { html } from './html.js';
+import { isHolder, itemAddress, shownReturn, shownTime, statusMark, unitOf } from './words.js';
+
+const numberTexts: Readonly<Record<string, (value: number) => string>> = {
+  observed: shownReturn,
+  confirmed: shownReturn,
+  evaluations: formatCompact,
+  calls: formatCompact,
+  tokens: formatCompact,
+  cost: formatCost,
+  minutes: (value) => formatDuration(60_000 * value),
+  seed: String,
+  iterations: (value) => formatNumber(value, 6),
+};
+
+/** A value as text, without its unit. */
+function textOf(key: string, value: Value): string {
+  if (value === null || value === '') return '–';
+  if (key === 'started') return shownTime(String(value));
+  if (typeof value === 'string') return value;
+  return (numberTexts[key] ?? ((number: number) => formatNumber(number, 6)))(value);
+}
+
+const interval = (ends: readonly [number, number] | null | undefined) =>
+  ends && html`<br /><span class="muted">${shownReturn(ends[0])} … ${shownReturn(ends[1])}</span>`;
+
+const classOf = (key: string) =>
+  key === 'started' ? 'time' : fieldOf(key).kind === 'number' ? 'number' : '';
+
+function cellOf(item: Item, key: string) {
+  switch (key) {
+    case 'status':
+      return statusMark(item.status);
+    case 'progress':
+      return progressBar(`progress of ${item.name}`, item.done, item.of, unitOf(item));
+    case 'confirmed':
+      return html`<b>${shownReturn(item.confirmed)}</b>${interval(item.ci95)}`;
+    case 'tag':
+      return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
+    default:
+      return textOf(key, fieldOf(key).of(item));
+  }
+}
+
+const progressBar = (label: string, done: number, of: number, unit: string) =>
+  html`<span title=${unit}>${done}/${of}</span><progress aria-label=${label} value=${of === 0 ? 0 : Math.min(1, done / of)} max="1"></progress>`;
+
+interface RowProps {
+  readonly columns: readonly string[];
+  readonly isChosen: boolean;
+  readonly toggle: () => void;
+}
+
+interface ItemRowProps extends RowProps {
+  readonly item: Item;
+  /** Whether the row belongs to a group above. */
+  readonly isInside: boolean;
+  readonly isGrouped: boolean;
+  readonly within?: string | undefined;
+}
+
+export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, within }: ItemRowProps) {
+  const { fault, kind, name, note, tags } = item;
+  // On the page of a sweep, its name in every row would only take space.
+  const shortName =
+    within !== undefined && name.startsWith(`${within}/`) ? name.slice(within.length + 1) : name;
+  return html`<tr class=${`${isChosen ? 'chosen' : ''}${isInside ? ' inside' : ''}`}>
+<td class="choose"><input type="checkbox" aria-label=${`select ${name}`} checked=${isChosen} onChange=${toggle} /></td>
+<th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${!columns.includes('tag') && tags.map((tag) => html` <span class="tag">${tag}</span>`)}${note && html`<br /><span class="muted">${note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
+${isGrouped && html`<td class="number repeated-cell"></td>`}
+${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fieldOf(key).title}>${cellOf(item, key)}</td>`)}
+</tr>`;
+}
+
+interface GroupRowProps extends RowProps {
+  readonly group: Group;
+  readonly by: readonly string[];
+  readonly figures: GroupFigures | undefined;
+  readonly isOpen: boolean;
+  readonly expand: () => void;
+}
+
+export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen, toggle }: GroupRowProps) {
+  const { environment, items } = group;
+  const title = groupTitle(group, by);
+  const running = items.filter(({ status }) => status === 'running').length;
+  const cell = (key: string) => {
+    const value = groupMean(group, key, figures);
+    if (key === 'progress') {
+      const [done, of] = (['done', 'of'] as const).map((part) =>
+        items.reduce((sum, one) => sum + one[part], 0),
+      );
+      return progressBar(`progress of ${title}`, done!, of!, 'iterations');
+    }
+    if (key === 'status' && typeof value === 'string' && !value.endsWith(' values')) return statusMark(value);
+    if (key === 'status') return statusCounts(items);
+    const found: GroupMean | null | undefined =
+      key === 'observed' || key === 'confirmed' ? figures?.[key] : null;
+    const text = textOf(key, value);
+    return html`${key === 'confirmed' ? html`<b>${text}</b>` : text}${interval(found?.interval)}`;
+  };
+  return html`<tr class=${`group${isChosen ? ' chosen' : ''}`}>
+<td class="choose"><input type="checkbox" aria-label=${`select the group ${title}`} checked=${isChosen} onChange=${toggle} /></td>
+<th scope="row"><button type="button" class="plain row-link" aria-expanded=${isOpen} onClick=${expand}><span aria-hidden="true">${isOpen ? '▾' : '▸'}</span> ${title}</button>${!columns.includes('environment') && !by.includes('environment') && environment && html` <span class="muted">${environment}</span>`}</th>
+<td class="number" data-label="runs">${items.length}${running > 0 && html`<br /><span class="muted">${running} running</span>`}</td>
+${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fieldOf(key).title}>${cell(key)}</td>`)}
+</tr>`;
+}
+
+/** Like `5 completed, 1 failed`. */
+function statusCounts(items: readonly Item[]): string {
+  const counts = new Map<string, number>();
+  for (const { status } of items) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, count]) => `${count} ${status}`).join(', ');
+}

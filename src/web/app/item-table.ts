@@ -1,0 +1,147 @@
+/** A table of items or of their groups; what it shows is part of the page's address. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ConfigKeys, GroupFigures, Item } from '../messages.js';
+import { fieldOf, sorted } from '../table/fields.js';
+import type { Filter } from '../table/filter.js';
+import { type Group, groupsOf, sortedGroups } from '../table/groups.js';
+import { queryOfState, type TableState } from '../table/state.js';
+import { BulkActions } from './bulk-actions.js';
+import { html } from './html.js';
+import { GroupRow, ItemRow } from './item-rows.js';
+import { ask } from './live.js';
+import { TableControls } from './table-controls.js';
+import { go, queryOf } from './words.js';
+
+/** Number of rows added at a time while scrolling. */
+const rowsAtOnce = 100;
+
+/** Milliseconds between requests for statistics. */
+const leastPause = 1000;
+
+/** Statistics of the groups, computed by the server. */
+function useFigures({ by, filter }: TableState, groups: readonly Group[]) {
+  const [figures, setFigures] = useState<Readonly<Record<string, GroupFigures>>>({});
+  const [problem, setProblem] = useState('');
+  const address = `/api/groups${queryOf({ by: by.join(','), filter })}`;
+  const latest = useRef({ address: '', isAsking: false, isStale: false });
+  const load = () => {
+    const now = latest.current;
+    now.isStale = true;
+    if (now.isAsking) return;
+    now.isAsking = true;
+    now.isStale = false;
+    const asked = now.address;
+    ask<Readonly<Record<string, GroupFigures>>>(asked)
+      .then(
+        (found) => {
+          if (asked === now.address) setFigures(found);
+          setProblem('');
+        },
+        (error: Error) => setProblem(error.message),
+      )
+      .finally(() =>
+        setTimeout(() => {
+          now.isAsking = false;
+          if (now.isStale) load();
+        }, leastPause),
+      );
+  };
+  // Only these affect the statistics.
+  const results = groups.map(({ items }) => items.map((item) => [item.name, item.status, item.confirmed]));
+  useEffect(() => {
+    latest.current.address = address;
+    if (by.length > 0) load();
+  }, [address, JSON.stringify(results)]);
+  return { figures, problem };
+}
+
+interface Props {
+  readonly items: readonly Item[];
+  readonly state: TableState;
+  readonly filter: Filter;
+  readonly path: string;
+  readonly within?: string | undefined;
+  readonly known: ConfigKeys | undefined;
+  readonly loadKeys: () => void;
+}
+
+export function ItemTable({ filter, items, known, loadKeys, path, state, within }: Props) {
+  const { by, columns, sort } = state;
+  const isGrouped = by.length > 0;
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [most, setMost] = useState(rowsAtOnce);
+  const end = useRef<HTMLElement | null>(null);
+  // Without a filter, the runs of a sweep or of repeats share a row.
+  const shown = useMemo(
+    () =>
+      items.filter(
+        (item) =>
+          filter.accepts(item) &&
+          (isGrouped || within !== undefined || state.filter !== '' || item.within === null),
+      ),
+    [items, filter, isGrouped, within],
+  );
+  const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
+  const { figures, problem } = useFigures(state, groups);
+  const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
+  const groupRows = useMemo(
+    () => sortedGroups(groups, sort, ({ id }) => figures[id]),
+    [groups, sort, figures],
+  );
+  const count = isGrouped ? groupRows.length : rows.length;
+  const change = (changes: Partial<TableState>) =>
+    go(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
+  useEffect(() => setMost(rowsAtOnce), [state]);
+  useEffect(() => setChosen(new Set()), [by]);
+  useEffect(() => {
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting) setMost((rows) => rows + rowsAtOnce);
+      },
+      { rootMargin: '600px' },
+    );
+    if (end.current !== null) observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [count > most, most]);
+  const toggled = (set: ReadonlySet<string>, key: string) => {
+    const next = new Set(set);
+    if (!next.delete(key)) next.add(key);
+    return next;
+  };
+  const ids = isGrouped ? groupRows.map(({ id }) => id) : rows.map(({ name }) => name);
+  const isAll = ids.length > 0 && ids.every((id) => chosen.has(id));
+  const rowOf = (item: Item, isInside = false) =>
+    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(chosen, item.name))} />`;
+  return html`<${TableControls} state=${state} problems=${[...filter.problems, ...(problem === '' ? [] : [problem])]} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
+<${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} clear=${() => setChosen(new Set())} />
+<div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
+<thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosen(new Set(isAll ? [] : ids))} /></th>
+<${Heading} title=${isGrouped ? by.join(', ') : 'name'} sort=${sort} column="name" change=${change} />
+${isGrouped && html`<th scope="col" class="number">runs</th>`}
+${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} sort=${sort} column=${key} change=${change} />`)}</tr></thead>
+<tbody>${rows.slice(0, most).map((item) => rowOf(item))}${groupRows
+    .slice(0, most)
+    .map((group) => [
+      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(open, group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(chosen, group.id))} />`,
+      open.has(group.id) && sorted(group.items, sort).map((item) => rowOf(item, true)),
+    ])}</tbody>
+</table></div>
+${count > most && html`<p ref=${end} class="note">Scroll for ${count - most} more</p>`}
+${count === 0 && html`<p class="empty">No runs match the filter.</p>`}
+${isGrouped && html`<p class="note">Observed and confirmed: mean over seeds with its 95 % interval, of complete runs, as in <code>policyloop compare</code>. Other numbers: mean of all runs in the group.</p>`}`;
+}
+
+interface HeadingProps {
+  readonly title: string;
+  readonly column: string;
+  readonly sort: string;
+  readonly change: (changes: Partial<TableState>) => void;
+}
+
+function Heading({ change, column, sort, title }: HeadingProps) {
+  const isDown = sort === `-${column}`;
+  const order = isDown ? 'descending' : sort === column ? 'ascending' : 'none';
+  const isNumber = fieldOf(column).kind === 'number';
+  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column : `-${column}` })}>${title}<span aria-hidden="true">${order === 'none' ? '' : isDown ? ' ↓' : ' ↑'}</span></button></th>`;
+}

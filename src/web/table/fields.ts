@@ -1,0 +1,87 @@
+/** Fields of an item by which lists of items can be shown, filtered, sorted and grouped. */
+import type { Item } from '../messages.js';
+
+export type Value = string | number | null;
+
+export interface Field {
+  readonly key: string;
+  readonly title: string;
+  readonly kind: 'text' | 'number' | 'time' | 'setting';
+  readonly of: (item: Item) => Value;
+  /** All possible values, if there are only a few. */
+  readonly values?: readonly string[];
+}
+
+const text = (key: string, of: Field['of'], values?: readonly string[]): Field => ({
+  ...{ key, title: key, kind: 'text', of },
+  ...(values && { values }),
+});
+const number = (key: string, of: Field['of']): Field => ({ key, title: key, kind: 'number', of });
+
+const statuses = ['running', 'paused', 'crashed', 'interrupted', 'failed', 'completed'];
+const kinds = 'run play training repeats controls collection evaluation sweep models'.split(' ');
+
+/** Fields that every item has; other keys are those of its config. */
+export const fields: readonly Field[] = [
+  text('name', ({ name }) => name),
+  text('kind', ({ kind }) => kind, kinds),
+  text('status', ({ status }) => status, statuses),
+  text('environment', ({ environment }) => environment),
+  text('model', ({ model }) => model),
+  text('tag', ({ tags }) => tags.join(' ') || null),
+  text('note', ({ note }) => note),
+  number('seed', ({ seed }) => seed),
+  number('iterations', ({ done }) => done),
+  number('progress', ({ done, of }) => (of === 0 ? 0 : done / of)),
+  number('observed', ({ observed }) => observed),
+  number('confirmed', ({ confirmed }) => confirmed),
+  number('evaluations', ({ settings }) => numeric(settings?.evaluations)),
+  number('calls', ({ calls }) => calls),
+  number('tokens', ({ tokens }) => tokens),
+  number('cost', ({ cost }) => cost),
+  number('minutes', ({ minutes }) => minutes),
+  { key: 'started', title: 'started (UTC)', kind: 'time', of: ({ started }) => started },
+];
+
+/** Other names of fields: those of `policyloop list`, and of earlier addresses. */
+const aliases: Readonly<Record<string, string>> = { best: 'observed', done: 'progress', tags: 'tag' };
+
+const byKey = new Map(fields.map((field) => [field.key, field]));
+
+/** Keys that the server sends only on request. */
+export const isAsked = (key: string): boolean => key === 'evaluations' || fieldOf(key).kind === 'setting';
+
+/** The field of a key; a key that isn't a field is a key of the config, such as `model.temperature`. */
+export function fieldOf(key: string): Field {
+  const own = byKey.get(aliases[key] ?? key);
+  if (own !== undefined) return own;
+  return { key, title: key, kind: 'setting', of: ({ settings }) => settingOf(settings, key) };
+}
+
+/** Numbers sort and group as numbers. */
+function settingOf(settings: Item['settings'], key: string): Value {
+  const value = settings && Object.hasOwn(settings, key) ? settings[key] : undefined;
+  return numeric(value) ?? value ?? null;
+}
+
+function numeric(value: string | undefined): number | null {
+  if (value === undefined || value.trim() === '') return null;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : null;
+}
+
+/** Numbers first, then texts; missing values last. */
+export function compareValues(a: Value, b: Value, sign = 1): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
+  return a === b ? 0 : sign * (a < b ? -1 : 1);
+}
+
+/** @param sort a key, after a minus for descending order */
+export function sorted(items: readonly Item[], sort: string): readonly Item[] {
+  const isDown = sort.startsWith('-');
+  const { of } = fieldOf(isDown ? sort.slice(1) : sort);
+  return items.toSorted(
+    (a, b) => compareValues(of(a), of(b), isDown ? -1 : 1) || compareValues(a.name, b.name),
+  );
+}

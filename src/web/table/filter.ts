@@ -1,0 +1,121 @@
+/** Filters of the list: words, and `key=value` with patterns and ranges. */
+import { distance } from 'fastest-levenshtein';
+import { matches } from '../../base/pattern.js';
+import type { Item } from '../messages.js';
+import { type Field, fieldOf, fields, isAsked } from './fields.js';
+
+export interface Filter {
+  readonly accepts: (item: Item) => boolean;
+  /** What is wrong with its parts, which are ignored, and what is allowed. */
+  readonly problems: readonly string[];
+  /** Keys that the server must send. */
+  readonly asked: readonly string[];
+}
+
+/** @param configKeys keys that the configs have; undefined while they are unknown */
+export function parseFilter(text: string, configKeys?: readonly string[]): Filter {
+  const tests: ((item: Item) => boolean)[] = [];
+  const problems: string[] = [];
+  const asked: string[] = [];
+  for (const part of text.trim().split(/\s+/).filter(Boolean)) {
+    const test = testOf(part, configKeys);
+    if (typeof test === 'string') problems.push(test);
+    else {
+      tests.push(test.accepts);
+      if (test.key !== undefined && isAsked(test.key)) asked.push(test.key);
+    }
+  }
+  return { accepts: (item) => tests.every((test) => test(item)), problems, asked };
+}
+
+type Test = { readonly accepts: (item: Item) => boolean; readonly key?: string };
+
+/** A test, or what is wrong. */
+function testOf(part: string, configKeys: readonly string[] | undefined): Test | string {
+  const [, key = '', sign, value = ''] = /^([\w.-]*?)(!=|[<>]=?|={1,2})(.*)$/s.exec(part) ?? [];
+  if (sign === undefined) return { accepts: wordTest(part) };
+  if (key === '' || value === '')
+    return `“${part}” is incomplete: write key=value without spaces, such as status=running`;
+  if (sign !== '=')
+    return `“${part}”: filters have no ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
+  const field = fieldOf(key);
+  if (!isKnown(field, configKeys)) return unknownKey(key, configKeys ?? []);
+  const accepts = valueTest(field, value);
+  return typeof accepts === 'string' ? accepts : { accepts, key: field.key };
+}
+
+function wordTest(word: string): Test['accepts'] {
+  const wanted = word.toLowerCase();
+  return ({ environment, kind, model, name, note, status, tags }) =>
+    [name, kind, status, environment ?? '', model ?? '', note ?? '', ...tags].some((text) =>
+      text.toLowerCase().includes(wanted),
+    );
+}
+
+function valueTest(field: Field, value: string): Test['accepts'] | string {
+  const { key, kind, of, values } = field;
+  const range = rangeOf(value);
+  switch (kind) {
+    case 'number':
+      if (range === undefined || !range.every((end) => end === '' || isNumber(end)))
+        return `${key} must be a number or a range of numbers, such as 400, 400.., ..400 or 100..400, not “${value}”`;
+      return inRange(of, range);
+    case 'time': {
+      if (range === undefined || !range.every((end) => /^(\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?)?$/.test(end)))
+        return `${key} must be a date or a range of dates, such as 2026-01, 2026-01-31.. or 2026-01-01..2026-01-31, not “${value}”`;
+      const [first, last] = range;
+      return (item) => {
+        const own = of(item);
+        // An upper end includes every time that begins with it.
+        return own !== null && own >= first && (last === '' || own <= `${last}\uffff`);
+      };
+    }
+    case 'setting':
+      if (range?.some(isNumber) && range.every((end) => end === '' || isNumber(end)))
+        return inRange(of, range);
+      return textTest(of, value);
+    case 'text':
+      if (values && !values.some((known) => matches(value.toLowerCase(), known)))
+        return `${key} must be one of ${values.join(', ')}, not “${value}”`;
+      return key === 'tag' ? ({ tags }) => tags.some(fits(value)) : textTest(of, value);
+  }
+}
+
+const isNumber = (text: string) => text !== '' && Number.isFinite(Number(text));
+
+/** The ends of `a..b`, `a..`, `..b` or `a`; an end may be empty, but not both. */
+function rangeOf(value: string): readonly [string, string] | undefined {
+  const [first = '', last = first, ...more] = value.split('..');
+  return more.length > 0 || (first === '' && last === '') ? undefined : [first, last];
+}
+
+function inRange(of: Field['of'], [first, last]: readonly [string, string]): Test['accepts'] {
+  const [low, high] = [first === '' ? -Infinity : Number(first), last === '' ? Infinity : Number(last)];
+  return (item) => {
+    const own = of(item);
+    return typeof own === 'number' && own >= low && own <= high;
+  };
+}
+
+const fits = (pattern: string) => (text: string) => matches(pattern.toLowerCase(), text.toLowerCase());
+
+function textTest(of: Field['of'], pattern: string): Test['accepts'] {
+  return (item) => {
+    const own = of(item);
+    return own !== null && fits(pattern)(String(own));
+  };
+}
+
+/** Fields, config keys and sections of the config; while the configs' keys are unknown, any key. */
+export const isKnown = ({ key, kind }: Field, configKeys: readonly string[] | undefined): boolean =>
+  kind !== 'setting' || (configKeys?.some((one) => one === key || one.startsWith(`${key}.`)) ?? true);
+
+/** What is wrong with a key that nothing has. */
+export function unknownKey(key: string, configKeys: readonly string[]): string {
+  const known = fields.map((field) => field.key);
+  const nearest = [...known, ...configKeys].find(
+    (one) => one.endsWith(`.${key}`) || distance(one, key) <= Math.min(2, key.length / 3),
+  );
+  const advice = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  return `“${key}” is neither a field nor a config key of these runs.${advice} Fields: ${known.join(', ')}; config keys: those under Columns, such as ${configKeys.includes('model.temperature') ? 'model.temperature' : (configKeys[0] ?? 'model.temperature')}`;
+}

@@ -1,0 +1,70 @@
+/** Groups of items with the same values of some keys, such as the repeats of an experiment. */
+import type { GroupFigures, Item } from '../messages.js';
+import { compareValues, type Field, fieldOf, type Value } from './fields.js';
+
+export interface Group {
+  /** Identifies the group in addresses: its environment and values, as JSON. */
+  readonly id: string;
+  /** Returns of different environments can't be compared, so they never share a group. */
+  readonly environment: string | null;
+  /** One per key. */
+  readonly values: readonly Value[];
+  readonly items: readonly Item[];
+}
+
+/** Directories of runs are left out, because their runs are in the groups. */
+export function groupsOf(items: readonly Item[], by: readonly string[]): readonly Group[] {
+  const keys = by.map(fieldOf);
+  const groups = new Map<string, Group & { readonly items: Item[] }>();
+  for (const item of items) {
+    if (!['run', 'play', 'training'].includes(item.kind)) continue;
+    const { environment } = item;
+    const values = keys.map(({ of }) => of(item));
+    const id = JSON.stringify([environment, ...values]);
+    const group = groups.get(id) ?? { id, environment, values, items: [] };
+    group.items.push(item);
+    groups.set(id, group);
+  }
+  return [...groups.values()];
+}
+
+/** Like `0.7`, or with several keys `model.temperature 0.7, policy.kind linear`. */
+export const groupTitle = ({ values }: Pick<Group, 'values'>, by: readonly string[]): string =>
+  values.map((value, i) => `${by.length > 1 ? `${by[i]} ` : ''}${value ?? '–'}`).join(', ');
+
+/** What a group shows of a field: the mean of numbers, or the value that all items share. */
+export function groupValue(items: readonly Item[], { key, kind, of }: Field): Value {
+  const values = items.map(of).filter((value) => value !== null);
+  const [first = null] = values;
+  if (first === null) return null;
+  if (key === 'started') return values.reduce((least, value) => (value < least ? value : least));
+  const different = new Set(values).size;
+  if (key === 'seed' && different > 1) return `${different} seeds`;
+  const numbers = values.filter((value) => typeof value === 'number');
+  if (kind === 'number') return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+  return different === 1 ? first : `${different} values`;
+}
+
+/** The mean of a return that the server computed, or of what is known until then. */
+export const groupMean = (group: Group, key: string, figures: GroupFigures | undefined): Value =>
+  (key === 'observed' || key === 'confirmed' ? figures?.[key]?.mean : undefined) ??
+  groupValue(group.items, fieldOf(key));
+
+/** @param sort a key, after a minus for descending order; `name`: by the values of the keys */
+export function sortedGroups(
+  groups: readonly Group[],
+  sort: string,
+  figuresOf: (group: Group) => GroupFigures | undefined,
+): readonly Group[] {
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const key = sort.replace(/^-/, '');
+  const byValues = (a: Group, b: Group) =>
+    a.values.reduce<number>((order, value, i) => order || compareValues(value, b.values[i] ?? null), 0) ||
+    compareValues(a.environment, b.environment);
+  return groups.toSorted((a, b) =>
+    key === 'name'
+      ? sign * byValues(a, b)
+      : compareValues(groupMean(a, key, figuresOf(a)), groupMean(b, key, figuresOf(b)), sign) ||
+        byValues(a, b),
+  );
+}

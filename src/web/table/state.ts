@@ -1,0 +1,65 @@
+/** What the address says about the list: filter, order, columns and grouping. */
+import { fieldOf, isAsked } from './fields.js';
+import { isKnown, unknownKey } from './filter.js';
+
+export interface TableState {
+  readonly filter: string;
+  /** A key, after a minus for descending order. */
+  readonly sort: string;
+  /** Keys of the columns after the name. */
+  readonly columns: readonly string[];
+  /** Keys whose values define the groups; empty: no groups. */
+  readonly by: readonly string[];
+}
+
+/** Maximum number of single runs in a comparison; groups have no maximum. */
+export const mostCompared = 16;
+
+export const initialColumns: readonly string[] = [
+  ...['status', 'environment', 'model', 'progress', 'observed', 'confirmed', 'started'],
+];
+
+const initial: TableState = { filter: '', sort: '-started', columns: initialColumns, by: [] };
+
+const listOf = (text: string): readonly string[] => [
+  ...new Set(
+    text
+      .split(',')
+      .map((key) => key.trim())
+      .filter(Boolean),
+  ),
+];
+
+/** @param usual columns if the query names none */
+export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {
+  const [columns, by] = [query.get('columns'), query.get('by')];
+  return {
+    filter: query.get('filter') ?? initial.filter,
+    sort: query.get('sort') ?? (by ? 'name' : initial.sort),
+    columns: columns === null ? usual : listOf(columns).map((key) => fieldOf(key).key),
+    by: by === null ? [] : listOf(by),
+  };
+}
+
+/** The query without what is as usual. */
+export function queryOfState({ by, columns, filter, sort }: TableState): Readonly<Record<string, string>> {
+  return {
+    ...(filter !== initial.filter && { filter }),
+    ...(by.length > 0 && { by: by.join(',') }),
+    ...(sort !== (by.length > 0 ? 'name' : initial.sort) && { sort }),
+    ...(columns.join() !== initialColumns.join() && { columns: columns.join(',') }),
+  };
+}
+
+/** Keys that the server must send with the items. */
+export const askedBy = ({ by, columns, sort }: TableState, filtered: readonly string[]): readonly string[] =>
+  [...new Set([...by, ...columns, ...filtered, sort.replace(/^-/, '')])].filter(isAsked).toSorted();
+
+/** What is wrong with keys of columns and groups. */
+export const unknownKeys = (
+  keys: readonly string[],
+  configKeys: readonly string[] | undefined,
+): readonly string[] =>
+  [...new Set(keys)]
+    .filter((key) => !isKnown(fieldOf(key), configKeys))
+    .map((key) => unknownKey(key, configKeys ?? []));
