@@ -64,18 +64,6 @@ export function createMeter(meters: {
   };
 }
 
-/** Number of steps that speed and remaining time are computed from. */
-export const recentSteps = 20;
-
-/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
-export function secondsLeftOf(metrics: readonly Timed<LoggedEvent>[]): number | undefined {
-  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
-  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
-  if (total === undefined || steps.length === 0) return undefined;
-  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
-  return each * (total - steps.at(-1)!.step);
-}
-
 /** How a training run is shown. */
 export interface Recording<M> {
   /** The content of `training.json` at the start. */

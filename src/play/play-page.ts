@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -97,7 +98,7 @@ ${won !== null && tile('Won', percent(won), lost === null || lost === 0 ? 'none 
 ${tile('Mean length', meanLength === null ? '–' : formatReturn(meanLength), truncated === 0 ? 'no game was cut off' : `${plural(truncated, 'game')} cut off by a step limit`)}
 ${unclear !== null && tile('Unclear replies', percent(unclear), 'named no action')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'no model calls')}
 </dl>`;
 }

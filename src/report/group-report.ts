@@ -1,7 +1,9 @@
 import { returnRange } from '../environments/catalogue/known-bounds.js';
+import { addUsage } from '../experiment/budget/usage.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
   apart,
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -89,7 +91,7 @@ ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the c
 ${tile('Repeats', formatCount(repeats.length), done === repeats.length ? 'all completed' : `${formatCount(done)} completed`)}
 ${tile('Evaluations', formatCount(total(({ entries }) => entries.length)), 'all repeats')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'all repeats')}
-${cost > 0 && tile('Cost', formatCost(cost), 'in the currency of model.price')}
+${cost > 0 && tile('Cost', formatCost(cost), costNote(addUsage(repeats.map(({ data }) => data.manifest.usage))))}
 ${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'all repeats')}
 </dl>`;
 }

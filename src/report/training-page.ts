@@ -21,6 +21,7 @@ import { usedAs } from '../runs/training/text.js';
 import {
   measuredText,
   readTrainingFiles,
+  secondsLeftOf,
   type TrainingFiles,
   type TrainingMetric,
 } from '../runs/training/trainings.js';
@@ -38,8 +39,10 @@ export interface ShownTraining extends TrainingFiles {
 }
 
 /** The current page, from the files of a training run. @throws UserError if its files are damaged */
-export const trainingPageOf = (path: string): Page =>
-  trainingPage({ ...readTrainingFiles(path), samples: readSamples(path) });
+export function trainingPageOf(path: string): Page {
+  const files = readTrainingFiles(path);
+  return trainingPage({ ...files, samples: readSamples(path), secondsLeft: secondsLeftOf(files.metrics) });
+}
 
 /** Builds the page. Nothing in the files is trusted: all text is escaped, and values were checked. */
 export function trainingPage(training: ShownTraining): Page {

@@ -6,7 +6,7 @@ import { planKinds } from '../runs/finder.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
-import { readTraining } from '../runs/training/trainings.js';
+import { measuredText, readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
@@ -198,7 +198,7 @@ function trainingItem(sight: Sight): Item {
   const { name, path, within } = sight;
   const facts = unlessDamaged(() => readTraining(path));
   if (typeof facts === 'string') return damagedItem(sight, 'training', facts);
-  const { best, model, on, seconds, started, status, steps, tokens } = facts;
+  const { best, model, on, seconds, started, status, steps, tokens, unit } = facts;
   return {
     ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
     environment: on === null ? null : basename(on),
@@ -207,6 +207,8 @@ function trainingItem(sight: Sight): Item {
     ...steps,
     minutes: seconds / 60,
     observed: best?.kind === 'return' ? best.value : null,
+    unit,
+    ...(best && { final: { value: measuredText(best), of: `${best.name} at ${unit} ${best.step}` } }),
   };
 }
 

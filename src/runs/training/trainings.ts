@@ -298,6 +298,25 @@ function measuredIn(
   return [];
 }
 
+interface TimedStep {
+  readonly kind: string;
+  readonly step: number;
+  readonly seconds: number;
+  readonly totalSteps?: number | undefined;
+}
+
+/** Number of steps that speed and remaining time are computed from. */
+export const recentSteps = 20;
+
+/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
+export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined {
+  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
+  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
+  if (total === undefined || steps.length === 0) return undefined;
+  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
+  return each * (total - steps.at(-1)!.step);
+}
+
 /** @throws UserError if an option for experiments is used with a training run */
 export function refuseIteration(iteration: number | undefined): void {
   if (iteration === undefined) return;

@@ -7,7 +7,7 @@ import { html } from './html.js';
 import { LiveTable } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
-import { jsonIn } from './markup.js';
+import { jsonIn, openTarget } from './markup.js';
 import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
 import { TrainingCharts } from './training.js';
@@ -54,6 +54,10 @@ export function usePage(address: string) {
     setProblem('');
     void load();
   }, [address]);
+  const isShown = page !== undefined;
+  useEffect(() => {
+    if (isShown && location.hash !== '') openTarget();
+  }, [address, isShown]);
   return { page, problem, refresh: load };
 }
 

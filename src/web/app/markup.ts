@@ -6,7 +6,7 @@ import { type ComponentChild, render } from 'preact';
 import type { Chart } from '../chart.js';
 import type { Parallel } from '../parallel.js';
 import { type TrainingInFile, unpacked } from '../training-charts.js';
-import { ParallelPlot } from './chart/parallel.js';
+import { ParallelPlot } from './parallel.js';
 import { ChartFigure } from './chart-figure.js';
 import { activateHeatMap } from './heat-map.js';
 import { html } from './html.js';

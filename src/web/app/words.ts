@@ -12,7 +12,9 @@ export const fieldOf = (form: HTMLFormElement, name: string): string =>
 export const unitOf = (item: Item): string =>
   isHolder(item)
     ? 'runs'
-    : { run: 'iterations', play: 'games', training: 'steps' }[item.kind as 'run' | 'play' | 'training'];
+    : { run: 'iterations', play: 'games', training: `${item.unit ?? 'step'}s` }[
+        item.kind as 'run' | 'play' | 'training'
+      ];
 
 export const shownReturn = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : formatReturn(value);
@@ -45,7 +47,7 @@ export const compareAddress = (names: readonly string[]): string =>
   `/compare?${new URLSearchParams(names.map((name) => ['of', name])).toString()}`;
 
 export interface Address {
-  readonly page: 'index' | 'item' | 'compare' | 'diff' | 'search';
+  readonly page: 'index' | 'item' | 'calls' | 'compare' | 'diff' | 'search';
   readonly name: string;
   readonly query: URLSearchParams;
 }
@@ -86,9 +88,13 @@ export function followLinks(): void {
     const { hash, origin, pathname, search } = new URL(link.href);
     // The browser scrolls to sections of the same page itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|compare$|diff$|search$)/.test(pathname))
+    if (
+      origin !== location.origin ||
+      isHere ||
+      !/^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname)
+    )
       return;
     event.preventDefault();
-    go(`${pathname}${search}`);
+    go(`${pathname}${search}${hash}`);
   });
 }

@@ -151,3 +151,24 @@ export function drawMarks(plot: uPlot, { chart, hidden }: Drawn): void {
     ctx.restore();
   }
 }
+
+/** Triangles at the edge, for points beyond it. */
+export function drawOutliers(plot: uPlot, drawn: Drawn): void {
+  const { bbox, ctx, scales } = plot;
+  const { max = Infinity, min = -Infinity } = scales.y ?? {};
+  for (const { colour, draw, outliers, values } of shown(drawn)) {
+    if (draw !== 'points' || outliers === undefined) continue;
+    ctx.fillStyle = colourOf(colour);
+    for (const i of visible(plot, drawn.chart)) {
+      const value = values[i];
+      if (typeof value !== 'number' || (value >= min! && value <= max!)) continue;
+      const [x, size] = [plot.valToPos(drawn.chart.at[i]!, 'x', true), (value > max! ? -5 : 5) * px()];
+      const edge = value > max! ? bbox.top : bbox.top + bbox.height;
+      const triangle = new Path2D();
+      triangle.moveTo(x - size, edge - 1.6 * size);
+      triangle.lineTo(x + size, edge - 1.6 * size);
+      triangle.lineTo(x, edge);
+      ctx.fill(triangle);
+    }
+  }
+}

@@ -67,6 +67,13 @@ describe('the y axis', () => {
   });
 });
 
+it('has an x axis to the last mark', () => {
+  const marks = [{ label: 'lost', draw: 'cross', colour: '--bad', marks: [{ x: 5 }, {}] }] as const;
+  expect(xRange(chartOf([line([1, 2])], { marks }), 0, 1)).toEqual([0, 5]);
+  // Zoomed in.
+  expect(xRange(chartOf([line([1, 2])], { marks }), 0.2, 0.6)).toEqual([0.2, 0.6]);
+});
+
 describe('ticks', () => {
   it('of iterations are whole, however few there are', () => {
     const [low, high] = xRange(chartOf([line([1])]), 0, 0);
