@@ -8,7 +8,7 @@ import { runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type Page, page, type Section } from '../web/page.js';
-import { relativeLink } from '../web/study.js';
+import { readingSection, relativeLink, writtenBy } from '../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
@@ -88,13 +88,9 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
               content: html`<ul class="warnings">${leftOut.map(({ run, reason }) => html`<li>${run}: ${reason}</li>`)}</ul>`,
             },
           ]),
-      {
-        id: 'reading',
-        title: 'How to read this',
-        content: html`<ul>${[reading.confirmed, reading.area, reading.target, ...verdictRule(tested)].map((text) => html`<li>${text}.</li>`)}</ul>`,
-      },
+      readingSection([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
     ],
-    footer: html`<p>Written by policyloop ${policyloop}.</p>`,
+    footer: writtenBy(policyloop),
   };
 }
 

@@ -258,10 +258,14 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
 }
 
 /** Sends a page's sections as escaped markup. */
-function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
+function sendPage(
+  response: ServerResponse,
+  token: string,
+  { footer, header, keys, sections, title }: Page,
+): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  sendJson(response, { title, header: markup(header), footer: markup(footer), sections: shown });
+  sendJson(response, { title, header: markup(header), footer: markup(footer), keys, sections: shown });
 }
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {

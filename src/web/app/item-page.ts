@@ -146,7 +146,7 @@ ${
     ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
-      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} />`
+      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page.keys)} />`
       : id === 'course' && isTraining
         ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
         : html`<${Markup} markup=${markup} />`
@@ -155,6 +155,11 @@ ${
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
 }
+
+/** With columns for the keys that differ between the runs. */
+const columnsOf = (keys: readonly string[] = []): readonly string[] => [
+  ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
+];
 
 /** The table of a study's runs is live. */
 function withItems(sections: Page['sections']): Page['sections'] {
