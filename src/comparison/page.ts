@@ -38,6 +38,8 @@ interface Shown {
   readonly hrefOf: (path: string) => string;
   /** Whether curves share the range 0 … 1. */
   readonly isNormalised?: boolean;
+  /** Maximum number of runs to list per environment; default: all. */
+  readonly mostRuns?: number;
   /** Whether each group is a single run, so there is nothing to test. */
   readonly isByRun?: boolean;
 }
@@ -208,12 +210,16 @@ function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section
   };
 }
 
-function runTable(task: TaskComparison, groups: readonly RunGroup[], { hrefOf }: Shown): Html {
+function runTable(
+  task: TaskComparison,
+  groups: readonly RunGroup[],
+  { hrefOf, mostRuns = Infinity }: Shown,
+): Html {
   const rows = task.groups.flatMap(({ name, runs }, g) =>
     runs.map((facts, i) => ({ ...facts, group: name, compared: groups[g]!.runs[i]! })),
   );
-  return htmlTable(
-    rows,
+  const table = htmlTable(
+    rows.slice(0, mostRuns),
     [
       text(task.name, ({ group }) => group, { grouped: true }),
       text('run', ({ run, compared }) => ({
@@ -230,4 +236,7 @@ function runTable(task: TaskComparison, groups: readonly RunGroup[], { hrefOf }:
     ],
     { tall: true },
   );
+  return rows.length <= mostRuns
+    ? table
+    : html`${table}<p class="note">The first ${mostRuns} of ${plural(rows.length, 'run')}.</p>`;
 }
