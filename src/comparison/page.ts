@@ -1,7 +1,7 @@
 /** A comparison as a self-contained HTML page. */
 
 import { type Html, html } from '../format/html.js';
-import { formatCompact, formatReturn, plural } from '../format/numbers.js';
+import { formatCompact, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { relativeLink } from '../report/group-report.js';
@@ -78,7 +78,10 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
       {
         id: 'runs',
         title: 'Runs',
-        content: tasks.map((task, i) => runTable(task, groups[i]!.groups, shown)),
+        content: tasks.map(
+          (task, i) =>
+            html`${tasks.length > 1 && html`<h5>${task.name}</h5>`}${runTable(task, groups[i]!.groups, shown)}`,
+        ),
       },
       ...(settings === undefined ? [] : [settings]),
       ...(leftOut.length === 0
@@ -158,8 +161,8 @@ function commonScale(groups: readonly RunGroup[]): Scale {
   const bounds = commonRange(runs);
   const end = (bound: number, own: number, name: string) =>
     Number.isFinite(bound)
-      ? { value: bound, text: `${formatReturn(bound)}, the ${name} possible return` }
-      : { value: own, text: `${formatReturn(own)}, the ${name} return shown` };
+      ? { value: bound, text: `${formatNumber(bound)}, the ${name} possible return` }
+      : { value: own, text: `${formatNumber(own)}, the ${name} return shown` };
   const low = end(bounds[0], smallest(shown), 'lowest');
   const high = end(bounds[1], largest(shown), 'highest');
   const width = high.value - low.value || 1;
@@ -213,7 +216,7 @@ function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section
 function runTable(
   task: TaskComparison,
   groups: readonly RunGroup[],
-  { hrefOf, mostRuns = Infinity }: Shown,
+  { hrefOf, isByRun, mostRuns = Infinity }: Shown,
 ): Html {
   const rows = task.groups.flatMap(({ name, runs }, g) =>
     runs.map((facts, i) => ({ ...facts, group: name, compared: groups[g]!.runs[i]! })),
@@ -221,7 +224,7 @@ function runTable(
   const table = htmlTable(
     rows.slice(0, mostRuns),
     [
-      text(task.name, ({ group }) => group, { grouped: true }),
+      ...(isByRun ? [] : [text<(typeof rows)[number]>(task.name, ({ group }) => group, { grouped: true })]),
       text('run', ({ run, compared }) => ({
         text: run,
         href: hrefOf(compared.path),

@@ -205,7 +205,7 @@ describe('a comparison', () => {
     // 10 … 40 of 1 … 500.
     expect(chart!.series[0]!.values.at(-1)).toBeCloseTo(39 / 499, 10);
     expect(page.sections[0]!.html).toContain(
-      '0 is 1.000, the lowest possible return; 1 is 500.0, the highest possible return',
+      '0 is 1, the lowest possible return; 1 is 500, the highest possible return',
     );
   });
 
