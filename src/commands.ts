@@ -74,7 +74,11 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
       [
         'view [dir]',
         'Open a live view of runs, training runs and games in a browser',
-        () => import('./commands/view.js'),
+        async () =>
+          supplied(
+            await import('./commands/view.js'),
+            (await import('../finetune/evaluate/shown-pages.js')).shownPages,
+          ),
       ],
       [
         'compare <runs..>',

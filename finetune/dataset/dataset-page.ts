@@ -149,15 +149,15 @@ function comparison({ incumbent, rejected }: Lineage): Content {
 function answers(example: Example): Content {
   if (example.kind === 'imitation') return preformatted(example.completion);
   return [
-    html`<h5>chosen</h5>`,
+    html`<h3>chosen</h3>`,
     preformatted(example.chosen),
-    html`<h5>rejected</h5>`,
+    html`<h3>rejected</h3>`,
     preformatted(example.rejected),
   ];
 }
 
 function message({ role, content }: ChatMessage): Html {
-  return html`<h5>${role}</h5>${preformatted(content)}`;
+  return html`<h3>${role}</h3>${preformatted(content)}`;
 }
 
 function evenly<T>(items: readonly T[], count: number): readonly T[] {

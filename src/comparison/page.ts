@@ -4,11 +4,11 @@ import { type Html, html } from '../format/html.js';
 import { formatCompact, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
-import { relativeLink } from '../report/group-report.js';
 import { runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type Page, page, type Section } from '../web/page.js';
+import { relativeLink } from '../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
@@ -105,7 +105,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: S
   return html`${curves}
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Areas are over ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
-${task.differences.length > 0 && html`<h5>Differences in confirmed return</h5>${htmlTable(task.differences, differenceColumns)}`}
+${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
 ${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
 }
 

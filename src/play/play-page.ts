@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -92,7 +93,7 @@ ${won !== null && tile('Won', percent(won), lost === null || lost === 0 ? 'none 
 ${tile('Mean length', meanLength === null ? '–' : formatReturn(meanLength), truncated === 0 ? 'no game was cut off' : `${plural(truncated, 'game')} cut off by a step limit`)}
 ${unclear !== null && tile('Unclear replies', percent(unclear), 'named no action')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'no model calls')}
 </dl>`;
 }
@@ -163,7 +164,7 @@ function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
 <div class="attempts">
 <p class="evaluated">Seed ${game.seed}, return <b>${formatReturn(game.return)}</b>${score !== undefined && html`, score <b>${formatReturn(score)}</b>${typeof game.maxScore === 'number' && html` of ${formatReturn(game.maxScore)}`}`}</p>
 ${turns.map((turn, i) => turnEntry(turn, i, callOf.get(i)))}
-<article><h4>End</h4>${preformatted(last)}</article>
+<article><h3>End</h3>${preformatted(last)}</article>
 </div>
 </details>`;
 }
@@ -186,9 +187,9 @@ function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined):
   const done = actionText(turn);
   const said = reply !== undefined && reply.trim() !== done ? reply : undefined;
   return html`<article>
-<h4>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h4>
+<h3>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h3>
 ${preformatted(message)}
-${said !== undefined && html`<h5>Reply</h5>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
+${said !== undefined && html`<h4>Reply</h4>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
 <p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>&gt; ${done}</b>${valid === false && html` <span class="muted">(not the reply’s)</span>`}`}${call && callText(call)}</p>
 </article>`;
 }

@@ -150,6 +150,10 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
+/** Milliseconds between writes of unfinished results, and the largest share of the time that they take. */
+const leastBetweenWrites = 1000;
+const writeShare = 0.05;
+
 class Player<Entry extends PlanEntry> {
   readonly #plan: Plan<Entry>;
   readonly #directory: string;
@@ -176,6 +180,8 @@ class Player<Entry extends PlanEntry> {
   #evaluations = 0;
   /** True if a run was played since results were last written. */
   #unwritten = false;
+  /** When unfinished results may be written again, in milliseconds of the context's clock. */
+  #nextWrite = 0;
 
   constructor(
     plan: Plan<Entry>,
@@ -241,6 +247,7 @@ class Player<Entry extends PlanEntry> {
   async play(): Promise<Played<Entry>> {
     const started = this.#context.milliseconds();
     try {
+      if (this.#open.size > 0) this.#writeSoFar();
       this.#fill();
       const ended: PromiseSettledResult<void>[] = [];
       // More workers may be started while waiting.
@@ -342,14 +349,21 @@ class Player<Entry extends PlanEntry> {
     this.#display.end(entry, end);
   }
 
-  /** Writes the results when all runs of a repeat have ended, so that intermediate results can be viewed. */
+  /** Writes the results so far, so that they can be viewed: when all runs of a repeat have ended, or after a while. */
   #endOfRun({ repeat }: Entry): void {
     if (repeat === undefined) return;
     const left = this.#open.get(repeat)! - 1;
     this.#open.set(repeat, left);
-    if (left > 0 || !this.#unwritten) return;
+    const isDue = left === 0 || this.#context.milliseconds() >= this.#nextWrite;
+    if (isDue && this.#unwritten) this.#writeSoFar();
+  }
+
+  #writeSoFar(): void {
+    const began = this.#context.milliseconds();
     this.#write(this.#failures);
     this.#unwritten = false;
+    const ended = this.#context.milliseconds();
+    this.#nextWrite = ended + Math.max(leastBetweenWrites, (ended - began) / writeShare);
   }
 }
 

@@ -9,6 +9,7 @@ import { registeredTrainings, trainingsFolder } from '../runs/training-files.js'
 import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
+import type { GivenPages } from './pages.js';
 import { markRoots } from './questions.js';
 import { startView } from './server.js';
 
@@ -30,13 +31,14 @@ export async function view(
     readonly directory: string | undefined;
     readonly host: LoopbackHost;
     readonly port: number;
+    readonly pages: GivenPages;
     /** Whether to write a file that opens the view. */
     readonly isOpened: boolean;
   },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
   onReady: (url: string, file: string | undefined) => void,
 ): Promise<void> {
-  const { directory, host, isOpened, port } = given;
+  const { directory, host, isOpened, port, pages } = given;
   const roots = rootsOf(directory, cwd);
   const registered = () =>
     registeredTrainings(resolve(cwd, directory ?? common.runsDir.default)).map((path) => ({
@@ -54,6 +56,7 @@ export async function view(
     milliseconds,
     note,
     token,
+    pages,
   });
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;

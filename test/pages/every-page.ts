@@ -6,7 +6,7 @@ import { writeDataset } from '../../finetune/dataset/write-dataset.js';
 import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
-import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
+import { evaluationPage } from '../../finetune/evaluate/page.js';
 import { createMeter, TrainingRecord } from '../../finetune/train/record.js';
 import { trainConfigSchema } from '../../finetune/train/train-config.js';
 import type { Metric, TrainingEvent } from '../../finetune/train/trainer.js';
@@ -19,6 +19,8 @@ import { renderGroupReport } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { sampleOf } from '../../src/runs/training/samples.js';
 import { baselineArm } from '../../src/search/baselines.js';
+import { page } from '../../src/web/page.js';
+import { inFile } from '../../src/web/study.js';
 import { played } from '../finetune/dataset/runs.js';
 import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
 import { tickingClock } from '../support/experiments.js';
@@ -99,9 +101,8 @@ function evaluation(place: string): string {
       }),
     ),
   );
-  return renderEvaluationPage(
-    evaluate({ arms, experiments, seeds }, runs, { kind: 'stated', environments: [] }),
-  );
+  const evaluated = evaluate({ arms, experiments, seeds }, runs, { kind: 'stated', environments: [] });
+  return page(evaluationPage(evaluated, inFile));
 }
 
 async function dataset(place: string): Promise<string> {

@@ -7,6 +7,7 @@ import { elementsOf } from '../report/markup.js';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { everyPage } from './every-page.js';
+import { outlineProblems } from './headings.js';
 
 const chromium = findChromium();
 if (chromium === undefined)
@@ -39,6 +40,11 @@ describe('as they are written', () => {
       for (const [cell] of page.matchAll(/<td class="number"[^>]*>/g)) expect(cell).not.toContain('label=""');
     }
     expect(wide).toBeGreaterThan(8);
+  });
+
+  it('no heading level is skipped, and no header is empty', () => {
+    for (const [name, file] of Object.entries(pages))
+      expect(outlineProblems(readFileSync(file, 'utf8')), name).toEqual([]);
   });
 
   it('several bands wait to be asked for, and boxes for lines and bands are controls of the keyboard', () => {

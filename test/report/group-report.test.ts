@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type RepeatData, renderGroupReport } from '../../src/report/group-report.js';
 import { bootstrapMean95 } from '../../src/statistics/bootstrap.js';
-import { interquartileMean, mean, meanInterval95 } from '../../src/statistics/descriptive.js';
+import { interquartileMean, mean } from '../../src/statistics/descriptive.js';
+import { meanInterval95 } from '../../src/statistics/distributions.js';
 import { elementsOf, visibleText } from './markup.js';
 import { runFixture } from './run-fixture.js';
 

@@ -3,7 +3,8 @@ import { appendFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { subjectOf, Tail } from '../../src/view/subject.js';
+import { Tail } from '../../src/storage/tail.js';
+import { subjectOf } from '../../src/view/subject.js';
 import { Curve, Figures } from '../../src/web/course.js';
 import type { Growth, Row, Update } from '../../src/web/messages.js';
 import { trainingCharts } from '../../src/web/training-charts.js';
@@ -50,6 +51,20 @@ describe('a tail', () => {
     rmSync(file);
     expect(look()).toBe('again');
     expect(look()).toBe('done');
+  });
+
+  it('reads a file again that was cut and has grown since', () => {
+    const file = join(temporaryDirectory(), 'log.jsonl');
+    writeFileSync(file, '{"a":1}\n{"a":2}\n');
+    const tail = new Tail(file);
+    const seen: unknown[] = [];
+    const look = () => tail.look((line) => seen.push(line));
+    look();
+    truncateSync(file, 8);
+    appendFileSync(file, '{"a":3}\n{"a":4}\n');
+    expect(look()).toBe('again');
+    look();
+    expect(seen.slice(2)).toEqual([{ a: 1 }, { a: 3 }, { a: 4 }]);
   });
 
   it('leaves out what is no JSON, and waits for the end of a line', () => {

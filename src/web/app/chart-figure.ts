@@ -116,7 +116,7 @@ ${
   parts.length + (chart.levels?.length ?? 0) > 1 &&
   html`<ul class=${`legend toggles${lines.length > 5 ? ' column' : ''}`}>
 ${lines.length > 3 && html`<${Toggle} label="all" isOn=${lines.every((label) => !hidden.has(label))} onChange=${(isOn: boolean) => toggle(lines, isOn)} />`}
-${parts.map((part) => html`<${Toggle} key=${part.label} label=${part.label} mark=${part} isOn=${!hidden.has(part.label)} onChange=${(isOn: boolean) => toggle([part.label], isOn)} />`)}
+${parts.length > 1 && parts.map((part) => html`<${Toggle} key=${part.label} label=${part.label} mark=${part} isOn=${!hidden.has(part.label)} onChange=${(isOn: boolean) => toggle([part.label], isOn)} />`)}
 ${chart.levels?.map(({ label }) => html`<li><span class="key level"></span>${label}</li>`)}
 </ul>`
 }`;
@@ -225,7 +225,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
         labelFont: font,
       },
       {
-        ...axisOf(chart.y, 50),
+        ...axisOf(chart.y, 40),
         size: (_, texts) => 18 + 7 * (texts ?? []).reduce((most, text) => Math.max(most, text.length), 2),
       },
     ],

@@ -12,6 +12,7 @@ function within({ bbox, ctx }: uPlot, draw: (ctx: CanvasRenderingContext2D) => v
   ctx.rect(bbox.left - 3 * px(), bbox.top, bbox.width + 6 * px(), bbox.height);
   ctx.clip();
   ctx.beginPath();
+  ctx.setLineDash([]);
   draw(ctx);
   ctx.restore();
 }
@@ -116,6 +117,7 @@ export function drawMarks(plot: uPlot, { chart, hidden }: Drawn): void {
     if (hidden.has(label)) continue;
     ctx.save();
     ctx.beginPath();
+    ctx.setLineDash([]);
     ctx.strokeStyle = ctx.fillStyle = colourOf(colour);
     ctx.lineWidth = 1.5 * px();
     for (const mark of marks) {

@@ -7,7 +7,7 @@ import { html } from './html.js';
 import { LiveTable } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
-import { jsonIn } from './markup.js';
+import { jsonIn, openTarget } from './markup.js';
 import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
 import { TrainingCharts } from './training.js';
@@ -54,6 +54,10 @@ export function usePage(address: string) {
     setProblem('');
     void load();
   }, [address]);
+  const isShown = page !== undefined;
+  useEffect(() => {
+    if (isShown && location.hash !== '') openTarget();
+  }, [address, isShown]);
   return { page, problem, refresh: load };
 }
 
@@ -127,11 +131,7 @@ function WholePage({
     return html`<main><p class="empty" role="status">${problem || `Loading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
   const isTraining = item?.kind === 'training';
-  const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
-  const parts = [...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : [])];
-  // Insert the list of runs first; for repeats, after the curve.
-  const at = item?.kind === 'repeats' ? 2 : 0;
-  const sections = own.toSpliced(at, 0, ...parts);
+  const sections = item && isHolder(item) ? withItems(page.sections) : page.sections;
   return html`
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
@@ -154,6 +154,13 @@ ${
 </${Section}>`,
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
+}
+
+/** The table of a study's runs is live. */
+function withItems(sections: Page['sections']): Page['sections'] {
+  const items = { id: 'items', title: 'Runs', html: '' };
+  const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');
+  return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
 }
 
 const isLive = ({ status }: Item) => status === 'running' || status === 'paused';

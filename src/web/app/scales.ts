@@ -107,7 +107,7 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
   ].filter((value) => Number.isFinite(value) && (y.scale !== 'log' || value > 0));
   if (values.length === 0) return [y.from ?? 0, y.to ?? (y.from ?? 0) + 1];
   const [low, high] = endsOf(values);
-  const room = high > low ? 0.06 * (high - low) : Math.abs(high) * 0.1 || 1;
+  const room = high > low ? 0.06 * (high - (y.from ?? low)) : Math.abs(high) * 0.1 || 1;
   const [least, largest] = y.scale === 'log' ? [low / 1.2, high * 1.2] : [low - room, high + room];
   const bottom = y.from ?? (low === 0 ? 0 : least);
   return [bottom, Math.max(y.to ?? largest, bottom + 1e-9 * (Math.abs(bottom) || 1))];

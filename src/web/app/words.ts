@@ -47,7 +47,7 @@ export const compareAddress = (names: readonly string[]): string =>
   `/compare?${new URLSearchParams(names.map((name) => ['of', name])).toString()}`;
 
 export interface Address {
-  readonly page: 'index' | 'item' | 'compare' | 'diff' | 'search';
+  readonly page: 'index' | 'item' | 'calls' | 'compare' | 'diff' | 'search';
   readonly name: string;
   readonly query: URLSearchParams;
 }
@@ -88,9 +88,13 @@ export function followLinks(): void {
     const { hash, origin, pathname, search } = new URL(link.href);
     // The browser scrolls to sections of the same page itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|compare$|diff$|search$)/.test(pathname))
+    if (
+      origin !== location.origin ||
+      isHere ||
+      !/^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname)
+    )
       return;
     event.preventDefault();
-    go(`${pathname}${search}`);
+    go(`${pathname}${search}${hash}`);
   });
 }

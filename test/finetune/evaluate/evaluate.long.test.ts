@@ -13,6 +13,8 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
+import { page as fileOf } from '../../../src/web/page.js';
+import { inFile } from '../../../src/web/study.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
@@ -504,15 +506,16 @@ describe('the page', () => {
 
     const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
     const evaluation = stored('transfer');
-    const { renderEvaluationPage } = await import('../../../finetune/evaluate/page.js');
-    const evil = renderEvaluationPage({
+    const { evaluationPage } = await import('../../../finetune/evaluate/page.js');
+    const recorded = {
       ...evaluation,
       arms: evaluation.arms.map((arm) => ({ ...arm, label: hostile, weights: hostile })),
       trainedOn: { kind: 'stated', environments: [hostile] },
       experiments: evaluation.experiments.map((one) => ({ ...one, name: hostile, environment: hostile })),
       failures: [{ arm: 'tuned', run: hostile, message: hostile }],
       runs: evaluation.runs.map((one) => ({ ...one, experiment: hostile, path: hostile })),
-    });
+    } as const;
+    const evil = fileOf(evaluationPage(recorded, inFile));
     const made = elementsOf(evil);
     expect(made.filter(({ name }) => name === 'img')).toEqual([]);
     expect(made.filter(({ name }) => name === 'script')).toHaveLength(1);

@@ -14,7 +14,7 @@ import {
 } from '../../../src/studies/sweep/effects.js';
 import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
 import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
-import { ranked } from '../../../src/studies/sweep/sweep-page.js';
+import { ranked } from '../../../src/studies/sweep/ranking.js';
 import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);
