@@ -11,6 +11,9 @@ import type { Section } from '../../web/page.js';
 /** Maximum number of evaluations whose samples are shown, evenly spaced. */
 const mostShown = 12;
 
+/** Maximum number of samples per evaluation, because a malicious file may have any number. */
+const mostSamples = 8;
+
 /** Samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
 export function samplesView(
   samples: readonly RecordedSample[],
@@ -34,7 +37,7 @@ export function samplesView(
     // The last one keeps its id, so that a live page goes on showing the latest answers.
     const id = `samples-${isLast ? 'last' : step}`;
     return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
-<div>${own.map(sampleView)}</div>`;
+<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
   })}</div>`;
   return { id: 'samples', title: 'What the model says', content };
 }
