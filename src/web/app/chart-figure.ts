@@ -102,7 +102,7 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const parts = partsOf(chart);
   const lines = parts.filter(({ draw }) => draw !== 'band').map(({ label }) => label);
   return html`<p class="y-title">${chart.y.title}</p>
-<div class="chart" ref=${place} aria-label=${chart.label} ...${
+<div class="chart" style=${{ minHeight: `${chart.height ?? 320}px` }} ref=${place} aria-label=${chart.label} ...${
     count === 0
       ? { role: 'img' }
       : {
