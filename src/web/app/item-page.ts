@@ -97,7 +97,7 @@ function WholePage({
   const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
   const { page, problem, refresh } = usePage(
     `/api/page?${new URLSearchParams({ of: name })}`,
-    item === undefined ? 0 : 1,
+    (item === undefined ? 0 : 1) + (course.current.points.length === 0 ? 0 : 1),
   );
   const state = useLive([name], {
     items: ({ changed, whole }) => {
