@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
+import type { SampledReply, Sampler } from '../finetune/engine/sampler.js';
 import { openLearning, planLearning } from '../finetune/rl/assemble.js';
-import type { Episode, SampledReply, Sampler } from '../finetune/rl/learning/episode.js';
+import type { Episode } from '../finetune/rl/learning/episode.js';
 import { learnOnline } from '../finetune/rl/online.js';
 import { rlKind } from '../finetune/rl/rl-config.js';
 import { deriveSeeds } from '../src/random/generator.js';
@@ -89,7 +90,7 @@ await learnOnline(
     task: {
       ...learning.task,
       // Evaluations are no part of an update.
-      measure: async () => ({ values: [0] }),
+      measure: async () => ({ values: [0], samples: [] }),
       async play(sampler, _starts, _size, seed) {
         if ((await asked.next()).done === true) {
           rmSync(output, { recursive: true });

@@ -62,7 +62,7 @@ async function lists(runs: number): Promise<void> {
   const view = await startView({
     ...{ roots: [{ path: join(place, 'many'), prefix: '' }], place: 'many', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
-    ...{ note: print, token, trainingPage: () => undefined },
+    ...{ note: print, token, pages: { evaluation: () => undefined } },
   });
   const at = (path: string) => new URL(path, view.url).href;
   const all = (text: string) =>

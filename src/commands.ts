@@ -77,7 +77,7 @@ const sections: readonly (readonly [heading: string, commands: readonly (ListedC
         async () =>
           supplied(
             await import('./commands/view.js'),
-            (await import('../finetune/rl/kinds/shown-training.js')).shownTraining,
+            (await import('../finetune/evaluate/shown-pages.js')).shownPages,
           ),
       ],
       [

@@ -137,7 +137,8 @@ describe('effects have one place', () => {
       /^src\/(cli|index|base\/child-environment|models\/local\/(engine\/onnx-runtime|stores\/stored-models))\.ts$/,
     ],
     ['the exit code', /process\.(exit\(|exitCode)/, /^src\/(cli|modules\/pulse)\.ts$/],
-    ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index)\.ts$/],
+    // A page in a browser has the browser's clock.
+    ['the clock', /\bDate\.now\(|new Date\(\)/, /^src\/(cli|index|web\/app\/.*)\.ts$/],
     // Programs get a seeded Math.random in their sandbox.
     ['unseeded randomness', /Math\.random/, /^src\/programs\/prelude\.ts$/],
   ])('%s', (_name, pattern, place) => {

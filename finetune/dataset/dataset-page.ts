@@ -49,7 +49,7 @@ export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): 
   });
 }
 
-export function alarmList(
+function alarmList(
   alarms: readonly { readonly message: string; readonly remedy?: string | undefined }[],
 ): Html {
   return html`<ul class="warnings">${alarms.map(
@@ -89,7 +89,7 @@ function spread(values: Distribution | undefined): Cell {
   };
 }
 
-export const sourceColumns: readonly Column<
+const sourceColumns: readonly Column<
   Pick<Source, 'run' | 'environment' | 'model' | 'seed' | 'kept' | 'split'>
 >[] = [
   text('run', ({ run }) => run),
@@ -149,15 +149,15 @@ function comparison({ incumbent, rejected }: Lineage): Content {
 function answers(example: Example): Content {
   if (example.kind === 'imitation') return preformatted(example.completion);
   return [
-    html`<h5>chosen</h5>`,
+    html`<h3>chosen</h3>`,
     preformatted(example.chosen),
-    html`<h5>rejected</h5>`,
+    html`<h3>rejected</h3>`,
     preformatted(example.rejected),
   ];
 }
 
 function message({ role, content }: ChatMessage): Html {
-  return html`<h5>${role}</h5>${preformatted(content)}`;
+  return html`<h3>${role}</h3>${preformatted(content)}`;
 }
 
 function evenly<T>(items: readonly T[], count: number): readonly T[] {

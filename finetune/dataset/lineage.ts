@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+import { common } from '../../src/base/command.js';
 import { UserError } from '../../src/base/errors.js';
 import { version } from '../../src/base/package.js';
 import { isGguf, openGguf } from '../../src/models/local/weights/gguf.js';
-import { noteTraining, trainingFiles } from '../../src/runs/training-files.js';
+import { registerTraining, trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { parseJson } from '../../src/storage/json-depth.js';
 import { readRegularFile } from '../../src/storage/regular-file.js';
@@ -75,6 +76,7 @@ export interface Training {
     readonly step: number;
     readonly best?: StepLoss | undefined;
     readonly message?: string;
+    readonly remedy?: string;
   };
 }
 
@@ -101,8 +103,11 @@ export function trainingLineage({ method, model, dataset, config, outcome }: Tra
 export interface TrainingState {
   /** Call this only after the checkpoint has been accepted: a refused run must not change any files. */
   begin(): void;
-  /** @param dataset replaces the dataset given at the start */
-  end(outcome: Training['outcome'], dataset?: DatasetLineage): TrainingLineage;
+  /**
+   * @param dataset replaces the dataset given at the start
+   * @param use command-line settings that use the result
+   */
+  end(outcome: Training['outcome'], dataset?: DatasetLineage, use?: string): TrainingLineage;
   /** Records the failure if `begin` was called. */
   fail(outcome: Training['outcome']): void;
 }
@@ -113,16 +118,16 @@ export function trainingState(
   given: { readonly command: string; readonly folder: string },
 ): TrainingState {
   let begun = false;
-  const write = (outcome: Training['outcome'], dataset = about.dataset) => {
+  const write = (outcome: Training['outcome'], dataset = about.dataset, use?: string) => {
     const lineage = trainingLineage({ ...about, dataset, outcome });
-    writeLineage(output, { ...lineage, ...given });
+    writeLineage(output, { ...lineage, ...given, ...(use !== undefined && { use }) });
     return lineage;
   };
   return {
     begin() {
       begun = true;
-      noteTraining(given.folder, output);
       write({ ended: 'running', step: 0 });
+      registerTraining(join(given.folder, common.runsDir.default), output);
     },
     end: write,
     fail: (outcome) => begun && write(outcome),

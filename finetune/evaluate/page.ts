@@ -1,6 +1,6 @@
 /** Renders an evaluation as a self-contained page with links to the reports of its runs. */
 import { verdictRule } from '../../src/comparison/words.js';
-import { type Html, html } from '../../src/format/html.js';
+import { type Content, type Html, html } from '../../src/format/html.js';
 import {
   formatCompact,
   formatDuration,
@@ -15,19 +15,24 @@ import {
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import { armCurves } from '../../src/report/charts/arm-curves.js';
-import { relativeLink } from '../../src/report/group-report.js';
-import { runFiles } from '../../src/runs/reader.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
-import { page, type Section } from '../../src/web/page.js';
+import type { Page, Section } from '../../src/web/page.js';
+import {
+  failuresSection,
+  readingSection,
+  type Shown,
+  studyHeader,
+  verdictBox,
+  writtenBy,
+} from '../../src/web/study.js';
 import {
   type ArmComparison,
   type ArmSummaries,
   type EvaluatedRun,
   type Evaluation,
   type ExperimentResult,
-  type GroupResult,
   type Metric,
   metrics,
   type RunFigures,
@@ -42,8 +47,8 @@ import {
   onReturns,
 } from './tables.js';
 
-export function renderEvaluationPage(evaluation: Evaluation): string {
-  const { arms, experiments, groups, policyloop } = evaluation;
+export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
+  const { arms, experiments, failures, groups, policyloop, status } = evaluation;
   const label = (name: string) => arms.find((arm) => arm.name === name)!.label;
   const sections: (Section | undefined)[] = [
     { id: 'result', title: 'Did it help?', content: result(evaluation) },
@@ -55,26 +60,26 @@ export function renderEvaluationPage(evaluation: Evaluation): string {
       title: experimentTitle(experiment),
       content: experimentSection(evaluation, experiment),
     })),
-    { id: 'runs', title: 'Runs', content: runTable(evaluation) },
-    { id: 'reading', title: 'How to read this', content: reading(evaluation) },
+    { id: 'runs', title: 'Runs', content: runTable(evaluation, shown) },
+    ...failuresSection(failures),
+    readingSection(reading(evaluation)),
   ];
-  return page({
+  return {
     title: `Evaluation: ${label('tuned')} against ${label('base')}`,
-    header: html`<header>
-<p class="kicker">policyloop finetune evaluate</p>
-<h1>${label('tuned')} <span class="by">against</span> ${label('base')}</h1>
-<p class="state"><span class="status ${evaluation.status}">${evaluation.status}</span> ${progress(evaluation)}</p>
-<dl class="facts">
-${arms.map(
-  (
-    arm,
-  ) => html`<div><dt>${arm.name}</dt><dd>${arm.label}${arm.weights !== null && html` <code>${arm.weights.slice(0, 10)}</code>`}</dd></div>
-`,
-)}</dl>
-</header>`,
+    header: studyHeader({
+      kicker: 'finetune evaluate',
+      title: html`${label('tuned')} <span class="by">against</span> ${label('base')}`,
+      status: shown.status ?? status,
+      state: progress(evaluation),
+      facts: arms.map((arm) => [
+        arm.name,
+        html`${arm.label}${arm.weights !== null && html` <code>${arm.weights.slice(0, 10)}</code>`}`,
+      ]),
+    }),
     sections: sections.filter((section) => section !== undefined),
-    footer: html`<p>Written by policyloop ${policyloop}.</p>`,
-  });
+    footer: writtenBy(policyloop),
+    keys: ['environment', 'model'],
+  };
 }
 
 function progress({ runs, seeds, experiments }: Evaluation): string {
@@ -84,23 +89,22 @@ function progress({ runs, seeds, experiments }: Evaluation): string {
 
 function result(evaluation: Evaluation): Html {
   const [main, ...parts] = conclusions(evaluation);
-  const { failures, trainedOn } = evaluation;
+  const { trainedOn } = evaluation;
   const notes = cautions(evaluation);
-  return html`<p class="verdict ${main!.verdict}">${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}</p>
+  return html`${verdictBox(html`${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}`, main!.verdict)}
+${resultPlot(evaluation)}
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
 )}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer is unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (from the training lineage)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
-${notes.length > 0 && html`<ul class="warnings">${notes.map((text) => html`<li>${text}.</li>`)}</ul>`}
-${failures.length > 0 && html`<ul class="warnings">${failures.map(({ arm, run, message }) => html`<li><b>${arm}</b> failed in ${run}: ${message}</li>`)}</ul>`}`;
+${notes.length > 0 && html`<ul class="warnings">${notes.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
 }
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function differences(evaluation: Evaluation): Html {
-  const { experiments, groups } = evaluation;
-  return html`${experiments.length > 1 && differencePlot(experiments, groups)}
-${htmlTable(comparedIn(evaluation), differenceColumns)}
+  const { experiments } = evaluation;
+  return html`${htmlTable(comparedIn(evaluation), differenceColumns)}
 ${experiments.length > 1 && html`<p class="note">The last rows pool the experiments, with normalised returns: 0 is the lowest and 1 the highest confirmed return in an experiment. Each seed counts once, with its mean over the experiments. Verdicts are corrected for multiple comparisons within these rows.</p>`}`;
 }
 
@@ -138,7 +142,7 @@ function metricTable({ arms, runs }: Evaluation, experiment: ExperimentResult): 
   return htmlTable<Measure>(
     [confirmed!, 'iqm', ...others, 'effort'],
     [
-      text('', (row) => measureNames[row]),
+      text('measure', (row) => measureNames[row]),
       ...arms.map(
         ({ name }): Column<Measure> =>
           number(
@@ -206,7 +210,7 @@ function effortCell(runs: readonly EvaluatedRun[]): Cell {
   };
 }
 
-function runTable({ runs, seeds }: Evaluation): Html {
+function runTable({ runs, seeds }: Evaluation, { linkOf }: Shown): Html {
   const figure = (
     title: string,
     cell: (figures: RunFigures) => Cell,
@@ -222,7 +226,7 @@ function runTable({ runs, seeds }: Evaluation): Html {
     [
       text('run', ({ path, figures }) => ({
         text: path,
-        ...(figures !== null && { href: relativeLink(`${path}/${runFiles.report}`) }),
+        ...(figures !== null && { href: linkOf(path) }),
       })),
       number('seed', ({ repeat }) => String(seeds[repeat]!)),
       text('status', ({ figures }) => figures?.reason ?? 'not started'),
@@ -237,22 +241,29 @@ function runTable({ runs, seeds }: Evaluation): Html {
   );
 }
 
-function reading({ seeds, experiments }: Evaluation): Html {
-  return html`<ul>
-<li>All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed are a pair; incomplete pairs are excluded.</li>
-<li><b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it.</li>
-<li><b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the tuned model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %.</li>
-<li><b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference.</li>
-<li><b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return.</li>
-<li><b>Valid at first:</b> first answers in the right format, including repeats of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated after corrections.</li>
-</ul>`;
+function reading({ seeds, experiments }: Evaluation): readonly Content[] {
+  return [
+    html`All models run the same configs with the same seeds (${seeds.join(', ')}): the same warm-up policies, the same episodes, and the same number of proposals (fewer if a target or a limit ends a run). Runs with the same seed are a pair; incomplete pairs are excluded`,
+    html`<b>Confirmed return:</b> the mean return of a run's best policy on episodes that were used neither to find it nor to choose it`,
+    html`<b>Intervals</b> are 95 % intervals. Means: symmetric studentised bootstrap (Student's t with fewer than ten runs). Interquartile means (IQM): expanded percentile bootstrap. Wins (the share of pairs in which the tuned model is higher; ties count half): exact. In simulations with ten pairs of normal, skewed and all-or-nothing returns, coverage was at least 94 %`,
+    html`<b>Verdicts</b> need at least six pairs, and cover confirmed returns only. ${verdictRule(testedIn(experiments)).map((text) => `${sentence(text)}. `)}No evidence of a difference is not evidence of no difference`,
+    html`<b>Improvement rate:</b> the share of requested proposals that beat everything before them in their run. It falls as a run gets better, so compare it together with the return`,
+    html`<b>Valid at first:</b> first answers in the right format, including repeats of earlier policies. <b>Valid in the end:</b> proposals that could be evaluated after corrections`,
+  ];
 }
 
-/** The differences tuned − base in normalised returns, with 95 % intervals. */
-function differencePlot(
-  experiments: readonly ExperimentResult[],
-  groups: readonly GroupResult[],
-): Html | undefined {
+/** The differences tuned − base in normalised returns or, for one experiment, the returns of all models. */
+function resultPlot({ experiments, groups }: Evaluation): Html | undefined {
+  const [only] = experiments;
+  if (only === undefined) return undefined;
+  if (experiments.length === 1)
+    return intervalRows(
+      Object.entries(only.arms).map(([name, { confirmed }]) => ({
+        ...{ name, value: confirmed?.mean ?? null, interval: confirmed?.meanInterval ?? null },
+        isMuted: name !== 'tuned',
+      })),
+      { title: 'Mean confirmed return, with 95 % interval' },
+    );
   const rows = [
     ...experiments.flatMap(({ name, range, comparisons }) =>
       rowOf(name, onReturns(comparisons), range === null ? 0 : range[1] - range[0]),

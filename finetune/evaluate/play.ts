@@ -10,14 +10,16 @@ import { makeEnvironment } from '../../src/environments/catalogue/open.js';
 import { assemble, closeEnvironment } from '../../src/experiment/assemble.js';
 import { runFiles } from '../../src/runs/reader.js';
 import { replaceFile } from '../../src/storage/files.js';
-import type { PlanPlace, PlayArguments } from '../../src/studies/plan.js';
+import { type PlanPlace, type PlayArguments, resultFiles } from '../../src/studies/plan.js';
 import { isHandedOver, playPlan, reportProgress } from '../../src/studies/play.js';
 import { studyOnSlurm } from '../../src/studies/slurm.js';
 import { planStudy, type StudyPlan } from '../../src/studies/study.js';
+import { page } from '../../src/web/page.js';
+import { inFile } from '../../src/web/study.js';
 import { type Arm, openArms, trainedOn } from './arms.js';
 import { evaluate } from './evaluate.js';
 import { type EvaluatedRun, type Evaluation, type RunFigures, readFigures } from './evaluation.js';
-import { renderEvaluationPage } from './page.js';
+import { evaluationPage } from './page.js';
 import { type Conclusion, cautions, conclusions, evaluationTables } from './tables.js';
 
 interface EvaluationRequest extends PlayArguments {
@@ -39,7 +41,7 @@ interface EvaluationRequest extends PlayArguments {
   readonly open?: boolean | undefined;
 }
 
-const files = { result: 'evaluation.json', page: 'index.html' } as const;
+const files = { result: resultFiles.evaluation, page: 'index.html' } as const;
 
 /** Plays the remaining runs of an evaluation and prints the results. Returns the exit code. */
 export async function playEvaluation(args: EvaluationRequest, context: CommandContext): Promise<number> {
@@ -72,7 +74,7 @@ export async function playEvaluation(args: EvaluationRequest, context: CommandCo
     const failures = failed.map(({ entry: { arm, path: run }, message }) => ({ arm, run, message }));
     const evaluation = evaluate(plan, runs, known, failures);
     replaceFile(join(directory, files.result), `${JSON.stringify(evaluation, null, 2)}\n`);
-    replaceFile(join(directory, files.page), renderEvaluationPage(evaluation));
+    replaceFile(join(directory, files.page), page(evaluationPage(evaluation, inFile)));
     return evaluation;
   });
   if (isHandedOver(played, args)) return reportProgress(played, directory, args, context);

@@ -1,13 +1,6 @@
 /** Tables and terminal output of an evaluation. */
 import { styleText } from 'node:util';
-import {
-  manyRuns,
-  pText,
-  verdictChips,
-  verdictRule,
-  verdictSentence,
-  verdictText,
-} from '../../src/comparison/words.js';
+import { manyRuns, pText, verdictCell, verdictRule, verdictSentence } from '../../src/comparison/words.js';
 import {
   formatReturn,
   formatShare,
@@ -73,11 +66,9 @@ export const differenceColumns: readonly Column<ComparedIn>[] = [
   confirmedEstimate('IQM', 'iqmDifference', 'iqmInterval', formatSigned),
   confirmedEstimate('wins', 'winRate', 'winInterval', formatShare),
   number('p (Holm)', (row) => confirmedOf(row)?.adjusted, { format: pText }),
-  text('', (row) => {
+  text('verdict', (row) => {
     const found = confirmedOf(row);
-    if (found === null) return null;
-    const { verdict } = found;
-    return { text: verdictText({ verdict, test: 'paired' }), mark: `chip ${verdictChips[verdict]}` };
+    return found && verdictCell({ verdict: found.verdict, test: 'paired' });
   }),
 ];
 

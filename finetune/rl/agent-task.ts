@@ -1,5 +1,5 @@
 /** The task of an agent: the model plays groups of episodes in an environment. */
-import { type GameSetting, localArena, playGames } from '../../src/agents/player.js';
+import { type Game, type GameSetting, localArena, playGames } from '../../src/agents/player.js';
 import { openAgent } from '../../src/agents/prompts/prompted-agent.js';
 import type { ways } from '../../src/agents/reading.js';
 import type { Fallback } from '../../src/agents/settings.js';
@@ -7,7 +7,9 @@ import { UserError } from '../../src/base/errors.js';
 import { isRemoteId, makeEnvironment } from '../../src/environments/catalogue/open.js';
 import type { Environment } from '../../src/environments/environment.js';
 import { deriveSeeds } from '../../src/random/generator.js';
-import type { RlTask, SampledReply } from './learning/episode.js';
+import { sampleCount, sampleOf } from '../../src/runs/training/samples.js';
+import type { SampledReply, Sampler } from '../engine/sampler.js';
+import type { RlTask } from './learning/episode.js';
 import { episodeOf } from './learning/episode.js';
 
 export interface AgentSettings {
@@ -57,21 +59,35 @@ export async function openAgentTask(
       message: `the actions of ${id} can't be listed`,
       alternatives: ['ask-again', 'end'],
     });
-  const play: RlTask['play'] = async (sampler, starts, size, seed) => {
+  const playFrom = (
+    sampler: Sampler,
+    starts: readonly number[],
+    size: number,
+    seed: number,
+  ): Promise<readonly Game<SampledReply>[]> => {
     const setting: GameSetting<SampledReply> = { ...{ arena, agent, ...playing }, speaker: sampler };
     const samplings = deriveSeeds(seed, [], starts.length * size);
-    const games = await playGames(
+    return playGames(
       setting,
       samplings.map((sampling, i) => ({ start: starts[Math.floor(i / size)]!, sampling })),
     );
-    const played = games.map(episodeOf);
-    return starts.map((_, group) => played.slice(group * size, (group + 1) * size));
   };
   return {
-    play,
+    async play(sampler, starts, size, seed) {
+      const played = (await playFrom(sampler, starts, size, seed)).map(episodeOf);
+      return starts.map((_, group) => played.slice(group * size, (group + 1) * size));
+    },
     async measure(sampler, starts, seed) {
-      const groups = await play(sampler, starts, 1, seed);
-      return { values: groups.flat().map(({ rewards }) => rewards.reduce((sum, reward) => sum + reward, 0)) };
+      const games = await playFrom(sampler, starts, 1, seed);
+      return {
+        values: games.map((game) => game.return),
+        samples: games.slice(0, sampleCount).map(({ return: score, turns }) =>
+          sampleOf(
+            turns.map(({ message, reply }) => ({ prompt: message, reply: reply.text })),
+            { score },
+          ),
+        ),
+      };
     },
     async close() {
       await arena.close();

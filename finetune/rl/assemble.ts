@@ -11,6 +11,7 @@ import { hashModules } from '../../src/modules/sources.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { contentHash, fileHash } from '../dataset/lineage.js';
 import { checkpointThreads } from '../engine/checkpoint.js';
+import { openSampler } from '../engine/sampler.js';
 import { elementCount, requireGradients, type Trainable, trainedParameters } from '../engine/trainable.js';
 import { orOutOfMemory, type Parameter } from '../engine/training-session.js';
 import { firstParameters, type Method, methodOf, refuseOtherModel, withOwnModules } from '../train/method.js';
@@ -23,7 +24,6 @@ import { identityOf, type OnlineLearning, type OnlineSettings } from './online.j
 import { modulePaths } from './proposer/proposer-config.js';
 import { openProposerTask } from './proposer/proposer-task.js';
 import { answeringOf, evaluationSize, isProposer, type LearningConfig } from './rl-config.js';
-import { openSampler } from './sampler.js';
 
 /** The parts that can be determined before anything large is loaded. */
 export interface PlannedLearning {

@@ -30,6 +30,8 @@ export type RlEvent =
       readonly totalSteps: number;
       /** Episodes per update. */
       readonly episodes: number;
+      /** What evaluations measure, such as `mean return`. */
+      readonly measured?: string;
       readonly best?: Pick<Evaluated, 'step' | 'meanReward'> | undefined;
     }
   | ({
@@ -67,7 +69,6 @@ export type RlEvent =
 export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;
 
 export type RlMetric = Timed<RlEvent>;
-export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;
 
 type Step = Pick<
   RlEventOf<'step'>,

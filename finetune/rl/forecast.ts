@@ -133,7 +133,7 @@ function memoryOf(
     ...({ packing: 'rows', batchTokens: config.batchTokens, seed: 0 } as const),
     batchExamples: training.length,
   };
-  return estimateMemory({ config: decoder, trainable, training, validated: false, settings });
+  return estimateMemory({ config: decoder, trainable, training, sessions: 1, settings });
 }
 
 /** @param played what the trial counts: an agent's episodes or a proposer's answers */

@@ -1,6 +1,7 @@
 /** Reinforcement learning: sample groups → rewards → advantages → update → evaluate. Read this file first. */
 import { createHash } from 'node:crypto';
 import { deriveSeeds } from '../../src/random/generator.js';
+import { isSampled, type Sample } from '../../src/runs/training/samples.js';
 import { largest, mean, smallest, standardDeviation } from '../../src/statistics/descriptive.js';
 import {
   bestParameters,
@@ -11,6 +12,7 @@ import {
   type TrainingState,
   writeCheckpoint,
 } from '../engine/checkpoint.js';
+import type { Sampler } from '../engine/sampler.js';
 import type { Parameter } from '../engine/training-session.js';
 import type { PolicyObjective } from '../train/objectives/sampled.js';
 import { isFlat } from './advantages.js';
@@ -18,7 +20,7 @@ import { type CreditSettings, credited, type RewardSettings, returnsOf } from '.
 import type { Evaluated, RlEvent, RlEventOf } from './events.js';
 import { AlarmWatch } from './events.js';
 import { type ImprovementSettings, improve, readBefore, type Sessions, stepsOf } from './improvement.js';
-import type { Group, RlTask, Sampler } from './learning/episode.js';
+import type { Group, RlTask } from './learning/episode.js';
 
 export interface OnlineSettings {
   readonly seed: number;
@@ -50,6 +52,10 @@ export interface OnlineLearning {
 
 export interface OnlineHooks {
   onEvent?(event: RlEvent): void;
+  /** Called before the event of the evaluation. */
+  onSamples?(step: number, samples: readonly Sample[]): void;
+  /** What evaluations measure; recorded. Default: mean return. */
+  readonly measured?: string | undefined;
   /** A monotonic clock in milliseconds. */
   milliseconds?(): number;
   /** Returns the updates of earlier sessions, because alarms consider the whole run. Called after the start event. */
@@ -88,6 +94,7 @@ export async function learnOnline(run: OnlineLearning, hooks: OnlineHooks = {}):
     step: done(),
     totalSteps: settings.updates,
     episodes: settings.groups * settings.groupSize,
+    ...(hooks.measured !== undefined && { measured: hooks.measured }),
     best: bestOf(state, perUpdate),
   });
   for (const step of hooks.earlier?.() ?? []) watch.step(step);
@@ -190,7 +197,7 @@ async function evaluate(
 ): Promise<Evaluated> {
   const { evaluationEpisodes: episodes, improvement, seed } = settings;
   sampler.refresh(state.parameters);
-  const { values, ...measured } = await task.measure(
+  const { samples, values, ...measured } = await task.measure(
     sampler,
     deriveSeeds(seed, [streams.heldOutStarts], episodes),
     deriveSeeds(seed, [streams.heldOutSamples], 1)[0]!,
@@ -200,6 +207,7 @@ async function evaluate(
   const best = keepBest(state, -meanReward, true);
   const margin = episodes < 2 ? 0 : (1.96 * standardDeviation(values)) / Math.sqrt(episodes);
   const evaluated = { step, meanReward, margin, ...measured };
+  if (isSampled(step / settings.evaluateEvery)) hooks.onSamples?.(step, samples);
   hooks.onEvent?.({ kind: 'evaluation', ...evaluated, episodes, best });
   return evaluated;
 }

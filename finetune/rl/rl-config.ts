@@ -178,16 +178,10 @@ export function wordsOf(config: LearningConfig) {
       measured: 'mean return',
       counted: 'held-out episode',
       played: 'episodes',
-      sampled: 'Mean return in training',
-      spread: 'Spread of returns within groups',
-      valid: 'Replies with an action',
     } as const;
   return {
     measured: isAbsolute(config.reward) ? 'mean reward' : 'share of baselines beaten',
     counted: 'held-out run',
     played: 'answers',
-    sampled: 'Mean reward of candidates',
-    spread: 'Spread of rewards within groups',
-    valid: 'Valid replies',
   } as const;
 }

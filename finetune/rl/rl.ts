@@ -5,11 +5,11 @@ import { formatBytes, formatCompact, formatNumber, plural } from '../../src/form
 import type { Progress } from '../../src/format/progress.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { writeResult } from '../train/method.js';
-import { secondsLeftOf } from '../train/record.js';
 import {
   beginProgress,
   runTraining,
@@ -32,7 +32,6 @@ import {
   usedAs,
   wordsOf,
 } from './rl-config.js';
-import { rlPage } from './rl-page.js';
 
 /** Last line of `--json` output. */
 export interface RlSummary extends SessionSummary {
@@ -62,7 +61,6 @@ export async function rl(
     {
       ...{ command: 'rl', output: config.output, unit: 'update', scalars, secondsLeft: secondsLeftOf },
       about: { method: config.method.kind, model: config.model, config, dataset: episodesOf(config, 0) },
-      page: (command, metrics, status) => rlPage({ command, config, metrics, status }),
       show: (progress, metric, metrics) => show(progress, metric, metrics, words),
       train: (hooks, metrics) => learn(plan, hooks, metrics, milliseconds),
       dataset: ({ step }) => episodesOf(config, step),
@@ -72,10 +70,6 @@ export async function rl(
           ...(last?.policyReturn !== undefined && { policyReturn: last.policyReturn }),
           best: best ?? null,
         }) satisfies Partial<RlSummary>,
-      figures: ({ best, last }) => [
-        ...(last === undefined ? [] : [`${words.measured} ${formatNumber(last.meanReward, 4)}`]),
-        ...(best === undefined ? [] : [`best ${formatNumber(best.meanReward, 4)} at update ${best.step}`]),
-      ],
       use: (result) => usedAs(config, shownModel(config.model, context.cwd), result),
     },
     args,
@@ -95,6 +89,7 @@ async function learn(
     const outcome = await orOutOfMemory('learning', () =>
       learnOnline(learning, {
         ...hooks,
+        measured: wordsOf(config).measured,
         milliseconds,
         earlier: () => metrics().filter((metric) => metric.kind === 'step'),
         isSpent: () => isSpent(config, metrics()),

@@ -40,7 +40,8 @@ export interface EstimatedTraining {
   readonly config: DecoderConfig;
   readonly trainable: Trainable;
   readonly training: readonly TokenExample[];
-  readonly validated: boolean;
+  /** Copies of the model: for training, for validation, and for samples. */
+  readonly sessions: number;
   readonly settings: OrderSettings;
 }
 
@@ -64,13 +65,13 @@ const parameterCopies = 5;
 
 /** @throws UserError if there is nothing to learn from or an example exceeds the context */
 export function estimateMemory(training: EstimatedTraining): MemoryEstimate {
-  const { config, trainable, validated } = training;
+  const { config, trainable, sessions } = training;
   const batch = batches(training).reduce((a, b) =>
     batchBytes(config, b).total > batchBytes(config, a).total ? b : a,
   );
   const { activations, logits } = batchBytes(config, batch);
-  const weights = weightBytes(config, trainable, validated);
-  const parameters = parameterBytes(config, trainable, validated);
+  const weights = weightBytes(config, trainable, sessions);
+  const parameters = parameterBytes(config, trainable, sessions > 1);
   const overhead = processBytes;
   const total = weights.mapped + weights.copied + parameters + activations + logits + overhead;
   const parts = { weights, parameters, activations, logits };
@@ -105,12 +106,10 @@ function batchBytes(config: DecoderConfig, { tokens, scores, selected }: BatchSi
 function weightBytes(
   config: DecoderConfig,
   trainable: Trainable,
-  validated: boolean,
+  sessions: number,
 ): MemoryEstimate['weights'] {
   if (trainable.kind === 'all') return { mapped: 0, copied: 0 };
   const { base, quantized, int8 } = trainable;
-  // Validation has its own session with its own copies.
-  const sessions = validated ? 2 : 1;
   let mapped = 0;
   let copied = 0;
   for (const { name, shape } of decoderTensors(config)) {

@@ -46,17 +46,6 @@ export function methodOf(settings: MethodSettings): Method {
   };
 }
 
-export function methodText(settings: MethodSettings): string {
-  switch (settings.kind) {
-    case 'lora':
-      return `LoRA of rank ${settings.rank} on ${settings.modules.join(', ')}`;
-    case 'full':
-      return 'all weights';
-    case 'scratch':
-      return 'all weights, from a random start';
-  }
-}
-
 /** Command-line settings that use the result with the model and quantization of the training. */
 export function servedAs(method: MethodSettings, model: string, result: string): string {
   if (method.kind !== 'lora') return shellWord(`model.path=${result}`);

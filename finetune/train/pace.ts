@@ -1,6 +1,6 @@
 /** Computes the current smoothed loss, speed and remaining time of supervised training. */
-import { mean } from '../../src/statistics/descriptive.js';
-import { recentSteps, secondsLeftOf } from './record.js';
+import { recentSteps, secondsLeftOf } from '../../src/runs/training/trainings.js';
+import { trainingLoss } from '../../src/web/training-charts.js';
 import type { Metric } from './trainer.js';
 
 /** Approximate share of a step's time that its forward pass takes; predicts validations until one has been timed. */
@@ -10,12 +10,6 @@ const forwardShare = 0.4;
 export interface Intervals {
   readonly evaluateEvery: number;
   readonly checkpointEvery: number;
-}
-
-/** Smoothed loss after `count` steps: the mean over the latest of them. Used in terminal, page and charts. */
-export function trainingLoss(losses: readonly number[], count = losses.length): number {
-  const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
-  return mean(losses.slice(Math.max(0, count - reach), count));
 }
 
 /** All figures are undefined before the first step. */

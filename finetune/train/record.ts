@@ -1,11 +1,19 @@
 /** Writes a training run's record next to its result: metrics, TensorBoard event files and a page. */
 import { join } from 'node:path';
-import { type Page, page } from '../../src/web/page.js';
+import { trainingPage } from '../../src/report/training-page.js';
+import { type RecordedSample, readSamples, type Sample } from '../../src/runs/training/samples.js';
+import {
+  readMetric,
+  type TrainingAbout,
+  type TrainingMetric,
+  trainingOf,
+} from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
-import type { TrainingStatus } from './page-frame.js';
+import { TrainingFigures } from '../../src/web/course.js';
+import { page } from '../../src/web/page.js';
 
 export type Timed<Event> = Event & {
   /** ISO 8601. */
@@ -56,21 +64,10 @@ export function createMeter(meters: {
   };
 }
 
-/** Number of steps that speed and remaining time are computed from. */
-export const recentSteps = 20;
-
-/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
-export function secondsLeftOf(metrics: readonly Timed<LoggedEvent>[]): number | undefined {
-  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
-  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
-  if (total === undefined || steps.length === 0) return undefined;
-  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
-  return each * (total - steps.at(-1)!.step);
-}
-
-/** How the metrics of a kind of training are shown. */
+/** How a training run is shown. */
 export interface Recording<M> {
-  page(metrics: readonly M[], status: TrainingStatus): Page;
+  /** The content of `training.json` at the start. */
+  readonly about: TrainingAbout;
   secondsLeft(metrics: readonly M[]): number | undefined;
   /** Values for TensorBoard by tag; if undefined, no event files are written. */
   readonly scalars?: ((metric: M) => Scalars) | undefined;
@@ -87,8 +84,12 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #output: string;
   readonly #recording: Recording<M>;
   readonly #file: JsonLinesFile<M>;
+  readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<M> | undefined;
   #metrics: M[] = [];
+  /** The metrics as any reader of the file sees them. */
+  #read: TrainingMetric[] = [];
+  #figures = new TrainingFigures();
   #unwritten = 0;
 
   constructor(output: string, recording: Recording<M>) {
@@ -96,6 +97,7 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     this.#output = output;
     this.#recording = recording;
     this.#file = new JsonLinesFile(join(output, trainingFiles.metrics));
+    this.#samples = new JsonLinesFile(join(output, trainingFiles.samples));
     this.#events = scalars && new EventFile(join(output, trainingFiles.eventFiles), scalars);
   }
 
@@ -104,37 +106,73 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
     return this.#metrics;
   }
 
+  /** The metrics as any reader of the file sees them. */
+  get read(): readonly TrainingMetric[] {
+    return this.#read;
+  }
+
   /** @throws UserError if the metrics of an earlier session are damaged */
   add(metric: M): void {
     if (metric.kind === 'start') this.#keepUntil(metric.step);
-    this.#metrics.push(metric);
+    this.#keep(metric);
     this.#file.append([metric]);
     this.#events?.add(metric);
     this.#unwritten += metric.seconds;
     if (metric.kind === 'step' && this.#unwritten < pageEvery) return;
-    this.#writePage({ kind: 'running', secondsLeft: this.#recording.secondsLeft(this.#metrics) });
+    this.#writePage(this.#recording.about);
   }
 
-  /** Writes the final page and closes the files. A run that never started gets no page. */
-  async end(status: TrainingStatus): Promise<void> {
-    this.#writePage(status);
+  /** Call this before adding the evaluation at which the model said this. */
+  addSamples(step: number, samples: readonly Sample[]): void {
+    this.#samples.append(samples.map((sample) => ({ step, ...sample })));
+  }
+
+  /**
+   * Writes the final page and closes the files. A run that never started gets no page.
+   * @param changes what is new in `training.json`
+   */
+  async end(changes: Partial<TrainingAbout>): Promise<void> {
+    this.#writePage({ ...this.#recording.about, ...changes }, false);
     this.#events?.close();
-    await this.#file.flush();
-    this.#file.close();
+    for (const file of [this.#file, this.#samples]) {
+      await file.flush();
+      file.close();
+    }
   }
 
   /** Keeps the metrics of earlier sessions up to this step; none for a fresh start. */
   #keepUntil(step: number): void {
-    const path = join(this.#output, trainingFiles.metrics);
-    const logged = readJsonLines<M>(path, { repair: true }) ?? [];
-    const repeated = step === 0 ? 0 : logged.findIndex((metric) => metric.step > step);
-    this.#metrics = repeated < 0 ? logged : logged.slice(0, repeated);
-    if (this.#metrics.length < logged.length) keepFirstLines(path, this.#metrics.length);
+    this.#metrics = [];
+    this.#read = [];
+    this.#figures = new TrainingFigures();
+    for (const metric of keptUntil<M>(this.#file.path, step)) this.#keep(metric);
+    keptUntil<RecordedSample>(this.#samples.path, step);
   }
 
-  #writePage(status: TrainingStatus): void {
+  #keep(metric: M): void {
+    this.#metrics.push(metric);
+    const read = readMetric(metric);
+    if (read !== undefined) this.#read.push(read);
+    this.#figures.add(read ?? {});
+  }
+
+  #writePage(about: TrainingAbout, isRunning = true): void {
     if (this.#metrics.length === 0) return;
     this.#unwritten = 0;
-    replaceFile(join(this.#output, trainingFiles.page), page(this.#recording.page(this.#metrics, status)));
+    const shown = trainingPage({
+      ...trainingOf(this.#output, about, this.#read, isRunning),
+      ...{ rows: this.#figures.rows(), samples: readSamples(this.#output) },
+      secondsLeft: isRunning ? this.#recording.secondsLeft(this.#metrics) : undefined,
+    });
+    replaceFile(join(this.#output, trainingFiles.page), page(shown));
   }
+}
+
+/** The lines of earlier sessions up to this step; removes later ones from the file. */
+function keptUntil<T extends { readonly step: number }>(path: string, step: number): T[] {
+  const logged = readJsonLines<T>(path, { repair: true }) ?? [];
+  const repeated = step === 0 ? 0 : logged.findIndex((line) => line.step > step);
+  const kept = repeated < 0 ? logged : logged.slice(0, repeated);
+  if (kept.length < logged.length) keepFirstLines(path, kept.length);
+  return kept;
 }

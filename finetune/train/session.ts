@@ -5,18 +5,19 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { styleText } from 'node:util';
 import { type CommandContext, exitCodeOf, shownPath } from '../../src/base/context.js';
+import { messageOf, UserError } from '../../src/base/errors.js';
 import { openPage } from '../../src/base/open-page.js';
 import { RunCommands } from '../../src/experiment/run-commands.js';
 import { formatDuration } from '../../src/format/numbers.js';
 import { shellWord } from '../../src/format/one-line.js';
 import { createProgress, type Progress } from '../../src/format/progress.js';
 import type { Figure } from '../../src/format/progress-line.js';
-import type { Page } from '../../src/web/page.js';
+import type { Sample } from '../../src/runs/training/samples.js';
+import { finalText, type TrainingAbout, trainingOf } from '../../src/runs/training/trainings.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { lockRun } from '../../src/storage/lock.js';
 import { type DatasetLineage, type Training, trainingState, writeLineage } from '../dataset/lineage.js';
 import type { StepLoss } from '../engine/checkpoint.js';
-import { failed, failedOutcome, type TrainingStatus } from './page-frame.js';
 import {
   type ControlledTraining,
   createMeter,
@@ -47,6 +48,8 @@ export interface Trained {
 
 export interface SessionHooks<E> {
   onEvent(event: E): void;
+  /** Called before the event of the evaluation. */
+  onSamples(step: number, samples: readonly Sample[]): void;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop(): boolean;
   /** Waits while the run is paused. Called between steps. */
@@ -54,13 +57,11 @@ export interface SessionHooks<E> {
 }
 
 export interface TrainingJob<E extends LoggedEvent, T extends Trained>
-  extends Omit<Recording<Timed<E>>, 'page'> {
+  extends Omit<Recording<Timed<E>>, 'about'> {
   readonly command: 'train' | 'rl';
   readonly output: string;
   readonly unit: 'step' | 'update';
   readonly about: Omit<Training, 'outcome'>;
-  /** @param command command line that resumes the run */
-  page(command: string, metrics: readonly Timed<E>[], status: TrainingStatus): Page;
   show(progress: Progress, metric: Timed<E>, metrics: readonly Timed<E>[]): void;
   /** @param metrics returns the metrics of the whole run */
   train(hooks: SessionHooks<E>, metrics: () => readonly Timed<E>[]): Promise<T>;
@@ -68,8 +69,6 @@ export interface TrainingJob<E extends LoggedEvent, T extends Trained>
   dataset?(trained: T): DatasetLineage;
   /** Fields of the last `--json` line that only this kind of training has. */
   summary(trained: T): object;
-  /** Figures for the terminal, after the number of steps and the time. */
-  figures(trained: T): readonly string[];
   more?(trained: T): readonly string[];
   /** Command-line settings to use the result. */
   use?(result: string): string;
@@ -111,26 +110,26 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   const command = [`policyloop finetune ${job.command}`, ...[file, ...args.overrides].map(shellWord)].join(
     ' ',
   );
-  const record = new TrainingRecord(job.output, {
-    page: (metrics, status) => job.page(command, metrics, status),
-    secondsLeft: job.secondsLeft,
-    scalars: job.scalars,
+  const given = { command, folder: cwd };
+  const about = aboutAtStart(job.about, given);
+  const record = new TrainingRecord<Timed<E>>(job.output, {
+    ...{ about, secondsLeft: job.secondsLeft, scalars: job.scalars },
   });
-  const state = trainingState(job.output, job.about, { command, folder: cwd });
+  const state = trainingState(job.output, job.about, given);
   const outcome = await recorded(job, record, () => state.begin(), args, context).catch(
     async (error: unknown) => {
-      await record.end(failed(error));
-      state.fail(failedOutcome(error, record.metrics));
+      const outcome = failedOutcome(error, record.metrics);
+      await record.end({ outcome });
+      state.fail(outcome);
       throw error;
     },
   );
   const { ended, step, lowest } = outcome;
-  const lineage = state.end({ ended, step, best: lowest }, job.dataset?.(outcome));
-  if (outcome.result !== undefined) writeLineage(outcome.result, lineage);
   const result = outcome.result === undefined ? null : shownPath(outcome.result, cwd);
-  await record.end(
-    result === null || ended === 'interrupted' ? { kind: 'interrupted' } : { kind: ended, result },
-  );
+  const use = result === null ? undefined : job.use?.(result);
+  const lineage = state.end({ ended, step, best: lowest }, job.dataset?.(outcome), use);
+  if (outcome.result !== undefined) writeLineage(outcome.result, lineage);
+  await record.end({ outcome: { ended, step }, ...(use !== undefined && { use }) });
   const report = shownPath(join(job.output, trainingFiles.page), cwd);
   const summary = {
     ended,
@@ -141,16 +140,36 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
     output: shownPath(job.output, cwd),
   };
   const time = formatDuration(1000 * record.metrics.reduce((sum, { seconds }) => sum + seconds, 0));
-  const figures = [`after ${step} ${job.unit}s and ${time}`, ...job.figures(outcome)].join(', ');
+  const final = finalText(trainingOf(job.output, undefined, record.read, false).facts);
+  const figures = [`after ${step} ${job.unit}s and ${time}`, ...(final === null ? [] : [final])].join(
+    ', best ',
+  );
   const lines = [
     `${styleText('bold', ended)} ${figures}`,
     ...(job.more?.(outcome) ?? []),
     result === null ? `resume     ${command}` : `result     ${result}`,
-    ...(result === null || job.use === undefined ? [] : [`run it     ${job.use(result)}`]),
+    ...(use === undefined ? [] : [`run it     ${use}`]),
     `report     ${report}`,
   ];
   context.print(args.json ? JSON.stringify(summary satisfies SessionSummary) : lines.join('\n'));
   return exitCodeOf(ended === 'interrupted' ? ended : 'completed');
+}
+
+const aboutAtStart = (
+  { config, dataset, method, model }: Omit<Training, 'outcome'>,
+  given: { readonly command: string; readonly folder: string },
+): TrainingAbout => ({
+  ...{ method, base: { model }, dataset, outcome: { ended: 'running', step: 0 }, ...given },
+  // As in the file.
+  config: JSON.parse(JSON.stringify(config)) as TrainingAbout['config'],
+});
+
+/** Outcome of a failed run for `training.json`. */
+function failedOutcome(error: unknown, metrics: readonly { readonly step: number }[]) {
+  const [problem] = error instanceof UserError ? error.problems : [];
+  const { message, remedy } = problem ?? { message: messageOf(error) };
+  const step = metrics.at(-1)?.step ?? 0;
+  return { ended: 'failed', step, message, ...(remedy !== undefined && { remedy }) };
 }
 
 async function recorded<E extends LoggedEvent, T extends Trained>(
@@ -200,6 +219,7 @@ async function recorded<E extends LoggedEvent, T extends Trained>(
           }
           add(metric);
         },
+        onSamples: (step, samples) => record.addSamples(step, samples),
         stop: () => control.stop.finish.aborted,
         rest: () => control.poll(),
       },

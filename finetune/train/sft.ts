@@ -3,8 +3,11 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { chooseDevice, freeCores } from '../../src/models/local/engine/device.js';
 import { readDecoderConfig } from '../../src/models/local/families/hf-config.js';
+import { endTokens } from '../../src/models/local/generation/engine.js';
 import type { LocalConfig } from '../../src/models/local/settings.js';
 import { openTokenizer } from '../../src/models/local/tokens/tokenizer.js';
+import { readGenerationDefaults } from '../../src/models/local/weights/generation-config.js';
+import { isSampled, type Sample } from '../../src/runs/training/samples.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { type Conversation, endOfAnswer, renderExample } from '../dataset/read-dataset.js';
 import type { TokenExample } from '../engine/batch.js';
@@ -14,6 +17,7 @@ import { orOutOfMemory } from '../engine/training-session.js';
 import { estimateMemory, type MemoryEstimate, machineMemory, refuseImpossible } from './memory-estimate.js';
 import { firstParameters, type Method, refuseOtherModel, withOwnModules, writeResult } from './method.js';
 import { joinedExamples } from './packing.js';
+import { chosenSamples, openSamples } from './samples.js';
 import type { TrainingSettings } from './supervised.js';
 import { type TrainingHooks, type TrainingOutcome, train } from './trainer.js';
 import { templateAlarms } from './training-alarms.js';
@@ -30,6 +34,8 @@ export interface FineTuning {
   readonly output: string;
   readonly ignoredKeys?: readonly string[] | undefined;
   readonly device: LocalConfig['device'];
+  /** Number of held-out prompts that the model answers at validations. Default: 0. */
+  readonly samples?: number | undefined;
   /** CPU threads. Default: as in the checkpoint, so results are bit-identical; else all free cores. */
   readonly threads?: number | undefined;
 }
@@ -38,7 +44,8 @@ export interface FineTuned extends TrainingOutcome {
   readonly result: string | undefined;
 }
 
-export interface FineTuningHooks extends TrainingHooks {
+export interface FineTuningHooks extends Omit<TrainingHooks, 'onValidation'> {
+  onSamples?(step: number, samples: readonly Sample[]): void;
   /** Called before training starts, with the estimated memory. */
   onMemory?(estimate: MemoryEstimate): void;
 }
@@ -54,6 +61,7 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
   const { trainable, parameters } = await orOutOfMemory('reading the weights', () =>
     firstParameters({ ...job, seed: job.settings.seed }, config),
   );
+  const threads = job.threads ?? checkpointThreads(checkpoint) ?? freeCores();
   const tokenizer = openTokenizer(job.model, job.template);
   const end = endOfAnswer(job.model, config, tokenizer);
   const alarms = templateAlarms(job.model, tokenizer, job.training);
@@ -63,7 +71,13 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
     return settings.packing === 'conversations' ? joinedExamples(examples, observationWeight) : examples;
   };
   const [training, validation] = [render(job.training, settings.observationWeight), render(job.validation)];
-  const memory = estimateMemory({ config, trainable, training, validated: validation.length > 0, settings });
+  const speaker = {
+    ...{ config, trainable, tokenizer, device, threads, settings },
+    eosTokens: endTokens(config, readGenerationDefaults(job.model), tokenizer),
+    conversations: chosenSamples(job.validation, settings, job.samples),
+  };
+  const sessions = 1 + (validation.length > 0 ? 1 : 0) + (speaker.conversations.length > 0 ? 1 : 0);
+  const memory = estimateMemory({ config, trainable, training, sessions, settings });
   hooks.onMemory?.(memory);
   refuseImpossible(memory, machineMemory());
   mkdirSync(job.output, { recursive: true });
@@ -75,7 +89,7 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
     validation,
     settings,
     device,
-    threads: job.threads ?? checkpointThreads(checkpoint) ?? freeCores(),
+    threads,
     checkpoint,
   };
   const withAlarms: TrainingHooks = {
@@ -86,7 +100,14 @@ export async function fineTune(given: FineTuning, hooks: FineTuningHooks = {}): 
       for (const alarm of alarms) hooks.onEvent?.({ kind: 'alarm', step: event.step, ...alarm });
     },
   };
-  const outcome = await orOutOfMemory('training', () => train(run, withAlarms));
+  const samples = openSamples(speaker);
+  const onValidation: TrainingHooks['onValidation'] = async (step, number, values) => {
+    if (isSampled(number) && speaker.conversations.length > 0)
+      hooks.onSamples?.(step, await samples.answer(values));
+  };
+  const outcome = await orOutOfMemory('training', () => train(run, { ...withAlarms, onValidation })).finally(
+    () => samples.close(),
+  );
   return {
     ...outcome,
     result: outcome.ended === 'interrupted' ? undefined : await writeResult(job, outcome.parameters),

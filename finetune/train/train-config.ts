@@ -10,6 +10,7 @@ import {
   modelDirectory,
 } from '../../src/models/local/settings.js';
 import { quantizations } from '../../src/models/local/weights/quantization.js';
+import { sampleCount } from '../../src/runs/training/samples.js';
 import { jsonSchemaOf, type SettingsKind } from '../../src/settings/schema.js';
 import { overlaid, parseSettings, type Settings } from '../../src/settings/settings.js';
 import { schedules } from '../engine/optimisers.js';
@@ -166,6 +167,11 @@ const settings = z.strictObject({
     .optional()
     .describe('Relative weight of the text between answers (default: 0); requires packing=conversations'),
   evaluateEvery: count(1).default(20).describe('Steps between validations'),
+  samples: count(0)
+    .default(sampleCount)
+    .describe(
+      'Held-out prompts that the model answers at each validation, for the page; 0 saves time and memory',
+    ),
   patience: count(1).optional().describe('Validations without improvement after which training stops early'),
   checkpointEvery: shared.checkpointEvery(50, 'Steps'),
   template: shared.template,

@@ -4,6 +4,7 @@ import { formatBytes, formatCompact, plural } from '../../src/format/numbers.js'
 import type { Progress } from '../../src/format/progress.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { measuredText } from '../../src/runs/training/trainings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
 import { datasetLineage } from '../dataset/lineage.js';
 import { readComparisons, readConversations } from '../dataset/read-dataset.js';
@@ -23,13 +24,13 @@ import {
 import { type FineTuned, fineTune } from './sft.js';
 import { loadTrainConfig, type TrainConfig } from './train-config.js';
 import type { Metric, MetricOf, TrainingEvent } from './trainer.js';
-import { formatLoss } from './training-charts.js';
-import { supervisedPage } from './training-page.js';
 
 /** Last line of `--json` output. */
 export interface TrainingSummary extends SessionSummary {
   readonly best: StepLoss | null;
 }
+
+const formatLoss = (value: number) => measuredText({ kind: 'loss', value });
 
 /** Starts training, or resumes it from an existing checkpoint. Returns the exit code. */
 export async function train(
@@ -41,26 +42,26 @@ export async function train(
   const read = config.objective.kind === 'dpo' ? readComparisons : readConversations;
   const [training, validation] = [read(config.dataset, 'train'), read(config.dataset, 'validation')];
   const dataset = datasetLineage(config.dataset);
-  const { device, ignoreKeys: ignoredKeys, model, output, template, threads } = config;
+  const { device, ignoreKeys: ignoredKeys, model, output, samples, template, threads } = config;
   const method = methodOf(config.method);
   const settings = settingsOf(config);
   return runTraining<TrainingEvent, FineTuned & Trained>(
     {
       ...{ command: 'train', output, unit: 'step', scalars: trainingScalars },
       about: { method: config.method.kind, model, dataset, config },
-      page: (command, metrics, status) => supervisedPage({ command, config, dataset, metrics, status }),
       secondsLeft: (metrics) => paceOf(metrics, config).secondsLeft,
       show: (progress, metric, metrics) => show(progress, metric, metrics, config),
       async train(hooks) {
         const tuned = await fineTune(
-          { model, method, training, validation, settings, template, output, ignoredKeys, device, threads },
+          {
+            ...{ model, method, training, validation, settings, template, output, ignoredKeys },
+            ...{ device, samples, threads },
+          },
           { ...hooks, onMemory: (estimate) => showMemory(estimate, args, context), finish: args.finish },
         );
         return { ...tuned, lowest: tuned.best };
       },
       summary: ({ best }) => ({ best: best ?? null }) satisfies Partial<TrainingSummary>,
-      figures: ({ best }) =>
-        best === undefined ? [] : [`lowest validation loss ${formatLoss(best.loss)} at step ${best.step}`],
       use: (result) =>
         `model.provider=local ${servedAs(config.method, shownModel(model, context.cwd), result)}`,
     },

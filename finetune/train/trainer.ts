@@ -77,6 +77,8 @@ export type MetricOf<Kind extends Metric['kind']> = Extract<Metric, { readonly k
 
 export interface TrainingHooks {
   onEvent?(event: TrainingEvent): void;
+  /** Awaited before a validation is reported. @param number its number, from 1 */
+  onValidation?(step: number, number: number, parameters: readonly Parameter[]): Promise<void>;
   /** Checked after every step; if true, the run writes a checkpoint and ends. */
   stop?(): boolean;
   /** Awaited after every step, before `stop` is checked. */
@@ -189,7 +191,9 @@ async function makeSteps(
     hooks.onEvent?.({ kind: 'step', step, totalSteps, loss, gradientNorm: norm, learningRate, tokens });
     divergence.step(loss);
     if (sessions.validation !== undefined && (step % settings.evaluateEvery === 0 || step === totalSteps)) {
-      const alarm = divergence.validation(await validate(sessions.validation, state, heldOut, goal, hooks));
+      const number = Math.ceil(step / settings.evaluateEvery);
+      const loss = await validate(sessions.validation, state, heldOut, goal, number, hooks);
+      const alarm = divergence.validation(loss);
       if (alarm !== undefined) hooks.onEvent?.({ kind: 'alarm', step, ...alarm });
     }
     await hooks.rest?.();
@@ -239,12 +243,14 @@ async function validate(
   state: TrainingState,
   parts: readonly Part[],
   goal: Learned,
+  number: number,
   hooks: TrainingHooks,
 ): Promise<number> {
   const { loss } = await readParts(evaluator, state.parameters, parts, goal.inputs(parts));
   refuseNonFinite(state.step, { 'validation loss': loss });
   const best = keepBest(state, loss, false);
   state.evaluationsWithoutGain = best ? 0 : state.evaluationsWithoutGain + 1;
+  await hooks.onValidation?.(state.step, number, state.parameters);
   hooks.onEvent?.({ kind: 'validation', step: state.step, loss, best });
   return loss;
 }

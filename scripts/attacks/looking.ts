@@ -1,7 +1,7 @@
 /** Attacks with requests to the view, calls of MCP tools, and queries: each must be answered or refused in time. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
+import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { loadTool } from '../../src/commands.js';
 import { answered } from '../../src/mcp/serve-mcp.js';
 import { tools } from '../../src/mcp/tools.js';
@@ -85,7 +85,7 @@ const view: AttackKind = {
         port: 0,
       },
       milliseconds: () => performance.now(),
-      ...{ note: () => undefined, token, trainingPage: shownTraining },
+      ...{ note: () => undefined, token, pages: shownPages },
     });
     const port = Number(new URL(running.url).port);
     const authorized = `Authorization: ${authorizationOf(token)}`;

@@ -2,10 +2,12 @@ import { join, resolve } from 'node:path';
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import { type CommandContext, requireCount } from '../base/context.js';
-import type { Labels } from '../runs/listing/listing.js';
+import type { ListedTraining } from '../runs/listing/filters.js';
+import type { Labels, ListedRun } from '../runs/listing/listing.js';
 import type { Manifest } from '../runs/manifest.js';
 import type { RunStatus } from '../runs/reader.js';
 import type { TrainingFigures } from '../runs/training/text.js';
+import type { UsageFigures } from '../runs/usage/usage-span.js';
 
 export const options = (y: Argv) =>
   y
@@ -23,12 +25,17 @@ export const options = (y: Argv) =>
       ...kinds.number,
       describe: 'Maximum number to list: the newest, unless --sort is given',
     })
+    .option('usage', {
+      ...kinds.text,
+      describe: 'Show tokens, cost and latency of the model calls instead: day, week, month or all',
+    })
     .option('runs-dir', common.runsDir)
     .option('json', common.json)
     .example('$0 list', 'runs in buffers/ and training runs in tuned/; the runs of a sweep share a line')
     .example("$0 list environment='CartPole*' status=completed best=400..", 'filter by results')
     .example('$0 list tag=baseline --sort confirmed --limit 5', 'the best five with this tag')
     .example('$0 list --runs-dir buffers/controls-1a2b3c4d5e', 'the individual runs of policyloop controls')
+    .example('$0 list --usage week', 'what the last seven days cost, by model and purpose')
     .example('$0 list --runs-dir elsewhere', 'runs and training runs in another directory');
 
 type Args = Arguments<typeof options>;
@@ -47,8 +54,8 @@ interface ListedTrainingFigures extends Omit<TrainingFigures, 'note'> {
   readonly note: string | null;
 }
 
-/** Manifests of the runs, then the training runs. */
-export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[];
+/** Manifests of the runs, then the training runs; with `--usage`, the usage of their calls. */
+export type Output = readonly (ListedRunFigures | ListedTrainingFigures)[] | readonly UsageFigures[];
 
 export async function execute(args: Args, context: CommandContext): Promise<number> {
   const { isRun, linesOf, listTable } = await import('../runs/listing/listing.js');
@@ -62,6 +69,7 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     { cwd, runsDir: args.runsDir },
   );
   const { damaged, damagedTrainings, numberOfRun, numberOfTraining, runs, trainings } = found;
+  if (args.usage !== undefined) return printUsage(args.usage, found, args, context);
   for (const name of damaged) note(`${name}: its manifest is damaged; see policyloop show ${name}`);
   for (const name of damagedTrainings) note(`${name}: its record is damaged; see policyloop show ${name}`);
   if (args.json) {
@@ -97,5 +105,29 @@ export async function execute(args: Args, context: CommandContext): Promise<numb
     const shown = join(args.runsDir, holder[0]);
     note(`names ending in / are directories of runs; list one with policyloop list --runs-dir ${shown}`);
   }
+  return 0;
+}
+
+async function printUsage(
+  given: string,
+  { runs, trainings }: { readonly runs: readonly ListedRun[]; readonly trainings: readonly ListedTraining[] },
+  { json }: Pick<Args, 'json'>,
+  { columns, milliseconds, now, print }: CommandContext,
+): Promise<number> {
+  const { terminalTable } = await import('../format/table.js');
+  const { HourlyUsage } = await import('../runs/usage/hourly-usage.js');
+  const span = await import('../runs/usage/usage-span.js');
+  const wanted = span.requireSpan('--usage', given);
+  const sources = [
+    ...runs.map(({ manifest, path }) => ({
+      path,
+      kind: manifest.play ? ('play' as const) : ('run' as const),
+    })),
+    ...trainings.map(({ path }) => ({ path, kind: 'training' as const })),
+  ];
+  const hours = await new HourlyUsage(milliseconds).read(sources);
+  const { rows, total } = span.usageOver(hours, wanted, now().getTime());
+  if (json) print(JSON.stringify(rows.map(span.usageFigures) satisfies Output));
+  else print(`${terminalTable(rows, span.usageColumns, columns)}\n${span.costNoteOf(total)}`);
   return 0;
 }

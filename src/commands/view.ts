@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
-import type { TrainingPage } from '../view/pages.js';
+import type { GivenPages } from '../view/pages.js';
 
 export const options = (y: Argv) =>
   y
@@ -22,17 +22,13 @@ export type Output = { readonly url: string };
 
 export const finishing = 'closing the view';
 
-/** Serves the view until Ctrl-C. @param trainingPage renders the page of a training run */
-export async function execute(
-  args: Args,
-  context: CommandContext,
-  trainingPage: TrainingPage,
-): Promise<number> {
+/** Serves the view until Ctrl-C. @param pages pages of evaluations */
+export async function execute(args: Args, context: CommandContext, pages: GivenPages): Promise<number> {
   const { openPage } = await import('../base/open-page.js');
   const { requirePort } = await import('../serve/http.js');
   const { view } = await import('../view/view.js');
   const port = requirePort(args.port);
-  const given = { directory: args.dir, host: '127.0.0.1', port, isOpened: args.open, trainingPage } as const;
+  const given = { directory: args.dir, host: '127.0.0.1', port, isOpened: args.open, pages } as const;
   await view(given, context, (url, file) => {
     context.print(args.json ? JSON.stringify({ url } satisfies Output) : url);
     context.note(

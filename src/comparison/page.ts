@@ -4,11 +4,11 @@ import { type Html, html } from '../format/html.js';
 import { formatCompact, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
-import { relativeLink } from '../report/group-report.js';
 import { runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type Page, page, type Section } from '../web/page.js';
+import { readingSection, relativeLink, writtenBy } from '../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
@@ -93,13 +93,9 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
               content: html`<ul class="warnings">${leftOut.map(({ run, reason }) => html`<li>${run}: ${reason}</li>`)}</ul>`,
             },
           ]),
-      {
-        id: 'reading',
-        title: 'How to read this',
-        content: html`<ul>${[reading.confirmed, reading.area, reading.target, ...verdictRule(tested)].map((text) => html`<li>${text}.</li>`)}</ul>`,
-      },
+      readingSection([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
     ],
-    footer: html`<p>Written by policyloop ${policyloop}.</p>`,
+    footer: writtenBy(policyloop),
   };
 }
 
@@ -110,7 +106,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: S
   return html`${curves}
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Areas are over ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
-${task.differences.length > 0 && html`<h5>Differences in confirmed return</h5>${htmlTable(task.differences, differenceColumns)}`}
+${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
 ${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
 }
 

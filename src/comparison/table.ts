@@ -30,9 +30,8 @@ import {
   pText,
   reachedText,
   reading,
-  verdictChips,
+  verdictCell,
   verdictRule,
-  verdictText,
 } from './words.js';
 
 type TaskGroup = GroupFigures & { readonly task: TaskComparison };
@@ -94,7 +93,7 @@ export const differenceColumns: readonly Column<GroupDifference>[] = [
   number('wins', ({ winRate }) => winRate, { format: formatShare }),
   text('test', ({ test }) => ({ paired: 'paired t', welch: 'Welch', none: null })[test]),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('', (found) => ({ text: verdictText(found), mark: `chip ${verdictChips[found.verdict]}` })),
+  text('verdict', verdictCell),
 ];
 
 /** Maximum number of skipped runs listed by name. */

@@ -17,12 +17,15 @@ export const manyRuns = 10;
 
 type Counted = Pick<GroupDifference, 'counts' | 'test'>;
 
-/** The verdict as text for a table. */
-export function verdictText({
-  verdict,
-  test,
-  reason,
-}: Pick<GroupDifference, 'verdict' | 'test' | 'reason'>): string {
+/** The verdict as a cell of a table. @param found without `test`, if neither pairs nor runs are counted */
+export const verdictCell = (
+  found: Pick<GroupDifference, 'verdict'> & Partial<Pick<GroupDifference, 'test' | 'reason'>>,
+) => ({
+  text: verdictText(found),
+  mark: `chip ${verdictChips[found.verdict]}`,
+});
+
+function verdictText({ verdict, test, reason }: Parameters<typeof verdictCell>[0]): string {
   switch (verdict) {
     case 'higher':
     case 'lower':
@@ -30,14 +33,14 @@ export function verdictText({
     case 'no-evidence':
       return 'no evidence';
     case 'too-few':
-      return test === 'paired' ? 'too few pairs' : 'too few runs';
+      return test === undefined ? 'too few' : test === 'paired' ? 'too few pairs' : 'too few runs';
     case 'not-comparable':
       return `not comparable: ${reason}`;
   }
 }
 
 /** CSS classes of the verdict chips on a page. */
-export const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> = {
+const verdictChips: Readonly<Record<GroupDifference['verdict'], string>> = {
   higher: 'good',
   lower: 'bad',
   'no-evidence': '',

@@ -1,6 +1,6 @@
 /** Checks of the `model` section that its schema can't express: secrets, prices, limits, portfolio members. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Problem } from '../base/errors.js';
+import { type Problem, UserError } from '../base/errors.js';
 import {
   hasSecretQuery,
   isVariableName,
@@ -8,6 +8,7 @@ import {
   remedyOfReserved,
   secretQuery,
 } from '../models/hosted/openai-access.js';
+import { listPrice } from '../models/hosted/prices.js';
 import { plainSampling } from '../models/language-model.js';
 import { type LocalConfig, sharesProcess } from '../models/local/settings.js';
 import { findBaseline } from '../search/baselines.js';
@@ -46,8 +47,11 @@ export const conflict = (
   remedy: instead === undefined ? `remove ${field} or ${other}` : `${instead}, or remove ${field}`,
 });
 
-/** Problems with the language model or, if there is none, the first baseline; in a portfolio, they name the member. */
-export function modelProblems(config: Config): readonly Found[] {
+/**
+ * Problems with the language model or, if there is none, the first baseline; in a portfolio, they name the member.
+ * @param isFinal true if list prices have been filled in
+ */
+export function modelProblems(config: Config, isFinal = false): readonly Found[] {
   const members = membersOf(config.model);
   const { config: model, field } = languageMemberOf(config.model) ?? members[0]!;
   const single = { ...config, model };
@@ -55,7 +59,7 @@ export function modelProblems(config: Config): readonly Found[] {
     ...secretProblems(single),
     contextProblem(model),
     ...extraProblems(model),
-    ...costProblems(single),
+    ...costProblems(single, isFinal),
     ...stoppingProblems(single),
     ...adaptProblems(single),
   ];
@@ -82,6 +86,7 @@ export function modelProblemsBeside(
   config: Config,
   field: string,
   model: SingleModelConfig | undefined,
+  isFinal = false,
 ): readonly Found[] {
   if (model === undefined) return [];
   const { cost, total } = config.limits;
@@ -90,7 +95,19 @@ export function modelProblemsBeside(
       ? {}
       : { cost, ...(total?.cost !== undefined && { total: { cost: total.cost } }) };
   const alone = { ...config, adapt: undefined, target: undefined, model, limits };
-  return modelProblems(alone).map((problem) => problem && placedIn(problem, field));
+  return modelProblems(alone, isFinal).map((problem) => problem && placedIn(problem, field));
+}
+
+/** @throws UserError if a cost limit applies to a model without a price. @param config of a run that is about to start */
+export function requirePrices(config: Config): void {
+  const { critic, feedback, model } = config;
+  if (model.provider === 'replayed') return;
+  const problems = [
+    ...modelProblems(config, true),
+    ...modelProblemsBeside(config, 'critic.model', critic?.model, true),
+    ...modelProblemsBeside(config, 'feedback.model', feedback?.model, true),
+  ].filter((found) => found !== undefined && found !== false);
+  if (problems.length > 0) throw new UserError(problems);
 }
 
 function portfolioProblems(model: PortfolioConfig): readonly Found[] {
@@ -200,11 +217,12 @@ const isPricedBeside = ({ critic, feedback }: Pick<Config, 'critic' | 'feedback'
     (model) => model !== undefined && 'price' in model && model.price !== undefined,
   );
 
-function costProblems({ critic, feedback, model, limits }: SingleConfig): readonly Found[] {
+function costProblems({ critic, feedback, model, limits }: SingleConfig, isFinal: boolean): readonly Found[] {
   const caps = { limits, 'limits.perCall': limits.perCall, 'limits.total': limits.total };
   const unpriced = unpricedModels[model.provider];
+  const isKnown = !isFinal && model.provider === 'openai' && listPrice(model) !== undefined;
   const lacksPrice =
-    (model.provider === 'openai' || model.provider === 'ollama') && model.price === undefined;
+    (model.provider === 'openai' || model.provider === 'ollama') && model.price === undefined && !isKnown;
   return Object.entries(caps).flatMap(([section, cap]): readonly Found[] => {
     if (cap?.cost === undefined) return [];
     const at = { field: `${section}.cost`, value: cap.cost };
@@ -218,7 +236,8 @@ function costProblems({ critic, feedback, model, limits }: SingleConfig): readon
       lacksPrice && {
         ...at,
         message: 'needs model.price',
-        remedy: 'add model.price: {input: …, output: …} (per million tokens), or use limits.tokens',
+        remedy:
+          'add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens',
       },
     ];
   });

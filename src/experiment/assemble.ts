@@ -5,6 +5,7 @@ import { type Problem, UserError } from '../base/errors.js';
 import { type Config, modulesOf } from '../config/config.js';
 import { loadConfig } from '../config/load.js';
 import { membersOf } from '../config/model.js';
+import { requirePrices } from '../config/model-checks.js';
 import { customPrefix, isRemoteId } from '../environments/catalogue/open.js';
 import type { Environment, EnvironmentSpec } from '../environments/environment.js';
 import type { RemoteEnvironment } from '../environments/remote/remote-environment.js';
@@ -32,7 +33,7 @@ import { openDemonstrations, playDemonstrations } from './demonstrations.js';
 import { type FeedbackAssembly, requirePictures } from './feedback/questions.js';
 import { type OpenedModel, openCriticOf, openFeedbackOf, openModel } from './open-models.js';
 import { isProgramFile } from './programs/program-file.js';
-import { languageModelIn, withSampling } from './proposer.js';
+import { languageModelIn, withModelDefaults } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
@@ -90,8 +91,9 @@ export async function assemble(
       return undefined;
     }
   };
-  const written = taken === undefined ? ((await part(() => withSampling(given))) ?? given) : given;
-  // `withSampling` has already reported a problem with the model; don't report it twice.
+  const written = taken === undefined ? ((await part(() => withModelDefaults(given, env))) ?? given) : given;
+  await part(() => requirePrices(written));
+  // `withModelDefaults` has already reported a problem with the model; don't report it twice.
   const model =
     problems.length > 0 ? undefined : await part(() => openModel(written, env, own.model, own.ask));
   const environment = await part(() => openEnvironmentOf(written, env, own));

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.js';
 import { languageModelOf, type ModelConfig, membersOf, type PortfolioConfig } from '../config/model.js';
 import { createOllama } from '../models/hosted/ollama.js';
 import { createOpenAI } from '../models/hosted/openai.js';
+import { withListPrice } from '../models/hosted/prices.js';
 import { type Wait, waitOnClock } from '../models/hosted/retry.js';
 import { type LanguageModel, type ModelContext, ModelError } from '../models/language-model.js';
 import { withDefaultSampling } from '../models/local/default-sampling.js';
@@ -254,24 +255,27 @@ const shownPrograms = { best: 4, recent: 2 };
 export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
 
 /**
- * The config of a new run with its local models' sampling settings filled in.
+ * The config of a new run with the sampling settings of its local models and the list prices of hosted ones filled in.
  * @throws UserError if a model doesn't exist
  */
-export function withSampling(config: Config): Config {
-  const { critic, model } = config;
+export function withModelDefaults(config: Config, env: Surroundings['environment']): Config {
+  const { critic, feedback, model } = config;
+  const whole = <Model extends { readonly provider: string }>(one: Model): Model =>
+    isLocal(one) ? withDefaultSampling(one) : withListPrice(one, env);
   return {
     ...config,
     model:
       model.provider === 'portfolio'
-        ? { ...model, members: model.members.map((member) => sampled(member)) }
-        : sampled(model),
-    ...(critic?.model && { critic: { ...critic, model: sampled(critic.model) } }),
+        ? { ...model, members: model.members.map((member) => whole(member)) }
+        : whole(model),
+    ...(critic?.model && { critic: { ...critic, model: whole(critic.model) } }),
+    ...(feedback?.model && { feedback: { ...feedback, model: whole(feedback.model) } }),
   };
 }
 
 /** The config of a resumed run: settings left open keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
-  const { critic, limits, memory, model } = wanted;
+  const { critic, feedback, limits, memory, model } = wanted;
   return {
     ...wanted,
     limits: { ...stated(was.limits, ['rejections']), ...limits },
@@ -279,24 +283,29 @@ export function withDefaultsOf(was: Config, wanted: Config): Config {
     model:
       model.provider === 'portfolio' && was.model.provider === 'portfolio'
         ? { ...model, members: membersAs(was.model.members, model.members) }
-        : sampledAs(was.model, model),
-    ...(critic?.model && { critic: { ...critic, model: sampledAs(was.critic?.model, critic.model) } }),
+        : filledInAs(was.model, model),
+    ...(critic?.model && { critic: { ...critic, model: filledInAs(was.critic?.model, critic.model) } }),
+    ...(feedback?.model && {
+      feedback: { ...feedback, model: filledInAs(was.feedback?.model, feedback.model) },
+    }),
   };
 }
 
 type Members = Extract<Config['model'], { readonly provider: 'portfolio' }>['members'];
 
 const membersAs = (was: Members, wanted: Members): Members =>
-  wanted.map((member, i) => sampledAs(was[i], member));
+  wanted.map((member, i) => filledInAs(was[i], member));
 
 const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'heatAfterRepeat'] as const;
 
-function sampledAs<Model extends { readonly provider: string }>(
+/** Settings that policyloop filled in when the run began. */
+function filledInAs<Model extends { readonly provider: string }>(
   was: { readonly provider: string } | undefined,
   model: Model,
 ): Model {
-  if (was === undefined || !isLocal(was) || !isLocal(model)) return model;
-  return { ...stated(was, samplingKeys), ...model };
+  if (was === undefined || was.provider !== model.provider) return model;
+  if (isLocal(was) && isLocal(model)) return { ...stated(was, samplingKeys), ...model };
+  return 'price' in was && was.price !== undefined ? { price: was.price, ...model } : model;
 }
 
 /** The keys of a section that have a value. */
@@ -306,10 +315,6 @@ function stated<Section extends object, Key extends keyof Section>(
 ): Partial<Pick<Section, Key>> {
   const own = keys.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]]]));
   return Object.fromEntries(own) as Partial<Pick<Section, Key>>;
-}
-
-function sampled<Model extends { readonly provider: string }>(model: Model): Model {
-  return isLocal(model) ? withDefaultSampling(model) : model;
 }
 
 const isLocal = (model: { readonly provider: string }): model is LocalConfig => model.provider === 'local';

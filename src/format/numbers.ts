@@ -135,7 +135,13 @@ export function formatTime(iso: string): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A cost in the currency of `model.price`: two decimals, or three significant digits if it is below one. */
+/** What a cost is in. @param listed month of the list prices behind it */
+export const costNote = ({ listed }: { readonly listed?: string | undefined }): string =>
+  listed === undefined
+    ? 'in US dollars, or the currency of model.price'
+    : `in US dollars, at the list price of ${listed}, without discounts`;
+
+/** A cost without its currency: two decimals, or three significant digits if it is below one. */
 export function formatCost(cost: number): string {
   if (cost === 0) return '0';
   return cost >= 0.995 ? cost.toFixed(2) : formatNumber(cost, 3);

@@ -9,6 +9,8 @@ import { fittedTable, type TextTable } from './text-table.js';
 export interface Column<Row> {
   /** Header for people; without one (not even an empty string), the column appears only in CSV. */
   readonly title?: string;
+  /** Header for screen readers if the title is empty (default: `name` for the first column, otherwise `value`). */
+  readonly spoken?: string;
   /** Header in CSV, followed by `_low` and `_high` columns for an estimate; without one, the column isn't in CSV. */
   readonly name?: string;
   /** Number columns are right-aligned, even if they contain text such as `3 of 20`. An estimate has an interval. */
@@ -67,7 +69,9 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
 
 /** A column of bars; screen readers read the cell's text. */
 export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
-  ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) })),
+  ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) }), {
+    spoken: 'share',
+  }),
   kind: 'bar',
 });
 
@@ -128,13 +132,13 @@ export function htmlTable<Row>(
     kind !== 'text' && html` class="${kind === 'bar' ? 'bar-cell' : 'number'}"`;
   const stacks = shown.length > mostOnPhone;
   return html`<div class="scroll${tall && ' tall'}" tabindex="0"><table${stacks && html` class="stack"`}>
-<thead><tr>${shown.map((column) => html`<th scope="col"${number(column)}>${column.title}</th>`)}</tr></thead>
+<thead><tr>${shown.map((column, c) => html`<th scope="col"${number(column)}>${column.title || html`<span class="repeated">${column.spoken ?? (c === 0 ? 'name' : 'value')}</span>`}</th>`)}</tr></thead>
 <tbody>${rows.map((row, r) => {
     const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
       const cell = htmlCell(column, column.cell(row));
-      // On a phone, the list of each row must be self-contained.
-      const content = repeated[c] ? stacks && html`<span class="repeated">${cell}</span>` : cell;
+      // On a phone, the list of each row must be self-contained; a row's header is read out.
+      const content = repeated[c] ? (stacks || c === 0) && html`<span class="repeated">${cell}</span>` : cell;
       const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
         ? html`<th scope="row"${number(column)}>${content}</th>`

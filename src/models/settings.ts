@@ -21,8 +21,15 @@ const price = z
       .optional()
       .describe('Price per million cached prompt tokens (default: input)'),
     output: z.number().min(0).describe('Price per million completion tokens'),
+    listed: z
+      .string()
+      .regex(/^\d{4}-\d{2}$/, 'use a month such as 2026-11')
+      .optional()
+      .describe('Month of the list price, without discounts, if policyloop filled it in'),
   })
-  .describe('Prices in any single currency, to calculate the cost');
+  .describe(
+    'Prices in US dollars, or all in another currency, to calculate the cost (default: the list price of a common hosted model)',
+  );
 
 const sampling = {
   temperature: z.number().min(0).max(2).optional().describe("Sampling temperature (default: the provider's)"),

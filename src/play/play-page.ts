@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -21,6 +22,7 @@ import { describeReason, formatCaps, formatFaults, formatUsage, summaryOf } from
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import { type Page, page, type Section } from '../web/page.js';
+import { studyHeader } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes `report.html` of the play at `path`; returns its path. */
@@ -58,16 +60,20 @@ export function playPage(path: string): Page {
   const who = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
   return {
     title: `${manifest.run}: ${manifest.environment} played by ${who}`,
-    header: html`<header>
-<p class="kicker">policyloop play <b>${manifest.run}</b></p>
-<h1>${manifest.environment} <span class="by">played by</span> ${who}</h1>
-<p class="state"><span class="status ${status}">${status}</span> ${status === 'completed' && manifest.reason?.kind === 'iterations' ? 'after all games' : describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) })}</p>
-<dl class="facts">
-<div><dt>seed</dt><dd>${manifest.seed}</dd></div>
-<div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
-<div><dt>policyloop</dt><dd>${manifest.versions.policyloop}</dd></div>
-</dl>
-</header>`,
+    header: studyHeader({
+      kicker: html`play <b>${manifest.run}</b>`,
+      title: html`${manifest.environment} <span class="by">played by</span> ${who}`,
+      status,
+      state:
+        status === 'completed' && manifest.reason?.kind === 'iterations'
+          ? 'after all games'
+          : describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) }),
+      facts: [
+        ['seed', manifest.seed],
+        ['started', formatTime(manifest.created)],
+        ['policyloop', manifest.versions.policyloop],
+      ],
+    }),
     sections: sections.filter((section) => section !== undefined),
     footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
   };
@@ -92,7 +98,7 @@ ${won !== null && tile('Won', percent(won), lost === null || lost === 0 ? 'none 
 ${tile('Mean length', meanLength === null ? '–' : formatReturn(meanLength), truncated === 0 ? 'no game was cut off' : `${plural(truncated, 'game')} cut off by a step limit`)}
 ${unclear !== null && tile('Unclear replies', percent(unclear), 'named no action')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} of model calls` : 'no model calls')}
 </dl>`;
 }
@@ -163,7 +169,7 @@ function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
 <div class="attempts">
 <p class="evaluated">Seed ${game.seed}, return <b>${formatReturn(game.return)}</b>${score !== undefined && html`, score <b>${formatReturn(score)}</b>${typeof game.maxScore === 'number' && html` of ${formatReturn(game.maxScore)}`}`}</p>
 ${turns.map((turn, i) => turnEntry(turn, i, callOf.get(i)))}
-<article><h4>End</h4>${preformatted(last)}</article>
+<article><h3>End</h3>${preformatted(last)}</article>
 </div>
 </details>`;
 }
@@ -186,9 +192,9 @@ function turnEntry(turn: GameTurn, index: number, call: CallRecord | undefined):
   const done = actionText(turn);
   const said = reply !== undefined && reply.trim() !== done ? reply : undefined;
   return html`<article>
-<h4>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h4>
+<h3>Turn ${index + 1} ${reward !== 0 && html`<span class="chip ${reward > 0 ? 'good' : 'bad'}">${reward > 0 ? '+' : ''}${formatNumber(reward)}</span>`}${valid === false && html`<span class="chip warn">names no action</span>`}</h3>
 ${preformatted(message)}
-${said !== undefined && html`<h5>Reply</h5>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
+${said !== undefined && html`<h4>Reply</h4>${said === '' ? html`<p class="muted">(empty)</p>` : preformatted(said)}`}
 <p class="evaluated">${done === undefined ? html`<span class="muted">No step was taken.</span>` : html`<b>&gt; ${done}</b>${valid === false && html` <span class="muted">(not the reply’s)</span>`}`}${call && callText(call)}</p>
 </article>`;
 }

@@ -4,6 +4,7 @@ import { type CommandContext, exitCodeOf } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { openPage } from '../base/open-page.js';
 import { fitted } from '../format/width.js';
+import { withListPrice } from '../models/hosted/prices.js';
 import { estimatePromptTokens } from '../prompting/token-estimate.js';
 import { createRunDirectory } from '../runs/create.js';
 import { refuseDifferences, requireSame } from '../runs/fingerprint.js';
@@ -48,17 +49,16 @@ export async function playConfig(
   for (const note of loaded.notes) context.note(note);
   requireTerminal(loaded, context);
   return located(loaded, async () => {
-    const setup = await setUpPlay(loaded.config, context.env);
+    const { model } = loaded.config;
+    const config = { ...loaded.config, ...(model && { model: withListPrice(model, context.env) }) };
+    const setup = await setUpPlay(config, context.env);
     await openModel(setup, context);
     const place =
       runDir === undefined
-        ? claimDirectory(
-            resolve(context.cwd, runsDir),
-            runName(loaded.config, `${loaded.stem}.yaml`, context.now()),
-          )
+        ? claimDirectory(resolve(context.cwd, runsDir), runName(config, `${loaded.stem}.yaml`, context.now()))
         : resolve(context.cwd, runDir);
     const directory = createRunDirectory(place, {
-      configYaml: playYaml(loaded.config),
+      configYaml: playYaml(config),
       manifest: playManifest(setup, basename(place), context.now()),
       now: context.now,
     });

@@ -1,6 +1,7 @@
 /** Policies that are programs. They run in a sandbox, in a thread that can be killed. */
 import { EnvironmentError } from '../base/environment-error.js';
 import { UserError } from '../base/errors.js';
+import { observationNames } from '../environments/catalogue/observation-names.js';
 import type { Action, EnvironmentSpec, Observation } from '../environments/environment.js';
 import { ModuleThread } from '../modules/module-thread.js';
 import { hostsModules } from '../modules/pulse.js';
@@ -12,7 +13,10 @@ import { type Policy, type PolicyFamily, programsOf } from './policy.js';
 
 /** Programs to read, write and draw at random; they can't be run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
-  const programs = createProgramLibrary(environment.actionSpace);
+  const programs = createProgramLibrary(
+    environment.actionSpace,
+    observationNames(environment).filter((name) => name !== undefined),
+  );
   return {
     parameters: {
       ...{ count: 1, kind: 'float', decimals: 6 },

@@ -24,8 +24,10 @@ export interface RunEstimate {
   readonly calls: Amount;
   readonly promptTokens: Amount;
   readonly completionTokens: Amount;
-  /** In the currency of `model.price`; absent if there is no price. Assumes that no prompts are cached. */
+  /** Absent if there is no price. Assumes that no prompts are cached. */
   readonly cost?: Amount;
+  /** Month of the list prices behind the cost. */
+  readonly listed?: string;
 }
 
 function runEstimate(
@@ -45,13 +47,14 @@ function playedShare({ config, imported }: Pick<Assembly, 'config' | 'imported'>
 }
 
 function sharesOf(estimate: RunEstimate, share: number): RunEstimate {
-  const { calls, completionTokens, cost, promptTokens } = estimate;
+  const { calls, completionTokens, cost, listed, promptTokens } = estimate;
   const of = ({ expected, most }: Amount): Amount => ({ expected: expected * share, most });
   return {
     calls: { ...calls, expected: Math.round(calls.expected * share) },
     promptTokens: of(promptTokens),
     completionTokens: of(completionTokens),
     ...(cost && { cost: of(cost) }),
+    ...(listed && { listed }),
   };
 }
 
@@ -101,12 +104,14 @@ function sumOf(a: RunEstimate, b: RunEstimate): RunEstimate {
     expected: one.expected + other.expected,
     most: one.most + other.most,
   });
+  const listed = a.listed ?? b.listed;
   const costs = [a.cost, b.cost].filter((cost) => cost !== undefined);
   return {
     calls: add(a.calls, b.calls),
     promptTokens: add(a.promptTokens, b.promptTokens),
     completionTokens: add(a.completionTokens, b.completionTokens),
     ...(costs.length > 0 && { cost: costs.reduce(add) }),
+    ...(listed && { listed }),
   };
 }
 
@@ -117,7 +122,8 @@ function priced(reader: object, estimate: RunEstimate): RunEstimate {
   if (price === undefined) return estimate;
   const costOf = (which: keyof Amount) =>
     (promptTokens[which] * price.input + completionTokens[which] * price.output) / 1e6;
-  return { ...estimate, cost: { expected: costOf('expected'), most: costOf('most') } };
+  const cost = { expected: costOf('expected'), most: costOf('most') };
+  return { ...estimate, cost, ...(price.listed && { listed: price.listed }) };
 }
 
 function proposalEstimate(
@@ -161,12 +167,16 @@ export function estimateRun(
   const { iterations, repeats } = assembly.config;
   if (estimate === undefined)
     return found('estimate', `${iterations * repeats} iterations; no tokens, no cost`);
-  const { calls, completionTokens, cost, promptTokens } = estimate;
+  const { calls, completionTokens, cost, listed, promptTokens } = estimate;
   const parts = [
     `${calls.expected} calls (${calls.most} with all corrections)`,
     `${formatCompact(promptTokens.expected)} tokens in (${formatCompact(promptTokens.most)})`,
     `${formatCompact(completionTokens.expected)} out (${formatCompact(completionTokens.most)})`,
-    ...(cost ? [`cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})`] : []),
+    ...(cost
+      ? [
+          `cost ${cost.expected.toPrecision(2)} (${cost.most.toPrecision(2)})${listed === undefined ? '' : ` at the list price of ${listed}`}`,
+        ]
+      : []),
   ];
   const about = repeats > 1 ? `all ${repeats} repeats: ` : '';
   return { ...found('estimate', `${about}about ${parts.join(', ')}`), estimate };

@@ -1,7 +1,7 @@
 /** Which numbers of a program become the returned action, or a part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../environments/environment.js';
-import { calledName, type FunctionNode, isFunction, nodesIn, numberOf, returnsOf } from './syntax.js';
+import { calledName, type FunctionNode, isFunction, namesIn, nodesIn, numberOf, returnsOf } from './syntax.js';
 
 /** Methods that return elements of an array or map. */
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
@@ -185,7 +185,3 @@ const isCall = (node: AnyNode, name: string) =>
 
 /** The variable whose element or property this is. */
 const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);
-
-/** The variables that a pattern assigns. */
-const namesIn = (pattern: AnyNode): readonly string[] =>
-  [...nodesIn(pattern)].flatMap((node) => (node.type === 'Identifier' ? [node.name] : []));

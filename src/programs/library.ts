@@ -1,6 +1,7 @@
 /** The programs of a run. Parameter vectors refer to them. */
 import { UserError } from '../base/errors.js';
 import type { Space } from '../environments/environment.js';
+import { withDeclarations } from './declarations.js';
 import { type Program, programParameters } from './program.js';
 import { parseProgram } from './source.js';
 
@@ -8,17 +9,21 @@ import { parseProgram } from './source.js';
 export interface ProgramLibrary {
   /** Adds a program. Returns its parameters. @throws ProgramFault if it can't be used */
   add(source: string): readonly number[];
+  /** The program with declarations of names that it uses without declaring them. @throws ProgramFault */
+  declared(source: string): string;
   /** Parses a program without adding it. @throws ProgramFault */
   parse(source: string): Program;
   /** The program with these parameters. @throws UserError if it is unknown */
   program(parameters: readonly number[]): Program;
 }
 
-export function createProgramLibrary(actionSpace: Space): ProgramLibrary {
+/** @param components names of the observation's components */
+export function createProgramLibrary(actionSpace: Space, components: readonly string[] = []): ProgramLibrary {
   const known = new Map<string, Program>();
   const parse = (source: string) => parseProgram(source, actionSpace);
   return {
     parse,
+    declared: (source) => withDeclarations(source, components),
     add(source) {
       const program = parse(source);
       const parameters = programParameters(program);

@@ -127,3 +127,7 @@ export function calledName(callee: AnyNode): string | undefined {
   if (callee.type !== 'MemberExpression' || callee.computed) return undefined;
   return callee.property.type === 'Identifier' ? callee.property.name : undefined;
 }
+
+/** The variables that a pattern assigns. */
+export const namesIn = (pattern: AnyNode): readonly string[] =>
+  [...nodesIn(pattern)].flatMap((node) => (node.type === 'Identifier' ? [node.name] : []));

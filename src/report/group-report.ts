@@ -1,7 +1,9 @@
 import { returnRange } from '../environments/catalogue/known-bounds.js';
+import { addUsage } from '../experiment/budget/usage.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
   apart,
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -18,6 +20,7 @@ import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
 import { type Page, page } from '../web/page.js';
+import { relativeLink } from '../web/study.js';
 import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
 import { tile } from './views/overview.js';
@@ -88,7 +91,7 @@ ${confirmed && tile('Interquartile mean', formatReturn(confirmed.iqm), 'of the c
 ${tile('Repeats', formatCount(repeats.length), done === repeats.length ? 'all completed' : `${formatCount(done)} completed`)}
 ${tile('Evaluations', formatCount(total(({ entries }) => entries.length)), 'all repeats')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'all repeats')}
-${cost > 0 && tile('Cost', formatCost(cost), 'in the currency of model.price')}
+${cost > 0 && tile('Cost', formatCost(cost), costNote(addUsage(repeats.map(({ data }) => data.manifest.usage))))}
 ${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'all repeats')}
 </dl>`;
 }
@@ -171,11 +174,6 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);
-}
-
-/** Turns a path below the page into a relative link; encoding keeps it from being anything else, such as a script. */
-export function relativeLink(path: string): string {
-  return `./${path.split('/').map(encodeURIComponent).join('/')}`;
 }
 
 function latest(repeats: readonly RepeatData[]): string {

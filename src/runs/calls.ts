@@ -82,7 +82,7 @@ export interface CallRecord extends CallPosition {
   readonly choices?: number;
   /** Absent if the call failed. */
   readonly completion?: Completion;
-  /** In the currency of `model.price`; absent without a price. */
+  /** In US dollars, or in the currency of `model.price`; absent without a price. */
   readonly cost?: number;
   /** ISO 8601. */
   readonly time: string;
@@ -112,8 +112,10 @@ export interface UsageTotals {
   readonly completionTokens: number;
   readonly reasoningTokens: number;
   readonly latencyMs: number;
-  /** Absent without `model.price`. */
+  /** Absent without a price. */
   readonly cost?: number;
+  /** Month of the list prices behind the cost, e.g. `2026-09`; absent with `model.price`. */
+  readonly listed?: string;
   /** Estimated tokens that count towards limits although the provider did not report them (upper bound). */
   readonly unreported?: number;
   /** Number of faults by kind (ModelErrorKind, ReplyFault). */

@@ -261,7 +261,10 @@ export function formatUsage(usage: UsageTotals): string {
   if (usage.unreported !== undefined) {
     parts.push(`about ${formatCompact(usage.unreported)} unreported tokens`);
   }
-  if (usage.cost !== undefined) parts.push(`cost ${formatCost(usage.cost)}`);
+  if (usage.cost !== undefined)
+    parts.push(
+      `cost ${formatCost(usage.cost)}${usage.listed === undefined ? '' : ` (list price of ${usage.listed}, without discounts)`}`,
+    );
   return parts.join(', ');
 }
 

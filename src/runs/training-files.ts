@@ -1,13 +1,15 @@
 /** Directories of training runs (`finetune train` and `finetune rl`). */
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { isAbsolute, join, relative } from 'node:path';
-import { replaceFile } from '../storage/files.js';
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { isAbsolute, join, normalize } from 'node:path';
+import { jsonIn } from '../storage/json-depth.js';
+import { readRegularFile } from '../storage/regular-file.js';
 
 export const trainingFiles = {
   /** Lineage, settings and state; the result contains a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
+  /** What the model says at evaluations. */
+  samples: 'samples.jsonl',
   checkpoint: 'checkpoint.safetensors',
   eventFiles: 'tensorboard',
   page: 'index.html',
@@ -17,30 +19,61 @@ export const trainingFiles = {
 /** Default folder of training runs. */
 export const trainingsFolder = 'tuned';
 
-/** Notes on training runs whose output is elsewhere; one file each, so that concurrent runs don't lose notes. */
-const notesIn = (cwd: string) => join(cwd, trainingsFolder, '.elsewhere');
+/** Paths of the training runs started in a directory, one JSON line each; kept in its directory of runs. */
+const registryFile = 'trainings.jsonl';
 
-/** Makes a training run visible to `list` and the view of `cwd`, wherever its output is. */
-export function noteTraining(cwd: string, output: string): void {
-  const inside = relative(join(cwd, trainingsFolder), output);
-  if (!inside.startsWith('..') && !isAbsolute(inside)) return;
-  const name = createHash('sha256').update(output).digest('hex').slice(0, 16);
+/** Maximum size of the registry in bytes, and number of training runs read from its end. */
+const [largestRegistry, mostRegistered] = [2 ** 24, 1000];
+
+/**
+ * Makes a training run visible to `list`, `show` and `view`, wherever its output is.
+ * @param runs the directory of runs
+ */
+export function registerTraining(runs: string, output: string): void {
+  const known = registryText(runs);
+  if (pathsIn(known).includes(output)) return;
+  // An incomplete last line stays one of its own. A single write, so that concurrent training runs don't mix.
+  const line = `${/[^\n]$/.test(known) ? '\n' : ''}${JSON.stringify({ path: output })}\n`;
+  const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_WRONLY } = constants;
   try {
-    mkdirSync(notesIn(cwd), { recursive: true });
-    replaceFile(join(notesIn(cwd), name), `${output}\n`);
+    mkdirSync(runs, { recursive: true });
+    const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+    const descriptor = openSync(join(runs, registryFile), flags);
+    try {
+      writeSync(descriptor, line);
+    } finally {
+      closeSync(descriptor);
+    }
   } catch {
-    // The training run itself works without write access to this folder.
+    // The training run itself works without write access to this directory.
   }
 }
 
-/** Existing training runs started in `cwd` whose output is in another directory. */
-export function trainingsElsewhere(cwd: string): readonly string[] {
-  const folder = notesIn(cwd);
-  if (!existsSync(folder)) return [];
-  const outputs = readdirSync(folder)
-    .filter((name) => /^[0-9a-f]{16}$/.test(name))
-    .map((name) => readFileSync(join(folder, name), 'utf8').trimEnd());
-  return outputs.filter((output) => isAbsolute(output) && isTraining(output)).toSorted();
+/** Registered training runs that still exist, by path. Ignores anything else in the file, which may be damaged. */
+export const registeredTrainings = (runs: string): readonly string[] =>
+  [...new Set(pathsIn(registryText(runs)))].filter(isOwnTraining).toSorted();
+
+function registryText(runs: string): string {
+  try {
+    return readRegularFile(join(runs, registryFile), largestRegistry, 'refuse').toString('utf8');
+  } catch {
+    return '';
+  }
+}
+
+const pathsIn = (registry: string): readonly string[] =>
+  registry
+    .split('\n')
+    .map((line) => (jsonIn(line) as { readonly path?: unknown } | null | undefined)?.path)
+    .filter((path) => typeof path === 'string' && isAbsolute(path) && normalize(path) === path)
+    .slice(-mostRegistered) as readonly string[];
+
+function isOwnTraining(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory() && isTraining(path);
+  } catch {
+    return false;
+  }
 }
 
 /** Files that mark the result of a training run, as opposed to its directory. */

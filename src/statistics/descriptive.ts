@@ -1,5 +1,3 @@
-import { studentQuantile975 } from './distributions.js';
-
 export function sum(values: readonly number[]): number {
   let total = 0;
   for (const value of values) total += value;
@@ -53,14 +51,6 @@ export function interquartileMean(values: readonly number[]): number {
     total += sorted[i]! * (Math.min(i + 1, high) - Math.max(i, low));
   }
   return total / (high - low);
-}
-
-/** 95% interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
-export function meanInterval95(values: readonly number[]): readonly [number, number] {
-  const centre = mean(values);
-  if (values.length < 2) return [centre, centre];
-  const half = (studentQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
-  return [centre - half, centre + half];
 }
 
 /** The `q` quantile (0 … 1) of sorted values, linearly interpolated; NaN if there are none. */

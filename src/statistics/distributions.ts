@@ -1,5 +1,6 @@
 /** Distribution functions from `@stdlib`, loaded lazily: their 400 modules take a tenth of a second to load. */
 import { createRequire } from 'node:module';
+import { mean, standardDeviation } from './descriptive.js';
 
 const require = createRequire(import.meta.url);
 
@@ -45,4 +46,12 @@ export function shareInterval95(successes: number, trials: number): readonly [nu
     least === 0 ? 0 : quantile(0.025, least, trials - least + 1),
     most === trials ? 1 : quantile(0.975, most + 1, trials - most),
   ];
+}
+
+/** 95% interval of the mean by Student's t distribution; both ends equal the mean for fewer than two values. */
+export function meanInterval95(values: readonly number[]): readonly [number, number] {
+  const centre = mean(values);
+  if (values.length < 2) return [centre, centre];
+  const half = (studentQuantile975(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);
+  return [centre - half, centre + half];
 }

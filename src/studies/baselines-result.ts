@@ -212,29 +212,40 @@ function differencesOf(plan: BaselinesPlan, runs: readonly BaselineRun[]): reado
 /** @param width see `CommandContext` */
 export const baselinesOnTerminal = (result: BaselinesResult, width?: number): string =>
   [
-    terminalTable(result.rows, columns(result), width),
+    terminalTable(result.rows, baselineColumns(result), width),
     ...differences(result, width),
     budgetText(result),
   ].join('\n\n');
 
-/** The differences that were tested; empty if there are too few repeats for any verdict. */
-function differences({ differences }: BaselinesResult, width: number | undefined): readonly string[] {
-  const tested = differences.filter(({ p }) => p !== null).length;
-  if (tested === 0) return [];
+/** The differences as rows of a table, and how many were tested. */
+export function testedDifferences({ differences }: BaselinesResult) {
   const rows = differences.map((difference) => {
     const of = `${difference.experiment}: ${difference.of}`;
     return { ...difference, of, test: 'paired', counts: [difference.pairs] } as const;
   });
+  return { rows, tested: differences.filter(({ p }) => p !== null).length };
+}
+
+/** The differences that were tested; empty if there are too few repeats for any verdict. */
+function differences(result: BaselinesResult, width: number | undefined): readonly string[] {
+  const { rows, tested } = testedDifferences(result);
+  if (tested === 0) return [];
   return [terminalTable(rows, differenceColumns, width), styleText('dim', verdictRule(tested).join('\n'))];
 }
 
 /** The table, followed by its budget and seeds. */
 export const baselinesMarkdown = (result: BaselinesResult): string =>
-  `${markdownTable(result.rows, columns(result))}\n\n${budgetText(result)}\n`;
+  `${markdownTable(result.rows, baselineColumns(result))}\n\n${budgetText(result)}\n`;
 
-export const baselinesCsv = (result: BaselinesResult): string => csvTable(result.rows, columns(result));
+export const baselinesCsv = (result: BaselinesResult): string =>
+  csvTable(result.rows, baselineColumns(result));
 
-function columns({ budget, seeds, date, policyloop }: BaselinesResult): readonly Column<BaselineRow>[] {
+export function baselineColumns({
+  budget,
+  seeds,
+  date,
+  policyloop,
+}: BaselinesResult): readonly Column<BaselineRow>[] {
   const code = (text: string | null) => text && { text, code: true };
   return [
     text('task', ({ experiment }) => code(experiment), { name: 'task', grouped: true }),
@@ -268,5 +279,5 @@ function budgetText({ budget, seeds, date, policyloop, status }: BaselinesResult
   return `Confirmed returns, on seeds that weren't used to choose policies, over ${plural(seeds.length, 'repeat')}. Budget: ${budgetWords(budget)}. Seeds: ${seeds.join(', ')}. policyloop ${policyloop}, ${date.slice(0, 10)}.${missing}`;
 }
 
-const budgetWords = ({ iterations, candidates, episodes }: Budget) =>
+export const budgetWords = ({ iterations, candidates, episodes }: Budget) =>
   `${iterations} iterations${candidates > 1 ? ` × ${candidates} candidates` : ''} after the warm-up, ${plural(episodes, 'episode')} per evaluation`;

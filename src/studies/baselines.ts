@@ -3,8 +3,12 @@ import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
 import { fitted } from '../format/width.js';
+import { runFiles } from '../runs/reader.js';
 import { baselineArm, requireBaseline } from '../search/baselines.js';
 import { replaceFile } from '../storage/files.js';
+import { page } from '../web/page.js';
+import { inFile } from '../web/study.js';
+import { baselinesPage } from './baselines-page.js';
 import {
   type BaselinesPlan,
   type BaselinesResult,
@@ -15,7 +19,7 @@ import {
   baselinesResult,
   runReader,
 } from './baselines-result.js';
-import { type ConfigHashes, hashOf, type PlayArguments, placeOf } from './plan.js';
+import { type ConfigHashes, hashOf, type PlayArguments, placeOf, resultFiles } from './plan.js';
 import { failureLines, isHandedOver, type Played, playPlan, reportProgress } from './play.js';
 import { studyOnSlurm } from './slurm.js';
 import { planStudy } from './study.js';
@@ -34,8 +38,6 @@ interface BaselinesRequest extends Budget, PlayArguments {
   readonly markdown?: string | undefined;
   readonly csv?: string | undefined;
 }
-
-const resultFile = 'controls.json';
 
 /**
  * Plays the remaining runs of the study and prints the table. Returns the exit code.
@@ -67,7 +69,8 @@ export async function playBaselines(request: BaselinesRequest, context: CommandC
       now: context.now(),
       read,
     });
-    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
+    replaceFile(join(directory, resultFiles.controls), `${JSON.stringify(result, null, 2)}\n`);
+    replaceFile(join(directory, runFiles.report), page(baselinesPage(result, inFile)));
     return result;
   });
   if (isHandedOver(played, request)) return reportProgress(played, directory, request, context);
@@ -152,6 +155,11 @@ function report(
     context.print(JSON.stringify({ ...rest, out } satisfies BaselinesSummary));
     return;
   }
-  const lines = [baselinesOnTerminal(result, context.columns), ...failureLines(played), `runs        ${out}`];
+  const lines = [
+    baselinesOnTerminal(result, context.columns),
+    ...failureLines(played),
+    `runs        ${out}`,
+    `page        ${join(out, runFiles.report)}`,
+  ];
   context.print(fitted(lines.join('\n'), context.columns));
 }

@@ -42,6 +42,14 @@ export interface Plan<Entry extends PlanEntry = PlanEntry> {
   readonly notes?: readonly string[] | undefined;
 }
 
+/** The file in which a study records its result. */
+export const resultFiles = {
+  controls: 'controls.json',
+  evaluation: 'evaluation.json',
+  sweep: 'sweep.json',
+  models: 'models.json',
+} as const;
+
 /** Options that control how runs are played and shown. */
 export interface PlayArguments {
   readonly jobs?: number | undefined;

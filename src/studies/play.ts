@@ -79,15 +79,16 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
  */
 export async function playPlan<Entry extends PlanEntry, Result>(
   plan: Plan<Entry>,
-  place: PlanPlace,
+  given: PlanPlace,
   args: PlayArguments,
   context: CommandContext,
   write: (failures: readonly PlanFailure<Entry>[]) => Result,
 ): Promise<Played<Entry> & { readonly result?: Awaited<Result> }> {
   const { elsewhere, part } = args;
   refusePersons(plan);
+  const place = withCount(plan, given);
   if (part !== undefined) return playPart(plan, place, part, args, context);
-  let given: PlanEnd = { failures: [] };
+  let outcome: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
     // Create the directory but unlock it at once: the processes that play parts start immediately.
     openPlan(plan.kind, place)();
@@ -96,17 +97,24 @@ export async function playPlan<Entry extends PlanEntry, Result>(
       await write([]);
       return { ...playedElsewhere(plan, place, args), status: 'elsewhere' };
     }
-    given = end;
+    outcome = end;
   }
   const release = openPlan(plan.kind, place);
   try {
-    const played = isUnfinished(given)
-      ? playedElsewhere(plan, place, args, given)
+    const played = isUnfinished(outcome)
+      ? playedElsewhere(plan, place, args, outcome)
       : await new Player(plan, place.directory, args, context, write).play();
     return { ...played, result: await write(played.failures) };
   } finally {
     release();
   }
+}
+
+/** Also records the number of runs; repeats and collections list or count theirs themselves. */
+function withCount({ before = [], entries, kind }: Plan, place: PlanPlace): PlanPlace {
+  if (kind === 'repeats' || kind === 'collection') return place;
+  const runs = before.length + entries.length;
+  return { ...place, record: (written) => ({ ...place.record(written), runs }) };
 }
 
 const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;
@@ -150,6 +158,10 @@ async function playPart<Entry extends PlanEntry>(
   return played;
 }
 
+/** Milliseconds between writes of unfinished results, and the largest share of the time that they take. */
+const leastBetweenWrites = 1000;
+const writeShare = 0.05;
+
 class Player<Entry extends PlanEntry> {
   readonly #plan: Plan<Entry>;
   readonly #directory: string;
@@ -176,6 +188,8 @@ class Player<Entry extends PlanEntry> {
   #evaluations = 0;
   /** True if a run was played since results were last written. */
   #unwritten = false;
+  /** When unfinished results may be written again, in milliseconds of the context's clock. */
+  #nextWrite = 0;
 
   constructor(
     plan: Plan<Entry>,
@@ -241,6 +255,7 @@ class Player<Entry extends PlanEntry> {
   async play(): Promise<Played<Entry>> {
     const started = this.#context.milliseconds();
     try {
+      if (this.#open.size > 0) this.#writeSoFar();
       this.#fill();
       const ended: PromiseSettledResult<void>[] = [];
       // More workers may be started while waiting.
@@ -342,14 +357,21 @@ class Player<Entry extends PlanEntry> {
     this.#display.end(entry, end);
   }
 
-  /** Writes the results when all runs of a repeat have ended, so that intermediate results can be viewed. */
+  /** Writes the results so far, so that they can be viewed: when all runs of a repeat have ended, or after a while. */
   #endOfRun({ repeat }: Entry): void {
     if (repeat === undefined) return;
     const left = this.#open.get(repeat)! - 1;
     this.#open.set(repeat, left);
-    if (left > 0 || !this.#unwritten) return;
+    const isDue = left === 0 || this.#context.milliseconds() >= this.#nextWrite;
+    if (isDue && this.#unwritten) this.#writeSoFar();
+  }
+
+  #writeSoFar(): void {
+    const began = this.#context.milliseconds();
     this.#write(this.#failures);
     this.#unwritten = false;
+    const ended = this.#context.milliseconds();
+    this.#nextWrite = ended + Math.max(leastBetweenWrites, (ended - began) / writeShare);
   }
 }
 

@@ -71,6 +71,11 @@ export class Live {
     return this.#items.all();
   }
 
+  /** The runs in a directory of several runs, as of the last scan. */
+  inside(name: string): readonly Item[] {
+    return this.#items.all().flatMap(({ item }) => (item.name.startsWith(`${name}/`) ? [item] : []));
+  }
+
   /** Shows a change that a page has made. */
   refresh(): void {
     this.#scan();

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { messageOf, UserError } from '../base/errors.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { type Content, render } from '../format/html.js';
+import { HourlyUsage } from '../runs/usage/hourly-usage.js';
 import {
   type Address,
   badRequest,
@@ -17,12 +18,13 @@ import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
 import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
+import { callsOf } from './calls-page.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
 import { removeFromPage, tagFromPage } from './managing.js';
-import { pageOf, type TrainingPage } from './pages.js';
+import { type GivenPages, pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
@@ -31,14 +33,14 @@ import { subjectOf } from './subject.js';
 
 export interface ViewOptions extends Address {
   readonly roots: readonly Root[];
-  /** Returns directories of training runs elsewhere; new ones may appear. */
-  readonly elsewhere?: () => readonly Root[];
+  /** Returns directories of training runs, which may be below the roots or anywhere else; new ones may appear. */
+  readonly registered?: () => readonly Root[];
   /** Name of the directory that is shown. */
   readonly place: string;
   /** A monotonic clock. */
   readonly milliseconds: () => number;
   readonly note: (text: string) => void;
-  readonly trainingPage: TrainingPage;
+  readonly pages: GivenPages;
   /** Token that browsers must send. */
   readonly token: string;
 }
@@ -57,10 +59,11 @@ const largestSaved = 64 * 2 ** 20;
 
 /** @throws UserError if the server can't listen on the address */
 export async function startView(options: ViewOptions): Promise<RunningView> {
-  const live = new Live(new Items(options.roots, options.elsewhere), options.milliseconds);
+  const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
+  const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
   const server = await startHttp(options, async (request, response, port) => {
     try {
-      await answer(request, response, { live, options }, port);
+      await answer(request, response, site, port);
     } catch (error) {
       fail(request, response, error, options);
     }
@@ -78,6 +81,7 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
 
 interface Site {
   readonly live: Live;
+  readonly usage: HourlyUsage;
   readonly options: ViewOptions;
 }
 
@@ -119,7 +123,7 @@ async function answer(
   throw notFound(`${path} not found`);
 }
 
-const isPage = (path: string) => /^\/(?:|of\/.*|compare|diff|search)$/s.test(path);
+const isPage = (path: string) => /^\/(?:|of\/.*|calls|compare|diff|search)$/s.test(path);
 
 async function answerApi(
   path: string,
@@ -162,7 +166,7 @@ async function answerApi(
         response,
         token,
         iteration === undefined
-          ? await pageOf(place, site.options.trainingPage)
+          ? await pageOf(place, site.live.inside(name), site.options.pages)
           : await iterationPage(name, place.path, iteration),
       );
     }
@@ -194,6 +198,8 @@ async function answerApi(
         token,
         await differencesPage(wantedOf(site, query, 'a'), wantedOf(site, query, 'b')),
       );
+    case 'calls':
+      return sendPage(response, token, await callsOf(site, query));
     case 'search': {
       const text = query.get('q') ?? '';
       if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');
@@ -258,10 +264,14 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
 }
 
 /** Sends a page's sections as escaped markup. */
-function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
+function sendPage(
+  response: ServerResponse,
+  token: string,
+  { footer, header, keys, sections, title }: Page,
+): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  sendJson(response, { title, header: markup(header), footer: markup(footer), sections: shown });
+  sendJson(response, { title, header: markup(header), footer: markup(footer), keys, sections: shown });
 }
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {

@@ -1,19 +1,15 @@
 /** Watches the files of a run or a training run. */
-import { closeSync, fstatSync, lstatSync, readSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../base/errors.js';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
-import { jsonIn } from '../storage/json-depth.js';
-import { longestLine } from '../storage/json-lines.js';
-import { openRegularFile } from '../storage/regular-file.js';
-import { Curve, Figures } from '../web/course.js';
+import { Tail } from '../storage/tail.js';
+import { resultFiles } from '../studies/plan.js';
+import { Curve, TrainingFigures } from '../web/course.js';
 import type { CurvePoint } from '../web/curve.js';
-import type { Alarm, Growth, PointRow, Update } from '../web/messages.js';
+import { type Growth, metricKinds, type PointRow, type Update } from '../web/messages.js';
 import type { Place } from './items.js';
-
-const metricKinds = ['step', 'validation', 'evaluation'] as const;
 
 export interface Subject {
   look(): readonly Update[];
@@ -28,6 +24,11 @@ export const subjectOf = ({ item, path }: Place): Subject | undefined => {
       return new TrainingSubject(path);
     case 'play':
       return new FilesSubject([join(path, runFiles.manifest), logsIn(path).episodes]);
+    case 'sweep':
+    case 'models':
+    case 'controls':
+    case 'evaluation':
+      return new FilesSubject([join(path, resultFiles[item.kind])]);
     default:
       return undefined;
   }
@@ -153,133 +154,40 @@ const rowOf = ({ best, candidate, high, iteration, low, score }: CurvePoint): Po
   ...([iteration, candidate, score, low, high, best] as const),
 ];
 
-const mostAlarms = 100;
-
 class TrainingSubject implements Subject {
   readonly #tail: Tail;
   readonly #files: FilesSubject;
-  #figures = newFigures();
-  #alarms: Alarm[] = [];
+  #figures = new TrainingFigures();
 
   constructor(path: string) {
-    const metrics = join(path, trainingFiles.metrics);
-    this.#tail = new Tail(metrics);
-    this.#files = new FilesSubject([metrics, join(path, trainingFiles.about)]);
+    const [about, metrics, samples] = (['about', 'metrics', 'samples'] as const).map((name) =>
+      join(path, trainingFiles[name]),
+    );
+    this.#tail = new Tail(metrics!);
+    this.#files = new FilesSubject([about!, metrics!, samples!]);
     this.#read();
-    for (const kind of metricKinds) this.#figures[kind].growth();
+    this.#figures.growth();
   }
 
   #read(): boolean {
-    return read(this.#tail, (line) => {
-      const kind = metricKinds.find((known) => known === line.kind);
-      if (kind !== undefined) this.#figures[kind].add(line);
-      if (line.kind !== 'alarm' || typeof line.message !== 'string' || !isNumber(line.step)) return;
-      const { message, remedy, step } = line;
-      if (this.#alarms.some((alarm) => alarm.message === message)) return;
-      this.#alarms.push({ step, message, remedy: typeof remedy === 'string' ? remedy : null });
-      this.#alarms = this.#alarms.slice(-mostAlarms);
-    });
+    return read(this.#tail, (line) => this.#figures.add(line));
   }
 
   look(): readonly Update[] {
     const stale = this.#files.look();
     if (stale.length === 0) return [];
-    const alarms = this.#alarms.length;
     if (this.#read()) {
-      this.#figures = newFigures();
-      this.#alarms = [];
+      this.#figures = new TrainingFigures();
       this.#tail.restart();
       this.#read();
-      for (const kind of metricKinds) this.#figures[kind].growth();
+      this.#figures.growth();
       return [...this.whole(), ...stale];
     }
-    const grown = metricKinds.flatMap((of): readonly Update[] => {
-      const rows = this.#figures[of].growth();
-      return rows === undefined ? [] : [{ kind: 'metrics', of, rows }];
-    });
-    return [
-      ...grown,
-      ...(this.#alarms.length === alarms ? [] : [{ kind: 'alarms', alarms: this.#alarms } as const]),
-      ...stale,
-    ];
+    return [...this.#figures.growth().map((grown) => ({ kind: 'metrics', ...grown }) as const), ...stale];
   }
 
   whole(): readonly Update[] {
-    return [
-      ...metricKinds.map(
-        (of): Update => ({ kind: 'metrics', of, rows: { keep: 0, added: this.#figures[of].rows() } }),
-      ),
-      { kind: 'alarms', alarms: this.#alarms },
-    ];
-  }
-}
-
-const newFigures = () => ({ step: new Figures(), validation: new Figures(), evaluation: new Figures() });
-
-/** Bytes per read. */
-const chunk = 4 * 2 ** 20;
-
-/** Follows a JSON Lines file, remembering only its position. */
-export class Tail {
-  readonly #path: string;
-  #end = 0;
-  #file = 0;
-  /** Bytes of the next read; grows for longer lines. */
-  #size = chunk;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  restart(): void {
-    this.#end = 0;
-  }
-
-  /**
-   * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: more lines may be ready
-   */
-  look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
-    let descriptor: number;
-    try {
-      ({ descriptor } = openRegularFile(this.#path, 'refuse'));
-    } catch (error) {
-      if (error instanceof UserError) return 'done';
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#cut();
-      throw error;
-    }
-    try {
-      const { ino, size } = fstatSync(descriptor);
-      if (this.#end > size || (this.#end > 0 && ino !== this.#file)) return this.#cut();
-      this.#file = ino;
-      if (this.#end === size) return 'done';
-      const buffer = Buffer.allocUnsafe(Math.min(this.#size, size - this.#end));
-      const read = readSync(descriptor, buffer, 0, buffer.length, this.#end);
-      const end = buffer.lastIndexOf(10, read - 1) + 1;
-      if (end === 0) return this.#growBy(read, size);
-      this.#size = chunk;
-      this.#end += end;
-      for (const line of buffer.toString('utf8', 0, end - 1).split('\n')) {
-        const item = jsonIn(line);
-        if (item !== undefined) onLine(item);
-      }
-      return this.#end < size ? 'more' : 'done';
-    } finally {
-      closeSync(descriptor);
-    }
-  }
-
-  #cut(): 'again' | 'done' {
-    const isNew = this.#end === 0;
-    this.#end = 0;
-    return isNew ? 'done' : 'again';
-  }
-
-  #growBy(read: number, size: number): 'more' | 'done' {
-    if (this.#end + read === size) return 'done';
-    // Give up on an endless line: a sparse file can have terabytes.
-    if (this.#size >= longestLine) return 'done';
-    this.#size *= 2;
-    return 'more';
+    const rows = this.#figures.rows();
+    return metricKinds.map((of) => ({ kind: 'metrics', of, rows: { keep: 0, added: rows[of] } }));
   }
 }

@@ -2,23 +2,22 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { onAbort } from '../base/abortable.js';
+import { common } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { UserError } from '../base/errors.js';
-import { trainingsElsewhere, trainingsFolder } from '../runs/training-files.js';
+import { registeredTrainings, trainingsFolder } from '../runs/training-files.js';
 import type { LoopbackHost } from '../serve/http.js';
 import { addressFile } from './admission.js';
 import type { Root } from './items.js';
-import type { TrainingPage } from './pages.js';
+import type { GivenPages } from './pages.js';
 import { markRoots } from './questions.js';
 import { startView } from './server.js';
-
-const runsFolder = 'buffers';
 
 /** The given directory; by default, the runs and training runs of the working directory. */
 function rootsOf(directory: string | undefined, cwd: string): readonly Root[] {
   if (directory === undefined)
     return [
-      { path: join(cwd, runsFolder), prefix: '' },
+      { path: join(cwd, common.runsDir.default), prefix: '' },
       { path: join(cwd, trainingsFolder), prefix: `${trainingsFolder}/`, name: trainingsFolder },
     ];
   const path = resolve(cwd, directory);
@@ -32,31 +31,32 @@ export async function view(
     readonly directory: string | undefined;
     readonly host: LoopbackHost;
     readonly port: number;
-    readonly trainingPage: TrainingPage;
+    readonly pages: GivenPages;
     /** Whether to write a file that opens the view. */
     readonly isOpened: boolean;
   },
   { cwd, milliseconds, note, stop }: Pick<CommandContext, 'cwd' | 'milliseconds' | 'note' | 'stop'>,
   onReady: (url: string, file: string | undefined) => void,
 ): Promise<void> {
-  const { directory, host, isOpened, port, trainingPage } = given;
+  const { directory, host, isOpened, port, pages } = given;
   const roots = rootsOf(directory, cwd);
-  const elsewhere = () =>
-    directory === undefined
-      ? trainingsElsewhere(cwd).map((path) => ({ path, prefix: `${relative('/', dirname(path))}/` }))
-      : [];
+  const registered = () =>
+    registeredTrainings(resolve(cwd, directory ?? common.runsDir.default)).map((path) => ({
+      path,
+      prefix: `${relative('/', dirname(path))}/`,
+    }));
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
   const token = randomBytes(24).toString('base64url');
   const running = await startView({
     roots,
-    elsewhere,
+    registered,
     place,
     host,
     port,
     milliseconds,
     note,
     token,
-    trainingPage,
+    pages,
   });
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;

@@ -1,6 +1,6 @@
 /** Curves of runs and training runs, with bounded length. */
 import type { CurvePoint } from './curve.js';
-import type { Growth, Row } from './messages.js';
+import { type Growth, type MetricKind, metricKinds, type Row, type TrainingRows } from './messages.js';
 
 const mostStretches = 2048;
 
@@ -72,7 +72,7 @@ function pairs<T>(items: readonly T[]): readonly (readonly [T, T | undefined])[]
   return Array.from({ length: Math.ceil(items.length / 2) }, (_, i) => [items[2 * i]!, items[2 * i + 1]]);
 }
 
-const mostRows = 2048;
+const mostRows = 1024;
 
 /** Maximum number of metrics, because a malicious file may have any number. */
 const mostFigures = 40;
@@ -139,4 +139,26 @@ function meanOf(a: Row, countA: number, b: Row, countB: number): Record<string, 
         : (x * countA + y * countB) / (countA + countB);
   }
   return mean;
+}
+
+/** The figures of a training run, by kind of metric. */
+export class TrainingFigures {
+  readonly #figures = { step: new Figures(), validation: new Figures(), evaluation: new Figures() };
+
+  add(line: Readonly<Record<string, unknown>>): void {
+    const kind = metricKinds.find((known) => known === line.kind);
+    if (kind !== undefined) this.#figures[kind].add(line);
+  }
+
+  growth(): readonly { readonly of: MetricKind; readonly rows: Growth<Row> }[] {
+    return metricKinds.flatMap((of) => {
+      const rows = this.#figures[of].growth();
+      return rows === undefined ? [] : [{ of, rows }];
+    });
+  }
+
+  rows(): TrainingRows {
+    const { evaluation, step, validation } = this.#figures;
+    return { step: step.rows(), validation: validation.rows(), evaluation: evaluation.rows() };
+  }
 }

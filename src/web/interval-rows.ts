@@ -48,7 +48,7 @@ export function intervalRows(rows: readonly IntervalRow[], options: Options): Ht
       isMuted,
       name,
       value,
-    }) => html`<li${isMuted && html` class="muted-row"`}><span class="name">${name}</span>
+    }) => html`<li${isMuted && html` class="aside"`}><span class="name">${name}</span>
 <svg width="100%" height="24" aria-hidden="true">${dash}${interval && html`<line x1="${x(interval[0])}" x2="${x(interval[1])}" y1="12" y2="12"/>`}${value !== null && html`<circle cx="${x(value)}" cy="12" r="4.5"/>`}</svg>
 <span>${value === null ? html`<span class="muted">no result</span>` : html`<b>${format(value)}</b> <span class="muted">${interval ? formatInterval(interval, format) : 'no interval'}${detail && `, ${detail}`}</span>`}</span></li>
 `,

@@ -24,6 +24,10 @@ export interface Item {
   readonly of: number;
   /** Highest observed mean return; for a training run, the best held-out return. */
   readonly observed: number | null;
+  /** Of a training run: its final figure, and what that is, such as `validation loss at step 24`. */
+  readonly final?: { readonly value: string; readonly of: string };
+  /** Of a training run: the unit of `done`. */
+  readonly unit?: 'step' | 'update';
   /** Mean return on unseen episodes; for a play, over its games. */
   readonly confirmed: number | null;
   readonly ci95: readonly [number, number] | null;
@@ -77,7 +81,12 @@ export type Row = Readonly<Record<string, number>>;
 /** Iteration, candidate, score, lowest and highest return, best so far. */
 export type PointRow = readonly [number, number, number, number, number, number];
 
-type MetricKind = 'step' | 'validation' | 'evaluation';
+export const metricKinds = ['step', 'validation', 'evaluation'] as const;
+
+export type MetricKind = (typeof metricKinds)[number];
+
+/** Metrics of a training run. */
+export type TrainingRows = Readonly<Record<MetricKind, readonly Row[]>>;
 
 /** The run's open question to a person, if there is one. */
 export interface ShownQuestion {
@@ -97,15 +106,8 @@ export type Update =
   /** The latest proposals without a result: iteration and candidate. */
   | { readonly kind: 'lost'; readonly places: readonly (readonly [number, number])[] }
   | { readonly kind: 'metrics'; readonly of: MetricKind; readonly rows: Growth<Row> }
-  | { readonly kind: 'alarms'; readonly alarms: readonly Alarm[] }
   /** The page has changed. */
   | { readonly kind: 'stale' };
-
-export interface Alarm {
-  readonly step: number;
-  readonly message: string;
-  readonly remedy: string | null;
-}
 
 export interface Hit {
   readonly of: string;

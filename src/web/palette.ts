@@ -98,14 +98,5 @@ export function paletteStyle(): string {
     (_, i) =>
       `.choice-${i}{background:rgb(var(--choice-${i})/.38)}.swatch.choice-${i}{background:rgb(var(--choice-${i}))}`,
   );
-  const kinds = Object.entries(tokens).map(
-    ([kind, colour]) => `.tokens-${kind},.paths .tokens-${kind}{fill:${colour};background:${colour}}`,
-  );
-  return [
-    `:root{${properties.join(';')}}`,
-    ...shades,
-    ...choices,
-    ...kinds,
-    ...arms.map((_, i) => `.arm-${i}{--arm:var(--arm-${i})}`),
-  ].join('\n');
+  return [`:root{${properties.join(';')}}`, ...shades, ...choices].join('\n');
 }

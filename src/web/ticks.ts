@@ -1,3 +1,5 @@
+/** Round values on axes. */
+
 /** The smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
 export function tickStep(rough: number): number {
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -15,3 +17,14 @@ export function ticksWithin(low: number, high: number, count: number): readonly 
 
 /** A position as a percentage, for attributes of SVG elements. */
 export const percent = (share: number): string => `${Math.round(share * 100_000) / 1000}%`;
+
+/** Powers of ten, or also 2 and 5 times them if there are few, between two positive numbers. */
+export function logTicks(low: number, high: number): readonly number[] {
+  const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const powers = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  const isInside = (tick: number) => tick >= low * 0.999 && tick <= high * 1.001;
+  const ticksOf = (digits: readonly number[]) =>
+    powers.flatMap((power) => digits.map((digit) => Number(`${digit}e${power}`))).filter(isInside);
+  const few = ticksOf([1]);
+  return few.length >= 3 ? few : ticksOf([1, 2, 5]);
+}

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Arm } from '../../finetune/evaluate/arms.js';
 import { evaluate } from '../../finetune/evaluate/evaluate.js';
 import { readFigures } from '../../finetune/evaluate/evaluation.js';
-import { renderEvaluationPage } from '../../finetune/evaluate/page.js';
+import { evaluationPage } from '../../finetune/evaluate/page.js';
 import { conclusions, evaluationTables } from '../../finetune/evaluate/tables.js';
 import { readComparedRuns } from '../../src/comparison/compared-runs.js';
 import { renderComparisonPage } from '../../src/comparison/page.js';
@@ -22,6 +22,8 @@ import {
   runReader,
 } from '../../src/studies/baselines-result.js';
 import { studyPlan } from '../../src/studies/study.js';
+import { page } from '../../src/web/page.js';
+import { inFile } from '../../src/web/study.js';
 import { visibleText } from '../report/markup.js';
 import { temporaryDirectory } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
@@ -110,7 +112,7 @@ function told(returns: Readonly<Partial<Record<ArmName, readonly number[]>>>) {
       'page of compare': visibleText(renderComparisonPage(comparison, tasks, (path) => path)),
       controls: baselinesOnTerminal(ofControls),
       evaluate: evaluationTables(evaluation),
-      'page of evaluate': visibleText(renderEvaluationPage(evaluation)),
+      'page of evaluate': visibleText(page(evaluationPage(evaluation, inFile))),
     },
   };
 }

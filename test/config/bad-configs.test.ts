@@ -319,7 +319,7 @@ describe('settings that contradict each other', () => {
     expect(screen(`${valid}limits: {cost: 5}`)).toMatchInlineSnapshot(`
       "my.yaml:3:16: limits.cost: needs model.price
         got: 5
-        remedy: add model.price: {input: …, output: …} (per million tokens), or use limits.tokens"
+        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens"
     `);
   });
   it("a target that can't be held", () => {
@@ -558,7 +558,7 @@ describe('overrides', () => {
     expect(screen(file, 'limits.cost=5')).toMatchInlineSnapshot(`
       "override limits.cost=5: limits.cost: needs model.price
         got: 5
-        remedy: add model.price: {input: …, output: …} (per million tokens), or use limits.tokens"
+        remedy: add model.price: {input: …, output: …} (US dollars per million tokens), because its list price is not known, or use limits.tokens"
     `);
   });
   it('into Object.prototype', () => {

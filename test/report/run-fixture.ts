@@ -9,7 +9,8 @@ import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord, UsageTotals } from '../../src/runs/calls.js';
 import type { Confirmation, LoggedEvent } from '../../src/runs/events.js';
 import { summaryOf } from '../../src/runs/summary.js';
-import { mean, meanInterval95 } from '../../src/statistics/descriptive.js';
+import { mean } from '../../src/statistics/descriptive.js';
+import { meanInterval95 } from '../../src/statistics/distributions.js';
 
 /** A task to make runs of: its policies and how good a parameter vector is. */
 export interface FixtureTask {

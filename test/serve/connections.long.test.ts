@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
+import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { guardConnections } from '../../src/serve/http.js';
 import { startServer } from '../../src/serve/server.js';
 import { authorizationOf } from '../../src/view/admission.js';
@@ -47,7 +47,7 @@ describe('the view', () => {
     const view = await startView({
       ...{ roots: [{ path: temporaryDirectory(), prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
       milliseconds: () => performance.now(),
-      ...{ note: () => undefined, token, trainingPage: shownTraining },
+      ...{ note: () => undefined, token, pages: shownPages },
     });
     ends.push(() => view.close());
     return { ...view, port: Number(new URL(view.url).port) };

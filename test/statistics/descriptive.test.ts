@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createGenerator } from '../../src/random/generator.js';
-import {
-  interquartileMean,
-  mean,
-  meanInterval95,
-  standardDeviation,
-} from '../../src/statistics/descriptive.js';
+import { interquartileMean, mean, standardDeviation } from '../../src/statistics/descriptive.js';
+import { meanInterval95 } from '../../src/statistics/distributions.js';
 
 describe('statistics', () => {
   it('computes mean and sample standard deviation', () => {

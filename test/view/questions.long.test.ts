@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
+import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { readRun } from '../../src/runs/reader.js';
 import { isViewed } from '../../src/runs/requests.js';
 import { authorizationOf } from '../../src/view/admission.js';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   view = await startView({
     ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, trainingPage: shownTraining },
+    ...{ note: () => undefined, token, pages: shownPages },
   });
 });
 afterAll(() => view?.close());

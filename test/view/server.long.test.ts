@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeSyntheticRun } from '../../bench/synthetic-run.js';
-import { shownTraining } from '../../finetune/rl/kinds/shown-training.js';
+import { shownPages } from '../../finetune/evaluate/shown-pages.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { type RunningView, startView } from '../../src/view/server.js';
 import type { Item } from '../../src/web/messages.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   view = await startView({
     ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, trainingPage: shownTraining },
+    ...{ note: () => undefined, token, pages: shownPages },
   });
 });
 afterAll(() => view?.close());

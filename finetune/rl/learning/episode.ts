@@ -1,37 +1,12 @@
 /** Represents replies as the trainer needs them: as sampled tokens. */
 import type { Game, Turn } from '../../../src/agents/player.js';
-import type { Reply, Speaker } from '../../../src/agents/speaker.js';
 import { append } from '../../../src/base/append.js';
-import type { AnswerGrammar, ChatMessage } from '../../../src/models/language-model.js';
+import type { Sample } from '../../../src/runs/training/samples.js';
 import type { TokenSequence } from '../../engine/batch.js';
-import type { Parameter } from '../../engine/training-session.js';
-
-export interface SampledReply extends Reply {
-  readonly promptIds: readonly number[];
-  /** Includes the end-of-sequence token. */
-  readonly ids: readonly number[];
-  /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
-  readonly logp: readonly number[];
-  /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
-  readonly allowed: readonly (readonly number[] | null)[];
-  readonly ended: boolean;
-}
+import type { SampledReply, Sampler } from '../../engine/sampler.js';
 
 /** True if more than one token was possible, so there is something to learn. */
 export const wasChosen = (allowed: readonly number[] | null): boolean => allowed?.length !== 1;
-
-interface Prompt {
-  readonly messages: readonly ChatMessage[];
-  readonly grammar?: AnswerGrammar | undefined;
-  readonly seed: number;
-}
-
-export interface Sampler extends Speaker<SampledReply> {
-  /** Call this after changing parameters: it drops values cached for the old ones. Ignores those not in the model. */
-  refresh(parameters: readonly Parameter[]): void;
-  answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
-  close(): Promise<void>;
-}
 
 export interface RlTask {
   /** Plays `size` episodes from each start; `seed` is for sampling. */
@@ -50,6 +25,8 @@ interface Measured {
   readonly values: readonly number[];
   readonly policyReturn?: number | undefined;
   readonly bestReturn?: number | undefined;
+  /** The first episodes. */
+  readonly samples: readonly Sample[];
 }
 
 /** A baseline search with the same number of episodes. */

@@ -10,10 +10,10 @@ import {
 } from '../../../src/format/numbers.js';
 import type { Progress } from '../../../src/format/progress.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
+import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
 import { machineMemory } from '../../train/memory-estimate.js';
-import { secondsLeftOf } from '../../train/record.js';
 import {
   beginProgress,
   runTraining,
@@ -25,7 +25,6 @@ import {
 import { playEpisodes, type Start } from './algorithms/episodes.js';
 import type { LearnerState } from './learner.js';
 import { loadNumericConfig, type NumericConfig, policyText } from './numeric-config.js';
-import { numericPage } from './numeric-page.js';
 import {
   finalSeeds,
   type NumericEvent,
@@ -64,7 +63,6 @@ export async function numeric(
     {
       ...{ command: 'rl', output: config.output, unit: 'update', about: aboutOf(config) },
       ...{ show, secondsLeft: secondsLeftOf },
-      page: (command, metrics, status) => numericPage({ command, config, metrics, status }),
       async train(hooks, metrics) {
         const outcome = await trainNumeric(config, { ...hooks, note });
         const best = metrics().findLast((metric) => metric.kind === 'evaluation' && metric.best);
@@ -78,13 +76,10 @@ export async function numeric(
           meanReturn: returns === undefined ? null : mean(returns),
           baselines: Object.fromEntries(baselines.map((one) => [one.name, mean(one.returns)])),
         }) satisfies Partial<NumericSummary>,
-      figures: ({ episodes, returns }) => [
-        `${episodes} episodes`,
-        ...(returns === undefined ? [] : [`mean return ${formatNumber(mean(returns), 4)}`]),
-      ],
-      more({ baselines }) {
-        const scores = baselines.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
-        return scores.length === 0 ? [] : [`baselines  ${scores.join(', ')}`];
+      more({ baselines, returns }) {
+        const all = [...(returns === undefined ? [] : [{ name: 'this policy', returns }]), ...baselines];
+        const scores = all.map((one) => `${one.name} ${formatNumber(mean(one.returns), 4)}`);
+        return scores.length === 0 ? [] : [`at the end mean return of ${scores.join(', ')}`];
       },
     },
     args,

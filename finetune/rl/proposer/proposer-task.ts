@@ -3,9 +3,11 @@ import type { Config } from '../../../src/config/config.js';
 import { isAbsolute } from '../../../src/config/learning/reward.js';
 import { deriveSeeds } from '../../../src/random/generator.js';
 import { bestEntry } from '../../../src/rollout/replay-buffer.js';
+import { type Sample, sampleCount, sampleOf } from '../../../src/runs/training/samples.js';
 import { largest, mean } from '../../../src/statistics/descriptive.js';
 import type { Collection } from '../../../src/studies/collection/collection-config.js';
-import type { Group, RlTask, Sampler } from '../learning/episode.js';
+import type { Sampler } from '../../engine/sampler.js';
+import type { Group, RlTask } from '../learning/episode.js';
 import type { ProposerConfig } from './proposer-config.js';
 import { configOf, heldOutRuns, runPlans } from './proposer-config.js';
 import { episodeOfCandidate, type OpenedTerm, openReward, rewardsOf } from './reward.js';
@@ -77,6 +79,7 @@ export async function openProposerTask(config: ProposerConfig, env: Env): Promis
         ),
         ...(proposed.length > 0 && { policyReturn: mean(proposed) }),
         ...(bests.length > 0 && { bestReturn: mean(bests) }),
+        samples: outcomes.slice(0, sampleCount).map(({ sample }) => sample),
       };
     },
     baselines: async () =>
@@ -158,6 +161,8 @@ interface Outcome {
   readonly best: number | undefined;
   readonly scores: readonly number[];
   readonly reward: number;
+  /** The last reply. */
+  readonly sample: Sample;
 }
 
 /** Plays all held-out runs together, with one candidate per iteration as in a normal run. */
@@ -177,16 +182,20 @@ async function playHeldOut(
   seed: number,
 ): Promise<readonly Outcome[]> {
   const runs: RunInFlight[] = [];
-  const played = configs.map(() => ({ scores: [] as number[], rewards: [] as number[] }));
+  const played = configs.map(() => ({
+    ...{ scores: [] as number[], rewards: [] as number[] },
+    sample: { turns: [] } as Sample,
+  }));
   try {
     for (const config of configs) runs.push(await openRun(config, env));
     const longest = largest(configs.map(({ iterations }) => iterations));
     for (let iteration = 0; iteration < longest; iteration++) {
       const active = [...runs.keys()].filter((i) => iteration < configs[i]!.iterations);
       const seeds = deriveSeeds(seed, [iteration], configs.length);
+      const prompts = active.map((i) => runs[i]!.prompt());
       const replies = await sampler.answer(
-        active.map((i) => ({
-          messages: runs[i]!.prompt(),
+        active.map((i, k) => ({
+          messages: prompts[k]!,
           seed: seeds[i]!,
           grammar: constrained ? runs[i]!.grammar : undefined,
         })),
@@ -196,12 +205,16 @@ async function playHeldOut(
         const [candidate] = group.candidates;
         played[i]!.rewards.push(rewardsOf(group, terms)[0]!);
         if (candidate?.kind === 'evaluated') played[i]!.scores.push(candidate.score);
+        const prompt = prompts[k]!.map(({ content }) => content).join('\n\n');
+        const score = candidate?.kind === 'evaluated' ? candidate.score : null;
+        played[i]!.sample = sampleOf([{ prompt, reply: replies[k]!.text }], { score });
         await runs[i]!.advance(group);
       }
     }
     return runs.map((run, i) => ({
       best: bestEntry(run.state.entries)?.score,
       scores: played[i]!.scores,
+      sample: played[i]!.sample,
       reward: mean(played[i]!.rewards),
     }));
   } finally {

@@ -4,7 +4,8 @@ import { loadModule, thrownIn } from '../../../src/modules/user-module.js';
 import type { ParseFailureKind } from '../../../src/prompting/answer/parse.js';
 import type { Evaluated } from '../../../src/rollout/replay-buffer.js';
 import { largest, smallest, standardDeviation } from '../../../src/statistics/descriptive.js';
-import { type Episode, episodeOf, type SampledReply } from '../learning/episode.js';
+import type { SampledReply } from '../../engine/sampler.js';
+import { type Episode, episodeOf } from '../learning/episode.js';
 
 /** One answer to a prompt and its evaluation. */
 export type Candidate =

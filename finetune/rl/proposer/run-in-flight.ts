@@ -15,7 +15,7 @@ import { type BufferEntry, createReplayBuffer, vectorKey } from '../../../src/ro
 import { nothingRecorded } from '../../../src/runs/reader.js';
 import { type BaselineName, findBaseline } from '../../../src/search/baselines.js';
 import { largest } from '../../../src/statistics/descriptive.js';
-import type { SampledReply } from '../learning/episode.js';
+import type { SampledReply } from '../../engine/sampler.js';
 import type { Candidate, CandidateGroup } from './reward.js';
 
 export interface RunState {

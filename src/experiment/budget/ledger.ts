@@ -173,8 +173,9 @@ export class Ledger {
     );
     this.#shared = sharedBudget;
     this.#headroom = new Headroom(limits, this.#own, sharedBudget.all);
-    const hasPrice = [this.#model, ...Object.values(this.#beside)].some(({ price }) => price !== undefined);
-    this.#totals = { ...noUsage, ...(hasPrice && { cost: 0 }) };
+    const prices = [this.#model, ...Object.values(this.#beside)].flatMap(({ price = [] }) => price);
+    const priced = prices.map(({ listed }) => ({ ...noUsage, cost: 0, ...(listed && { listed }) }));
+    this.#totals = addUsage(priced);
   }
 
   #for(purpose: CallPurpose | undefined): CountedModel {

@@ -24,7 +24,7 @@ export const noUsage: UsageTotals = {
   latencyMs: 0,
 };
 
-type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'unreported'>;
+type Counts = Exclude<keyof UsageTotals, 'cost' | 'faults' | 'listed' | 'unreported'>;
 const counts = Object.keys(noUsage) as Counts[];
 
 /** Sums the usage of several runs. */
@@ -32,10 +32,13 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
   const sum: Record<Counts, number> = { ...noUsage };
   let cost: number | undefined;
   let unreported: number | undefined;
+  let listed: string | undefined;
   let faults: Record<string, number> | undefined;
   for (const usage of totals) {
     for (const key of counts) sum[key] += usage[key];
     if (usage.cost !== undefined) cost = (cost ?? 0) + usage.cost;
+    // The oldest prices are the least certain.
+    if (usage.listed !== undefined && (listed === undefined || usage.listed < listed)) listed = usage.listed;
     if (usage.unreported !== undefined) unreported = (unreported ?? 0) + usage.unreported;
     for (const kind in usage.faults) {
       faults ??= {};
@@ -45,6 +48,7 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
   return {
     ...sum,
     ...(cost !== undefined && { cost }),
+    ...(listed !== undefined && { listed }),
     ...(unreported !== undefined && { unreported }),
     ...(faults !== undefined && { faults }),
   };

@@ -60,12 +60,13 @@ export function proposedSource(reply: string, parent: string | undefined): strin
 }
 
 function added(
-  source: string,
+  written: string,
   programs: ProgramLibrary,
   { seen }: ParseContext,
   isCut: boolean,
 ): ParseResult {
   try {
+    const source = programs.declared(written);
     const value = programParameters(programs.parse(source));
     const known = seen?.(value);
     if (known !== undefined) {

@@ -2,7 +2,8 @@
 import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatReturn, plural } from '../../format/numbers.js';
 import { clipped, type Interval } from '../../statistics/bootstrap.js';
-import { largest, mean, meanInterval95, smallest } from '../../statistics/descriptive.js';
+import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { meanInterval95 } from '../../statistics/distributions.js';
 import { type Chart, chartFigure, type Series } from '../../web/chart.js';
 
 export interface CurveArm {

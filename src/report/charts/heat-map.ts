@@ -11,6 +11,7 @@ import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';
+import { quantile } from '../../statistics/descriptive.js';
 import {
   categoricalPalette,
   divergingIndex,
@@ -21,10 +22,10 @@ import {
   sequentialIndex,
   sequentialPalette,
 } from '../../web/palette.js';
+import { percent, tickStep, ticksWithin } from '../../web/ticks.js';
 import type { RunData } from '../data/proposals.js';
 import { sampled } from '../data/shown-calls.js';
 import type { TaskLabels } from '../data/task-labels.js';
-import { coordinate, figure, numberedTicks, percent, robustDomain, tickStep } from './plot.js';
 
 const stripHeight = 12;
 const gap = 6;
@@ -56,20 +57,22 @@ export function parameterHeatMap(data: RunData, labels: TaskLabels): Html {
 <text class="wide" x="100%" y="${stripHeight / 2}" dy="0.35em">score</text>
 ${names.map((name, row) => {
   if (row % labelled !== 0) return undefined;
-  const y = coordinate(top + (row + 0.5) * rowHeight);
+  const y = Math.round(top + (row + 0.5) * rowHeight);
   return html`<text class="wide" x="100%" y="${y}" dy="0.35em">${name}</text><text class="narrow" x="100%" y="${y}" dy="0.35em">${row}</text>`;
 })}
 </svg>
-<svg class="area" width="100%" height="${height}" role="img" aria-label="Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.">
+<svg class="area" width="100%" height="${height}" id="heat-map" role="img" aria-label="Heat map of ${plural(spec.count, 'parameter')} over ${plural(all.length, 'evaluation')}.">
 <image width="100%" height="${stripHeight}" preserveAspectRatio="none" href="${scoreStrip(entries)}"/>
 <image y="${top}" width="100%" height="${mapHeight}" preserveAspectRatio="none" href="${mapImage({ ...data, entries }, colours)}"/>
 <rect class="frame" y="${top}" width="100%" height="${mapHeight}"/>
 ${warmup > 0 && warmup < columns && html`<line class="boundary" x1="${x(warmup)}" x2="${x(warmup)}" y1="0" y2="${top + mapHeight}"/>`}
 <rect class="best-column" x="${x(best)}" width="${x(1)}" y="0" height="${top + mapHeight}"/>
-<g class="x-axis">${numberedTicks(all.length).map(
-    (tick) =>
-      html`<text x="${percent(tick.at / all.length)}" y="${top + mapHeight + 16}">${tick.label}</text>`,
-  )}</g>
+<g class="x-axis">${[1, ...ticksWithin(2, Math.max(2, all.length), 6)]
+    .filter((tick) => Number.isInteger(tick) && tick <= all.length)
+    .map(
+      (tick) =>
+        html`<text x="${percent((tick - 0.5) / all.length)}" y="${top + mapHeight + 16}">${tick}</text>`,
+    )}</g>
 <rect class="pointer" id="heat-pointer" width="0" height="0"/>
 <rect class="target" id="heat-target" y="${top}" width="100%" height="${mapHeight}"/>
 </svg>
@@ -84,7 +87,11 @@ ${columns < all.length && html`<li>${formatCount(columns)} of ${formatCount(all.
 ${warmup > 0 && warmup < columns && html`<li><span class="key boundary"></span>end of the warm-up</li>`}
 </ul>
 <details class="row-key"><summary>Row names</summary><p>${names.map((name, row) => html`${row > 0 && ', '}<b>${row}</b> ${name}`)}</p></details>`;
-  return html`${figure(chart, caption, 'Hover over a cell for its value.')}
+  return html`<figure>
+${chart}
+<p class="readout">Point at a cell for its value, or move with the arrow keys.</p>
+<figcaption>${caption}</figcaption>
+</figure>
 ${embedJson('heat-data', {
   names: spec.names?.map((name, row) => (names[row] === name ? name : `${names[row]} (${name})`)) ?? names,
   columns: entries.map((entry) => entry.parameters.map(formatParameter).join(' ')),
@@ -137,7 +144,11 @@ function mapImage(data: RunData, colours: Colouring): string {
 }
 
 function scoreStrip(entries: readonly BufferEntry[]): string {
-  const [low, high] = robustDomain(entries.map((entry) => entry.score));
+  const sorted = entries.map(({ score }) => score).toSorted((a, b) => a - b);
+  const [least, high, lower] = [sorted[0]!, sorted.at(-1)!, quantile(sorted, 0.25)];
+  const spread = quantile(sorted, 0.75) - lower;
+  // Low outliers would make all others look the same.
+  const low = spread > 0 ? Math.max(least, lower - 3 * spread) : least;
   const pixels = Uint8Array.from(entries, (entry) =>
     sequentialIndex(high > low ? (entry.score - low) / (high - low) : 1),
   );

@@ -144,12 +144,12 @@ function attemptEntry(index: number, log: Log, reason: string): Html {
   const { completion } = call;
   const reply = shownReply(call, log.arePrograms);
   return html`<article>
-<h4>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} ${outcomeChip(call)}</h4>
+<h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} ${outcomeChip(call)}</h3>
 ${outcomeText(call)}
 ${call.messages.length > 0 && promptOf(call, log.prompts.get(index), log.run)}
 ${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
-${reason !== '' && html`<h5>Stated reason</h5><blockquote>${reason}</blockquote>`}
-${reply !== undefined && html`<h5>Reply</h5>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.longest)}`}
+${reason !== '' && html`<h4>Stated reason</h4><blockquote>${reason}</blockquote>`}
+${reply !== undefined && html`<h4>Reply</h4>${reply === '' ? html`<p class="muted">(empty)</p>` : longText(reply, log.longest)}`}
 ${callFacts(call)}
 </article>`;
 }

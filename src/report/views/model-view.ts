@@ -10,10 +10,8 @@ import {
 import { htmlTable, number, text } from '../../format/table.js';
 import { type AdaptationTotals, adaptationTotals, type LoggedAdaptation } from '../../runs/adaptations.js';
 import { largest, mean, smallest } from '../../statistics/descriptive.js';
-import { coordinate, figure, line, linearScale, numberedTicks, percent, plotChart } from '../charts/plot.js';
+import { chartFigure } from '../../web/chart.js';
 import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
-
-const height = 130;
 
 /** Shows how the model was trained during the search; undefined if it wasn't. */
 export function learningView(adaptations: readonly LoggedAdaptation[], activeMs: number): Html | undefined {
@@ -38,26 +36,20 @@ function chart(
     return value === undefined ? [] : [{ at: i, value, iteration: one.iteration }];
   });
   if (found.length === 0) return undefined;
-  const y = linearScale([0, largest(found.map(({ value }) => value)) || 1], [height, 0], {
-    ticks: 4,
-    nice: true,
+  return chartFigure({
+    label: `${title}, by update: from ${formatNumber(found[0]!.value, 3)} to ${formatNumber(found.at(-1)!.value, 3)}.`,
+    x: { title: 'Update', kind: 'whole' },
+    y: { title, from: 0 },
+    height: 190,
+    at: found.map(({ at }) => at + 1),
+    series: [
+      { label: title, draw: 'line', colour: '--accent', width: 2, values: found.map(({ value }) => value) },
+    ],
+    notes: found.map(
+      ({ at, iteration, value }) =>
+        `Update ${at + 1}, after iteration ${iteration}: ${formatNumber(value, 3)}`,
+    ),
   });
-  const d = line(found.map(({ at, value }): [number, number] => [at + 0.5, y.at(value)]));
-  return figure(
-    plotChart({
-      description: `${title}, per update.`,
-      yTitle: title,
-      y,
-      height,
-      x: { slots: adaptations.length, ticks: numberedTicks(adaptations.length), title: 'Update' },
-      paths: html`<path class="cost" d="${d}"/>`,
-      columns: found.map(({ at, iteration, value }) => ({
-        ...{ at, width: 1 },
-        text: `update ${at + 1}, after iteration ${iteration}: ${formatNumber(value, 3)}`,
-      })),
-    }),
-    undefined,
-  );
 }
 
 function totalsTable(
@@ -81,50 +73,45 @@ function totalsTable(
   return htmlTable(rows, [text('learning', ([name]) => name), number('value', ([, value]) => value)]);
 }
 
-const predictionHeight = 180;
-const slots = 100;
-
 /** Plots predicted against observed returns; undefined if no reply predicted one. */
 export function predictionView(proposals: readonly LoggedProposal[]): Html | undefined {
   const asked = onlyProposals(proposals);
-  const points = asked.flatMap(({ entry, iteration, predicted }) =>
-    entry === undefined || predicted === undefined ? [] : [{ iteration, predicted, observed: entry.score }],
-  );
+  const points = asked
+    .flatMap(({ entry, iteration, predicted }) =>
+      entry === undefined || predicted === undefined ? [] : [{ iteration, predicted, observed: entry.score }],
+    )
+    .toSorted((a, b) => a.predicted - b.predicted);
   if (points.length === 0) return undefined;
   const [predicted, observed] = [
     points.map((point) => point.predicted),
     points.map((point) => point.observed),
   ];
-  const x = linearScale(extent(predicted), [0, slots], { ticks: 5, nice: true });
-  const y = linearScale(extent(observed), [predictionHeight, 0], { ticks: 4, nice: true });
   const asText = apart([...predicted, ...observed]);
-  const tick = apart(x.ticks);
-  const place = (value: number) => percent(x.at(value) / slots);
-  // The ends of the diagonal where both axes overlap.
-  const [low, high] = [Math.max(x.low, y.low), Math.min(x.high, y.high)];
+  const [low, high] = [smallest(observed), largest(observed)];
   const errors = points.map((point) => point.predicted - point.observed);
   const error = mean(errors.map(Math.abs));
   const r = correlation(predicted, observed);
-  const chart = plotChart({
-    description: `Predicted and observed returns of ${plural(points.length, 'proposal')}.`,
-    ...{ y, height: predictionHeight, yTitle: 'Observed return', formatY: formatReturn },
-    x: {
-      ...{ slots, title: 'Predicted return' },
-      ticks: x.ticks.map((at) => ({ at: x.at(at), label: tick(at) })),
-    },
-    paths:
-      low < high &&
-      html`<path class="repeat" d="M${coordinate(x.at(low))} ${coordinate(y.at(low))}L${coordinate(x.at(high))} ${coordinate(y.at(high))}"/>`,
-    marks: html`<g class="points">${points.map(
+  const figure = chartFigure({
+    label: `Predicted and observed returns of ${plural(points.length, 'proposal')}.`,
+    x: { title: 'Predicted return' },
+    y: { title: 'Observed return' },
+    height: 240,
+    at: predicted,
+    series: [
+      { label: 'proposal', draw: 'points', colour: '--point', values: observed },
+      {
+        ...{ label: 'prediction and observation agree', draw: 'line', colour: '--muted', isDashed: true },
+        values: predicted.map((value) => (value >= low && value <= high ? value : null)),
+      },
+    ],
+    notes: points.map(
       (point) =>
-        html`<circle cx="${place(point.predicted)}" cy="${coordinate(y.at(point.observed))}" r="3"><title>iteration ${point.iteration}: predicted ${asText(point.predicted)}, observed ${asText(point.observed)}</title></circle>`,
-    )}</g>`,
+        `Iteration ${point.iteration}: predicted ${asText(point.predicted)}, observed ${asText(point.observed)}`,
+    ),
   });
-  return html`${figure(chart, 'Each point is a proposal; on the line, prediction and observation agree.')}
+  return html`${figure}
 <p>${points.length} of ${plural(asked.length, 'proposal')} included a prediction. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(mean(errors))} (positive: too optimistic)${r !== undefined && html`, correlation ${formatNumber(r, 2)}`}.</p>`;
 }
-
-const extent = (values: readonly number[]): [number, number] => [smallest(values), largest(values)];
 
 /** Pearson correlation; undefined for fewer than three points, or if either variable is constant. */
 function correlation(a: readonly number[], b: readonly number[]): number | undefined {

@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.js';
 import { type Content, type Html, html, preformatted } from '../../format/html.js';
 import {
   apart,
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -109,7 +110,7 @@ ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(w
 ${config.evaluation.racing && racingTile(racingTotals(entries))}
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all resolved' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
 </dl>`;
 }

@@ -53,7 +53,7 @@ function weightTables(
   const hasDifference = isLinear && policy.discrete && policy.outputs === 2;
   const tables = matricesOf(policy, observations, actions).map(({ columns, rows, start }, l, all) => {
     const title =
-      !isLinear && html`<h4>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h4>`;
+      !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
     return html`${title}
 <div class="scroll tall" tabindex="0"><table class="weights">
 <thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>

@@ -20,7 +20,7 @@ export function textDifference(left: string | undefined, right: string | undefin
   const parts = diffLines(a, b, { timeout: patience });
   if (parts === undefined)
     return html`<p class="note">Too different for a line-by-line comparison.</p>
-<h5>Left</h5>${preformatted(a)}<h5>Right</h5>${preformatted(b)}`;
+<h3>Left</h3>${preformatted(a)}<h3>Right</h3>${preformatted(b)}`;
   return html`<pre class="diff" tabindex="0">
 ${parts.flatMap((part, i) => {
   const before = parts[i - 1];

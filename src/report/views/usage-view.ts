@@ -8,23 +8,12 @@ import {
   formatDuration,
   formatNumber,
   missing,
+  plural,
 } from '../../format/numbers.js';
 import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
-import { largest } from '../../statistics/descriptive.js';
-import {
-  coordinate,
-  figure,
-  line,
-  linearScale,
-  numberedTicks,
-  type Plot,
-  plotChart,
-  type Scale,
-} from '../charts/plot.js';
+import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
-
-const height = 130;
 
 /** Shows tokens and latency of each iteration, the cost so far, and the totals. */
 export function usageView(
@@ -113,104 +102,74 @@ const ofEach = (what: string, [first]: readonly Span[]) => {
 };
 
 const tokenKinds = [
-  { kind: 'cached', label: 'prompt, cached', tokens: (u: UsageTotals) => u.cachedTokens },
-  { kind: 'fresh', label: 'prompt', tokens: (u: UsageTotals) => u.promptTokens - u.cachedTokens },
-  { kind: 'reasoning', label: 'reasoning', tokens: (u: UsageTotals) => u.reasoningTokens },
   { kind: 'answer', label: 'answer', tokens: (u: UsageTotals) => u.completionTokens - u.reasoningTokens },
+  { kind: 'reasoning', label: 'reasoning', tokens: (u: UsageTotals) => u.reasoningTokens },
+  { kind: 'fresh', label: 'prompt', tokens: (u: UsageTotals) => u.promptTokens - u.cachedTokens },
+  { kind: 'cached', label: 'prompt, cached', tokens: (u: UsageTotals) => u.cachedTokens },
 ] as const;
 
 function tokenChart(usage: readonly Span[]): Html {
   const shown = tokenKinds.filter(({ tokens }) => usage.some((u) => tokens(u) > 0));
-  const y = scaleFor(usage.map((u) => u.promptTokens + u.completionTokens));
-  const base = usage.map(() => 0);
-  const paths = shown.map(({ kind, tokens }) => {
-    const bars = usage.map((u, i) => {
-      const from = base[i]!;
-      base[i] = from + tokens(u);
-      return tokens(u) > 0 ? bar(i, y.at(from), y.at(base[i]!)) : '';
-    });
-    return html`<path class="tokens-${kind}" d="${bars.join('')}"/>`;
+  return iterationChart(usage, {
+    y: { title: ofEach('Tokens', usage), kind: 'compact' },
+    series: shown.map(({ kind, label, tokens }) => ({
+      ...({ label, draw: 'bars', colour: `--tokens-${kind}` } as const),
+      values: usage.map(tokens),
+    })),
+    noteOf: (u) => shown.map(({ tokens, label }) => `${label} ${formatCount(tokens(u))}`).join(', '),
   });
-  const legend = html`<ul class="legend">${shown.map(({ kind, label }) => html`<li><span class="swatch tokens-${kind}"></span>${label}</li>`)}</ul>`;
-  const tooltip = (u: UsageTotals) =>
-    shown.map(({ tokens, label }) => `${label} ${formatCount(tokens(u))}`).join(', ');
-  return figure(
-    iterationChart(usage, {
-      description: `${ofEach('Tokens', usage)}.`,
-      yTitle: ofEach('Tokens', usage),
-      y,
-      formatY: formatCompact,
-      paths,
-      tooltip,
-    }),
-    legend,
-  );
 }
 
-function latencyChart(usage: readonly Span[]): Html {
-  const y = scaleFor(usage.map((u) => u.latencyMs / 1000));
-  const d = usage.map((u, i) => (u.latencyMs > 0 ? bar(i, height, y.at(u.latencyMs / 1000)) : '')).join('');
-  return figure(
-    iterationChart(usage, {
-      description: `${ofEach('Latency', usage)} in seconds.`,
-      yTitle: `${ofEach('Latency', usage)} in seconds`,
-      y,
-      paths: html`<path class="latency" d="${d}"/>`,
-      tooltip: (u) => formatDuration(u.latencyMs),
-    }),
-    undefined,
-  );
-}
+const latencyChart = (usage: readonly Span[]): Html =>
+  iterationChart(usage, {
+    y: { title: `${ofEach('Latency', usage)} in seconds` },
+    series: [
+      {
+        ...{ label: 'latency', draw: 'bars', colour: '--point' },
+        values: usage.map(({ latencyMs }) => latencyMs / 1000),
+      },
+    ],
+    noteOf: ({ latencyMs }) => formatDuration(latencyMs),
+  });
 
 function costChart(usage: readonly Span[]): Html {
   const sums: number[] = [];
   for (const { cost = 0 } of usage) sums.push((sums.at(-1) ?? 0) + cost);
-  const y = scaleFor(sums);
-  const points = sums.map((sum, i): [number, number] => [i + 0.5, y.at(sum)]);
-  const d = line([[0, height], ...points, [usage.length, y.at(sums.at(-1) ?? 0)]]);
-  return figure(
-    iterationChart(usage, {
-      description: 'Cost so far.',
-      yTitle: 'Cost so far',
-      y,
-      paths: [html`<path class="cost-area" d="${d}V${height}H0Z"/>`, html`<path class="cost" d="${d}"/>`],
-      tooltip: (u: Span, i) =>
-        `${formatCost(sums[i]!)} so far, ${formatCost(u.cost ?? 0)} in ${u.first === u.last ? 'this iteration' : 'these iterations'}`,
-    }),
-    undefined,
-  );
+  const zeros = sums.map(() => 0);
+  return iterationChart(usage, {
+    y: { title: 'Cost so far', kind: 'cost', from: 0 },
+    series: [
+      {
+        label: 'cost so far',
+        draw: 'line',
+        colour: '--accent',
+        width: 2,
+        values: sums,
+        low: zeros,
+        high: sums,
+      },
+    ],
+    noteOf: ({ cost = 0, first, last }, i) =>
+      `${formatCost(sums[i]!)} so far, ${formatCost(cost)} in ${first === last ? 'this iteration' : 'these iterations'}`,
+  });
 }
 
 function iterationChart(
   usage: readonly Span[],
-  chart: Pick<Plot, 'description' | 'yTitle' | 'y' | 'formatY' | 'paths'> & {
-    readonly tooltip: (usage: Span, index: number) => string;
-  },
+  chart: Pick<Chart, 'series' | 'y'> & { readonly noteOf: (usage: Span, index: number) => string },
 ): Html {
-  const { tooltip, ...plot } = chart;
-  return plotChart({
-    ...plot,
-    height,
-    x: { slots: Math.max(1, usage.length), ticks: spanTicks(usage), title: 'Iteration' },
-    columns: usage.map((u, i) => ({ at: i, width: 1, text: `${spanName(u)}: ${tooltip(u, i)}` })),
+  const { noteOf, ...rest } = chart;
+  return chartFigure({
+    ...rest,
+    label: `${chart.y.title}, ${plural(usage.at(-1)?.last ?? 0, 'iteration')}.`,
+    x: { title: 'Iteration', kind: 'whole' },
+    height: 190,
+    at: usage.map(({ first, last }) => (first + last) / 2),
+    notes: usage.map(
+      (u, i) =>
+        `${u.first === u.last ? `Iteration ${u.first}` : `Iterations ${u.first} to ${u.last}`}: ${noteOf(u, i)}`,
+    ),
   });
-}
-
-/** Iteration labels at the positions of their bars. */
-function spanTicks(usage: readonly Span[]) {
-  const size = (usage[0]?.last ?? 1) || 1;
-  return numberedTicks(usage.at(-1)?.last ?? 0).map(({ at, label }) => ({ at: at / size, label }));
-}
-
-const spanName = ({ first, last }: Span) =>
-  first === last ? `Iteration ${first}` : `Iterations ${first} to ${last}`;
-
-function scaleFor(values: readonly number[]): Scale {
-  return linearScale([0, largest([...values, 0])], [height, 0], { ticks: 3, nice: true });
-}
-
-function bar(slot: number, from: number, to: number): string {
-  return `M${slot + 0.1} ${coordinate(from)}H${slot + 0.9}V${coordinate(to)}H${slot + 0.1}z`;
 }
 
 function totalsTable(usage: UsageTotals): Html {

@@ -11,7 +11,7 @@ import { underLease } from '../../storage/lease.js';
 import { holderOf, runsBelow } from '../finder.js';
 import { type RunSummary, summaryOf } from '../summary.js';
 import { listTrainings, trainingsBelow } from '../training/trainings.js';
-import { trainingsElsewhere, trainingsFolder } from '../training-files.js';
+import { registeredTrainings, trainingsFolder } from '../training-files.js';
 
 export interface ListedRun extends RunSummary {
   /** Path relative to the runs directory. */
@@ -60,16 +60,13 @@ export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] 
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the training runs in these folders and, by default, of those started here whose output is elsewhere. */
-export function trainingPaths(places: RunPlaces): readonly string[] {
-  const isHere = places.runsDir === common.runsDir.default;
-  return [
-    ...new Set([
-      ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
-      ...(isHere ? trainingsElsewhere(places.cwd) : []),
-    ]),
-  ];
-}
+/** Paths of the training runs in these folders, and of those registered in the directory of runs. */
+export const trainingPaths = (places: RunPlaces): readonly string[] => [
+  ...new Set([
+    ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
+    ...registeredTrainings(resolve(places.cwd, places.runsDir)),
+  ]),
+];
 
 export const trainingLines = (places: RunPlaces) => listTrainings(trainingPaths(places), places.cwd);
 

@@ -7,7 +7,7 @@ import { shellWord } from '../../format/one-line.js';
 import { number, terminalTable, text } from '../../format/table.js';
 import { shownModel } from '../../models/local/settings.js';
 import { trainingFiles } from '../training-files.js';
-import type { Measured, RecordedTraining } from './trainings.js';
+import { finalText, measuredText, type RecordedTraining } from './trainings.js';
 
 export function trainingTable(
   trainings: readonly RecordedTraining[],
@@ -23,7 +23,7 @@ export function trainingTable(
     text('by', ({ objective }: RecordedTraining) => objective),
     text('on', ({ on }: RecordedTraining) => on && basename(on)),
     number('steps', ({ steps }: RecordedTraining) => `${steps.done}/${steps.of}`),
-    number('best', ({ best }: RecordedTraining) => best && `${best.kind} ${valueText(best)}`),
+    text('final', finalText),
     text('started (UTC)', ({ started }: RecordedTraining) => started?.slice(0, 16).replace('T', ' ')),
   ];
   return terminalTable(trainings, columns, width);
@@ -56,7 +56,7 @@ export function trainingText(training: RecordedTraining, cwd: string): string {
   const raised = new Map(alarms.map((alarm) => [alarm.message, alarm]));
   const lines: (readonly [string, string] | undefined)[] = [
     ['trained', trainedText(training, cwd)],
-    ['best', bestText(training)],
+    ['final', bestText(training)],
     learnt.length > 0 ? ['trained on', learnt.join(', ')] : undefined,
     final.length === 0
       ? undefined
@@ -88,22 +88,19 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
 /** Numeric policies have no path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
-const valueText = ({ kind, value }: Measured) =>
-  kind === 'loss' ? value.toFixed(4) : formatNumber(value, 4);
-
-function bestText({ best, first, unit }: RecordedTraining): string {
-  if (best === null) return 'nothing evaluated yet';
-  const what = best.kind === 'loss' ? 'validation loss' : 'held-out mean return';
-  const margin = best.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
+function bestText(training: RecordedTraining): string {
+  const { best, first, unit } = training;
+  if (best === null) return 'not evaluated yet';
+  const margin = best.margin === undefined ? '' : `, ± ${formatNumber(best.margin, 2)}`;
   const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
   const before =
-    first === null || first.step === best.step ? '' : `; ${valueText(first)} after ${unit} ${first.step}`;
-  return `${what} ${valueText(best)}${margin}${over} after ${unit} ${formatCount(best.step)}${before}`;
+    first === null || first.step === best.step ? '' : `; ${measuredText(first)} at ${unit} ${first.step}`;
+  return `${finalText(training)}${margin}${over}${before}`;
 }
 
 /** How to use the result, or how to resume. */
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
-  const { command, folder, method, model, path, quantization, result, status } = training;
+  const { command, folder, path, result, status } = training;
   if (status === 'running') return [];
   if (status !== 'completed') {
     const there = folder === null || folder === cwd ? '' : `cd ${shellWord(folder)} && `;
@@ -111,14 +108,10 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
   }
   if (result === null) return [];
   const place = shownPath(result, cwd);
-  if (basename(result) === 'policy' || model === null) return [['result', place]];
-  const settings =
-    method === 'lora' || basename(result) === 'adapter'
-      ? `${shellWord(`model.path=${modelText(model, cwd)}`)} ${shellWord(`model.adapter=${place}`)}${quantization === null ? '' : ` model.quantization=${quantization}`}`
-      : shellWord(`model.path=${place}`);
+  const use = usedAs(training, cwd);
   return [
     ['result', place],
-    ['run it', `model.provider=local ${settings}`],
+    ...(use === null ? [] : [['run it', use] as const]),
     ...(basename(result) === 'adapter'
       ? [
           [
@@ -128,6 +121,22 @@ function useOf(training: RecordedTraining, cwd: string): readonly (readonly [str
         ]
       : []),
   ];
+}
+
+/** Command-line settings that use the result; null for a numeric policy, or if there is no result. */
+export function usedAs(
+  { folder, method, model, quantization, result, use }: RecordedTraining,
+  cwd: string,
+): string | null {
+  // Paths in `use` are relative to the folder of the command.
+  if (use !== null && folder === cwd) return use;
+  if (result === null || basename(result) === 'policy' || model === null) return null;
+  const place = shownPath(result, cwd);
+  const settings =
+    method === 'lora' || basename(result) === 'adapter'
+      ? `${shellWord(`model.path=${modelText(model, cwd)}`)} ${shellWord(`model.adapter=${place}`)}${quantization === null ? '' : ` model.quantization=${quantization}`}`
+      : shellWord(`model.path=${place}`);
+  return `model.provider=local ${settings}`;
 }
 
 const goOnAsBefore = 'run the command that started it, with the same config and output';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import { formatCount, formatReturn } from '../../format/numbers.js';
 import { mean } from '../../statistics/descriptive.js';
 import { checkedValue, readOwnJson } from '../../storage/files.js';
 import { readJsonLines } from '../../storage/json-lines.js';
@@ -54,22 +55,47 @@ export interface RecordedTraining {
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
+  /** Command-line settings that use the result; null for a numeric policy and earlier versions. */
+  readonly use: string | null;
 }
+
+/** The final figure of a training run, on every page and in every list: the evaluation that selected the result. */
+export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
+  return best && `${best.name} ${measuredText(best)} at ${unit} ${formatCount(best.step)}`;
+}
+
+/** Losses with four decimals, because differences in the third matter. */
+export const measuredText = ({ kind, value }: Pick<Measured, 'kind' | 'value'>): string =>
+  kind === 'loss' ? value.toFixed(4) : formatReturn(value);
 
 /** A held-out return (higher is better) or a validation loss. */
 export interface Measured {
   readonly step: number;
   readonly kind: 'return' | 'loss';
+  /** What was measured, such as `validation loss`. */
+  readonly name: string;
   readonly value: number;
   /** Half of the 95% interval. */
   readonly margin?: number;
   readonly episodes?: number;
 }
 
+const sourceShape = z.looseObject({
+  ...{ run: z.string(), environment: z.string(), model: z.string() },
+  ...{ seed: z.number(), kept: z.number(), split: z.string() },
+});
+
 const aboutShape = z.looseObject({
   method: z.string(),
   base: z.looseObject({ model: z.string() }),
-  dataset: z.looseObject({ path: z.string() }),
+  dataset: z.looseObject({
+    path: z.string(),
+    // Only shown, so damage doesn't matter.
+    recipe: z.string().nullish().catch(null),
+    sources: z.array(sourceShape).nullish().catch(null),
+    files: z.record(z.string(), z.string()).optional().catch(undefined),
+    changed: z.boolean().optional().catch(undefined),
+  }),
   config: z.looseObject({
     method: z.looseObject({ quantization: z.string().optional() }).optional(),
     objective: z.looseObject({ kind: z.string() }).optional(),
@@ -77,10 +103,17 @@ const aboutShape = z.looseObject({
     updates: z.number().optional(),
     algorithm: z.looseObject({ kind: z.string() }).optional(),
   }),
-  outcome: z.looseObject({ ended: z.string(), step: z.number(), message: z.string().optional() }),
+  outcome: z.looseObject({
+    ...{ ended: z.string(), step: z.number() },
+    ...{ message: z.string().optional(), remedy: z.string().optional() },
+  }),
   command: z.string().optional(),
   folder: z.string().optional(),
+  use: z.string().optional(),
 });
+
+/** The content of `training.json`. */
+export type TrainingAbout = z.output<typeof aboutShape>;
 
 /** JSON writes null for non-finite numbers. */
 const amount = z
@@ -94,14 +127,26 @@ const metricShape = z.looseObject({
   seconds: z.number().default(0),
   ...{ time: z.string().optional(), totalSteps: amount },
   ...{ episodes: amount, tokens: amount, sampledTokens: amount },
-  ...{ reward: amount, meanReward: amount, meanReturn: amount, margin: amount, loss: amount },
+  ...{
+    reward: amount,
+    meanReward: amount,
+    meanReturn: amount,
+    bestReturn: amount,
+    margin: amount,
+    loss: amount,
+  },
   best: z.unknown().optional(),
   returns: z.array(z.number()).optional(),
   action: z.string().optional(),
+  /** What evaluations measure. */
+  measured: z.string().optional(),
   ...{ label: z.string().optional(), message: z.string().optional(), remedy: z.string().optional() },
 });
 
-type Metric = z.output<typeof metricShape>;
+export type TrainingMetric = z.output<typeof metricShape>;
+
+/** A line of metrics; `undefined` for one of another form. */
+export const readMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
 
 /** The training runs at these paths, oldest first, and the paths of those with a damaged record. */
 export function listTrainings(
@@ -137,24 +182,45 @@ export function trainingsBelow(folder: string, depth = 0): readonly string[] {
     .flatMap((name) => trainingsBelow(join(folder, name), depth + 1));
 }
 
+export interface TrainingFiles {
+  readonly facts: RecordedTraining;
+  /** Undefined if training hasn't started. */
+  readonly about: TrainingAbout | undefined;
+  readonly metrics: readonly TrainingMetric[];
+}
+
 /** @throws UserError if its files are damaged */
-export function readTraining(path: string): RecordedTraining {
+export const readTraining = (path: string): RecordedTraining => readTrainingFiles(path).facts;
+
+/** @throws UserError if its files are damaged */
+export function readTrainingFiles(path: string): TrainingFiles {
   const aboutFile = join(path, trainingFiles.about);
   const raw = readOwnJson(aboutFile);
   const about = raw === undefined ? undefined : checkedValue(aboutShape, raw, aboutFile);
   const metrics = metricsOf(join(path, trainingFiles.metrics));
+  const isHeld = isLocked(join(path, trainingFiles.lock));
+  return trainingOf(path, about, metrics, isHeld);
+}
+
+/** @param isHeld whether a process trains it */
+export function trainingOf(
+  path: string,
+  about: TrainingAbout | undefined,
+  metrics: readonly TrainingMetric[],
+  isHeld: boolean,
+): TrainingFiles {
   const steps = metrics.filter(({ kind }) => kind === 'step');
-  const measured = metrics.flatMap(measuredIn);
   const last = steps.at(-1);
   const isRl = metrics.some(({ kind, reward }) => kind === 'step' && reward !== undefined);
   const hasEpisodes = last?.episodes !== undefined;
   const start = metrics.findLast(({ kind }) => kind === 'start');
+  const measured = metrics.flatMap((metric) => measuredIn(metric, start?.measured));
   const done = last?.step ?? about?.outcome.step ?? 0;
   const result = ['adapter', 'model', 'policy']
     .map((name) => join(path, name))
     .find((one) => existsSync(one));
-  const status = statusOf(path, about?.outcome.ended, metrics);
-  return {
+  const status = statusOf(isHeld, about?.outcome.ended, metrics);
+  const facts: RecordedTraining = {
     kind: 'training',
     ...{ path, status },
     note: about?.outcome.message ?? (about?.outcome.ended === 'early' ? 'ended before its last step' : null),
@@ -188,10 +254,12 @@ export function readTraining(path: string): RecordedTraining {
     result: status === 'completed' ? (result ?? null) : null,
     command: about?.command ?? null,
     folder: about?.folder ?? null,
+    use: about?.use ?? null,
   };
+  return { facts, about, metrics };
 }
 
-function metricsOf(file: string): readonly Metric[] {
+function metricsOf(file: string): readonly TrainingMetric[] {
   const lines = readJsonLines<unknown>(file, { repair: false }) ?? [];
   return lines.map((line, i) => checkedValue(metricShape, line, file, { prefix: `line ${i + 1}: ` }));
 }
@@ -204,11 +272,11 @@ const quantizationOf = (method: { readonly quantization?: string | undefined } |
 
 /** A training run with status `running` that no process holds has crashed. */
 function statusOf(
-  path: string,
+  isHeld: boolean,
   ended: string | undefined,
-  metrics: readonly Metric[],
+  metrics: readonly TrainingMetric[],
 ): RecordedTraining['status'] {
-  if (isLocked(join(path, trainingFiles.lock))) {
+  if (isHeld) {
     const last = metrics.findLast(({ kind }) => kind === 'controlled' || kind === 'start');
     return last?.action === 'pause' ? 'paused' : 'running';
   }
@@ -216,16 +284,38 @@ function statusOf(
   return ended === undefined || ended === 'running' ? 'crashed' : 'completed';
 }
 
-function measuredIn(metric: Metric): readonly { readonly measured: Measured; readonly best: boolean }[] {
-  const { best, episodes, kind, loss, margin, meanReturn, meanReward, step } = metric;
-  const earned = meanReward ?? meanReturn;
-  if (kind === 'evaluation' && earned !== undefined) {
+function measuredIn(
+  { best, episodes, kind, loss, margin, meanReturn, meanReward, step }: TrainingMetric,
+  name = 'mean return',
+): readonly { readonly measured: Measured; readonly best: boolean }[] {
+  const value = meanReward ?? meanReturn;
+  if (kind === 'evaluation' && value !== undefined) {
     const counted = { ...(margin !== undefined && { margin }), ...(episodes !== undefined && { episodes }) };
-    return [{ measured: { step, kind: 'return', value: earned, ...counted }, best: best === true }];
+    const measured = { step, kind: 'return', name: `held-out ${name}`, value, ...counted } as const;
+    return [{ measured, best: best === true }];
   }
   if (kind === 'validation' && loss !== undefined)
-    return [{ measured: { step, kind: 'loss', value: loss }, best: best === true }];
+    return [{ measured: { step, kind: 'loss', name: 'validation loss', value: loss }, best: best === true }];
   return [];
+}
+
+interface TimedStep {
+  readonly kind: string;
+  readonly step: number;
+  readonly seconds: number;
+  readonly totalSteps?: number | undefined;
+}
+
+/** Number of steps that speed and remaining time are computed from. */
+export const recentSteps = 20;
+
+/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
+export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined {
+  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
+  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
+  if (total === undefined || steps.length === 0) return undefined;
+  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
+  return each * (total - steps.at(-1)!.step);
 }
 
 /** @throws UserError if an option for experiments is used with a training run */

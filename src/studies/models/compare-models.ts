@@ -7,7 +7,9 @@ import { openPage } from '../../base/open-page.js';
 import { fitted } from '../../format/width.js';
 import { planFile, readManifest, runFiles, statusOf } from '../../runs/reader.js';
 import { replaceFile } from '../../storage/files.js';
-import { checkConfig, type PlayArguments } from '../plan.js';
+import { page } from '../../web/page.js';
+import { inFile } from '../../web/study.js';
+import { checkConfig, type PlayArguments, resultFiles } from '../plan.js';
 import { failureLines, type Played, type PlayedStatus, playPlan } from '../play.js';
 import { settingsPlace } from '../sweep/sweep-plan.js';
 import { modelsOnTerminal, modelsPage } from './models-page.js';
@@ -33,8 +35,6 @@ export interface ModelsSummary extends Omit<ModelsResult, 'status'> {
   readonly out: string;
 }
 
-const resultFile = 'models.json';
-
 /**
  * Requests the missing proposals of every contestant and prints the result. Returns the exit code.
  * @throws UserError if anything can't be played, before playing starts
@@ -54,8 +54,8 @@ export async function compareModels(args: ModelsArguments, context: CommandConte
   const write = (failures: Played<ModelRun>['failures']): ModelsResult => {
     const told = failures.map(({ entry, message }) => ({ run: entry.path, message }));
     const result = modelsResult(models, { failures: told, now: context.now(), read });
-    replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
-    replaceFile(join(directory, runFiles.report), modelsPage(result));
+    replaceFile(join(directory, resultFiles.models), `${JSON.stringify(result, null, 2)}\n`);
+    replaceFile(join(directory, runFiles.report), page(modelsPage(result, inFile)));
     return result;
   };
   if (args.replay) {

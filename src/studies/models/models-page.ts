@@ -1,6 +1,6 @@
 /** The page of a comparison of models: improving proposals with intervals, then replies, effort and histories. */
 import { styleText } from 'node:util';
-import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
+import { pText, verdictCell, verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
   formatCompact,
@@ -12,11 +12,17 @@ import {
   signed,
 } from '../../format/numbers.js';
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
-import { relativeLink } from '../../report/group-report.js';
-import { runFiles } from '../../runs/reader.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import { intervalRows } from '../../web/interval-rows.js';
-import { page } from '../../web/page.js';
+import type { Page, Section } from '../../web/page.js';
+import {
+  failuresSection,
+  readingSection,
+  type Shown,
+  studyHeader,
+  verdictBox,
+  writtenBy,
+} from '../../web/study.js';
 import type { ContestantFigures, ModelDifference, ModelsResult, Share } from './models-result.js';
 
 /** Formats whole percents: with few histories, intervals are too wide for decimals to matter. */
@@ -91,10 +97,7 @@ const differenceColumns: readonly Column<ModelDifference>[] = [
   }),
   number('histories', ({ pairs }) => pairs),
   number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('', ({ verdict }) => ({
-    text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
-    mark: `chip ${verdictChips[verdict]}`,
-  })),
+  text('verdict', ({ verdict }) => verdictCell({ verdict })),
 ];
 
 const predicting = ({ contestants }: ModelsResult) =>
@@ -156,69 +159,66 @@ export function modelsOnTerminal(result: ModelsResult, width?: number): string {
   ].join('\n\n');
 }
 
-export function modelsPage(result: ModelsResult): string {
-  const { contestants, differences, environment, failures, name, status } = result;
+export function modelsPage(result: ModelsResult, shown: Shown): Page {
+  const { contestants, differences, environment, failures, name, policyloop, status } = result;
   const conclusion = conclusionOf(result);
   const predictions = predicting(result);
-  const list = (lines: readonly string[]) => html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
-  return page({
-    title: `Models: ${name}`,
-    header: html`<header>
-<p class="kicker">policyloop models compare <b>${name}</b></p>
-<h1>Models as proposers <span class="by">in</span> ${environment}</h1>
-<p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${plural(contestants.length, 'contestant')}, ${askedText(result)}</p>
-${conclusion !== undefined && html`<p class="verdict">${conclusion}</p>`}
-</header>`,
-    sections: [
-      {
-        id: 'improvements',
-        title: 'Improving proposals',
-        content: html`${forest(result)}
-${htmlTable(contestants, [nameColumn, ...improvementColumns(result)])}`,
-      },
-      ...(differences.length === 0
-        ? []
-        : [
-            {
-              id: 'differences',
-              title: 'Differences',
-              content: html`<p class="note">Differences in the share of improving proposals, in percentage points, over the same histories.</p>
+  const problems = [...new Set(contestants.flatMap((one) => Object.keys(one.failures)))];
+  const rejected = problems.map(
+    (kind): Column<ContestantFigures> => number(`rejected: ${kind}`, (row) => row.failures[kind] ?? 0),
+  );
+  const sections: (Section | undefined)[] = [
+    {
+      id: 'result',
+      title: 'Result',
+      content: html`${conclusion !== undefined && verdictBox(conclusion)}${shares(result)}`,
+    },
+    {
+      id: 'contestants',
+      title: 'Proposals and effort',
+      content: htmlTable(contestants, [
+        nameColumn,
+        ...improvementColumns(result),
+        ...replyColumns,
+        ...rejected,
+        ...effortColumns(contestants),
+      ]),
+    },
+    differences.length === 0
+      ? undefined
+      : {
+          id: 'differences',
+          title: 'Differences',
+          content: html`<p class="note">Differences in the share of improving proposals, in percentage points, over the same histories.</p>
 ${htmlTable(differences, differenceColumns, { tall: true })}`,
-            },
-          ]),
-      { id: 'replies', title: 'Replies', content: repliesSection(result) },
-      {
-        id: 'effort',
-        title: 'Effort',
-        content: htmlTable(contestants, [nameColumn, ...effortColumns(contestants)]),
-      },
-      ...(predictions.length === 0
-        ? []
-        : [
-            {
-              id: 'predictions',
-              title: 'Predicted and observed returns',
-              content: htmlTable(predictions, predictionColumns),
-            },
-          ]),
-      { id: 'histories', title: 'Histories', content: historiesSection(result) },
-      ...(failures.length === 0
-        ? []
-        : [
-            {
-              id: 'failures',
-              title: 'Failures',
-              content: html`<ul class="warnings">${failures.map(({ run, message }) => html`<li>${run}: ${message}</li>`)}</ul>`,
-            },
-          ]),
-      { id: 'reading', title: 'How to read this', content: list(readingOf(result)) },
-    ],
-    footer: html`<p>Written by policyloop ${result.policyloop}.</p>`,
-  });
+        },
+    predictions.length === 0
+      ? undefined
+      : {
+          id: 'predictions',
+          title: 'Predicted and observed returns',
+          content: htmlTable(predictions, predictionColumns),
+        },
+    { id: 'histories', title: 'Histories', content: historiesTable(result, shown) },
+    ...failuresSection(failures),
+    readingSection(readingOf(result)),
+  ];
+  return {
+    title: `Models: ${name}`,
+    header: studyHeader({
+      kicker: html`models compare <b>${name}</b>`,
+      title: html`Models as proposers <span class="by">in</span> ${environment}`,
+      status: shown.status ?? status,
+      state: `${plural(contestants.length, 'contestant')}, ${askedText(result)}`,
+    }),
+    sections: sections.filter((section) => section !== undefined),
+    footer: writtenBy(policyloop),
+    keys: ['model'],
+  };
 }
 
-/** One row per contestant: its share of improving proposals with the interval, next to the share of random search. */
-function forest({ contestants }: ModelsResult): Html {
+/** Each contestant's share of improving proposals, next to the share of random search. */
+function shares({ contestants }: ModelsResult): Html {
   const random = contestants.find(({ name, improved }) => name === 'baseline-random' && improved.of > 0);
   const share = ({ count, of }: Share) => (of === 0 ? null : count / of);
   return intervalRows(
@@ -226,6 +226,7 @@ function forest({ contestants }: ModelsResult): Html {
       name: html`${label}${kind === 'baseline' && html` <span class="muted">baseline</span>`}`,
       value: share(improved),
       interval: improved.of === 0 ? null : improved.interval,
+      detail: shareText(improved),
       isMuted: kind === 'baseline',
     })),
     {
@@ -239,17 +240,8 @@ function forest({ contestants }: ModelsResult): Html {
   );
 }
 
-function repliesSection({ contestants }: ModelsResult): Html {
-  const kinds = [...new Set(contestants.flatMap(({ failures }) => Object.keys(failures)))];
-  const failed = kinds.map((kind) =>
-    number<ModelsResult['contestants'][number]>(kind, ({ failures }) => failures[kind] ?? 0),
-  );
-  return html`${htmlTable(contestants, [nameColumn, ...replyColumns])}
-${failed.length > 0 && html`<h5>Rejected replies by problem</h5>${htmlTable(contestants, [nameColumn, ...failed])}`}`;
-}
-
 /** Lists the histories with their best returns and the contestants' proposals. */
-function historiesSection({ contestants, histories, proposals }: ModelsResult): Html {
+function historiesTable({ contestants, histories, proposals }: ModelsResult, { linkOf }: Shown): Html {
   const found = new Map(proposals.map((one) => [`${one.contestant}/${one.history}`, one]));
   const best = (history: string) => proposals.find((one) => one.history === history)?.best;
   return htmlTable(
@@ -261,7 +253,7 @@ function historiesSection({ contestants, histories, proposals }: ModelsResult): 
         number<ModelsResult['histories'][number]>(label, ({ name }) => {
           const own = found.get(`${contestant}/${name}`);
           if (own === undefined) return null;
-          const href = relativeLink(`${own.run}/${runFiles.report}`);
+          const href = linkOf(own.run);
           if (own.return === null) return { text: 'rejected', href };
           const mark = own.return > own.best ? { mark: 'chip good' } : {};
           return { text: formatReturn(own.return), href, ...mark };

@@ -1,247 +1,316 @@
-/** The page of a sweep: first the effects of the keys with intervals, then the best setting. */
-
-import { styleText } from 'node:util';
-import { pText, verdictChips, verdictRule, verdictText } from '../../comparison/words.js';
+/** The page of a sweep: the best setting and the ranking first, then effects of the keys, interactions and runs. */
+import { groupedBy } from '../../comparison/run-groups.js';
+import { verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
   formatDuration,
   formatInterval,
+  formatNumber,
   formatReturn,
-  formatSigned,
   plural,
 } from '../../format/numbers.js';
-import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
-import { relativeLink } from '../../report/group-report.js';
+import { htmlTable, number, text } from '../../format/table.js';
 import { tile } from '../../report/views/overview.js';
-import { runFiles } from '../../runs/reader.js';
-import { largest } from '../../statistics/descriptive.js';
+import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { summarize } from '../../statistics/paired.js';
+import { type Chart, chartFigure } from '../../web/chart.js';
 import { intervalRows } from '../../web/interval-rows.js';
-import { page } from '../../web/page.js';
-import type { Effect, Effects, Interaction, LevelMean } from './effects.js';
+import type { Page, Section } from '../../web/page.js';
+import { cellClass } from '../../web/palette.js';
+import { inOrder, type ParallelKey, parallelFigure, parallelPlot } from '../../web/parallel.js';
+import {
+  failuresSection,
+  readingSection,
+  type Shown,
+  studyHeader,
+  verdictBox,
+  writtenBy,
+} from '../../web/study.js';
+import { logTicks } from '../../web/ticks.js';
+import type { Effects, LevelMean } from './effects.js';
+import { bestSentence, ranked, settingName, shownValue } from './ranking.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
+import {
+  droppedText,
+  effectColumns,
+  interactionColumns,
+  keyColumns,
+  overText,
+  settingColumns,
+  tested,
+} from './sweep-tables.js';
 
-/** Formats a value; `(none)` if the key is omitted. */
-const shown = (value: string | undefined) => (value === 'null' ? '(none)' : (value ?? ''));
-
-const effectName = ({ key, of, against }: Effect): string => `${key}: ${shown(of)} − ${shown(against)}`;
-
-const verdictColumns: readonly Column<Pick<Effect, 'adjusted' | 'verdict' | 'difference' | 'interval'>>[] = [
-  estimate('difference', ({ difference, interval }) => ({ value: difference, interval }), {
-    format: formatSigned,
-  }),
-  number('p (Holm)', ({ adjusted }) => adjusted, { format: pText }),
-  text('', ({ verdict }) => ({
-    text: verdict === 'too-few' ? 'too few' : verdictText({ verdict, test: 'paired', reason: '' }),
-    mark: `chip ${verdictChips[verdict]}`,
-  })),
-];
-
-const effectColumns: readonly Column<Effect>[] = [
-  text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
-  text('value', ({ of }) => shown(of)),
-  text('against', ({ against }) => shown(against)),
-  ...verdictColumns,
-];
-
-const interactionColumns: readonly Column<Interaction>[] = [
-  text('keys', ({ keys }) => keys.join(' × '), { grouped: true }),
-  text('values', ({ of }) => of.map(shown).join(', ')),
-  text('against', ({ against }) => against.map(shown).join(', ')),
-  ...verdictColumns,
-];
-
-const levelColumns: readonly Column<LevelMean>[] = [
-  text('key', ({ key }) => ({ text: key, code: true }), { grouped: true }),
-  text('value', ({ value }) => shown(value)),
-  estimate('confirmed', ({ confirmed: { mean, meanInterval } }) => ({ value: mean, interval: meanInterval })),
-];
-
-const pairColumns: readonly Column<Effects['pairs'][number]>[] = [
-  text('keys', ({ keys }) => keys.join(' × '), { grouped: true }),
-  text('values', ({ values }) => values.map(shown).join(', ')),
-  estimate('confirmed', ({ confirmed: { mean, meanInterval } }) => ({ value: mean, interval: meanInterval })),
-];
-
-/** A column for each varying key. */
-const keyColumns = ([first]: readonly SettingFigures[]): readonly Column<SettingFigures>[] => {
-  const keys = Object.keys(first?.values ?? {});
-  return keys.length === 0
-    ? [text('setting', ({ name }) => name)]
-    : keys.map((key) => text(key, ({ values }) => shown(values[key])));
-};
-
-const reasons = { failed: 'failed', halved: 'halved', lost: 'lost the race' } as const;
-
-function settingColumns(settings: readonly SettingFigures[]): readonly Column<SettingFigures>[] {
-  const isPaid = settings.some(({ usage }) => usage.promptTokens > 0);
-  const isPriced = settings.some(({ usage }) => usage.cost !== undefined);
-  const isHalved = settings.some(({ dropped }) => dropped !== null);
-  return [
-    number('runs', ({ runs }) => runs),
-    estimate(
-      'confirmed',
-      ({ confirmed }) => confirmed && { value: confirmed.mean, interval: confirmed.meanInterval },
-    ),
-    number('observed', ({ observed }) => observed, { format: formatReturn }),
-    number(isPaid && 'calls', ({ usage }) => usage.calls),
-    number(isPriced && 'cost', ({ usage }) => usage.cost, { format: formatCost }),
-    text(isHalved && 'left behind', ({ dropped }) =>
-      dropped === null ? '' : `${reasons[dropped.because]} after ${plural(dropped.after, 'seed')}`,
-    ),
-  ];
-}
-
-/** Number of differences in Holm's correction; effects and interactions are corrected separately. */
-const tested = (effects: Effects | null): number =>
-  largest(
-    [effects?.main ?? [], effects?.interactions ?? []].map((all) => all.filter(({ p }) => p !== null).length),
-  );
-
-const overText = ({ count, over }: Effects): string =>
-  over === 'seeds'
-    ? `Over ${plural(count, 'seed')} under which all settings are complete.`
-    : `By least squares over ${plural(count, 'setting')}.`;
-
-/** Sorts settings, best first; those with more seeds come before those dropped earlier. */
-export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
-  const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
-  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
-  return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
-}
-
-/** Maximum number of settings shown on a terminal; the page shows all. */
-const mostShown = 24;
-
-/** @param width see `CommandContext` */
-export function sweepOnTerminal(result: SweepResult, width?: number): string {
-  const { best, effects, settings } = result;
-  const rows = ranked(settings);
-  const left = rows.length - mostShown;
-  const blocks = [
-    terminalTable(rows.slice(0, mostShown), [...keyColumns(settings), ...settingColumns(settings)], width),
-    ...(left > 0 ? [`… and ${plural(left, 'setting')} more, on the page`] : []),
-  ];
-  if (effects !== null && effects.main.length > 0) {
-    blocks.push(
-      styleText('bold', 'Effects'),
-      overText(effects),
-      terminalTable(effects.main, effectColumns, width),
-    );
-    const told = effects.interactions.filter(({ verdict }) => verdict === 'higher' || verdict === 'lower');
-    if (told.length > 0)
-      blocks.push(styleText('bold', 'Interactions'), terminalTable(told, interactionColumns, width));
-    const rule = verdictRule(tested(effects));
-    if (rule.length > 0) blocks.push(styleText('dim', rule.join('\n')));
-  }
-  if (best !== null && settings.length > 1)
-    blocks.push(
-      `best        ${best}: the highest of ${plural(settings.length, 'setting')} on these same runs, so it is optimistic`,
-    );
-  return blocks.join('\n\n');
-}
-
-export function sweepPage(result: SweepResult): string {
-  const { effects, environment, failures, method, name, settings, status } = result;
+export function sweepPage(result: SweepResult, shown: Shown): Page {
+  const { effects, environment, failures, method, name, policyloop, seeds, settings, status } = result;
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
-  return page({
+  const keys = keysOf(result);
+  const sections: (Section | undefined)[] = [
+    { id: 'result', title: 'Result', content: resultSection(result) },
+    parallelSection(result, keys, shown),
+    effectsSection(result, keys),
+    effects === null || effects.pairs.length === 0
+      ? undefined
+      : { id: 'interactions', title: 'Interactions', content: interactionsSection(effects) },
+    { id: 'settings', title: 'Settings', content: settingsTable(settings) },
+    { id: 'runs', title: 'Runs', content: runTable(result, shown) },
+    ...failuresSection(failures),
+    readingSection(readingOf(result)),
+  ];
+  return {
     title: `Sweep: ${name}`,
-    header: html`<header>
-<p class="kicker">policyloop sweep <b>${name}</b></p>
-<h1>${Object.keys(settings[0]!.values).join(', ') || name} <span class="by">in</span> ${environment}</h1>
-<p class="state"><span class="status ${status === 'completed' ? 'completed' : 'interrupted'}">${status}</span> ${method}: ${plural(settings.length, 'setting')}, ${plural(result.seeds.length, 'seed')}, ${plural(runs, 'run')} complete</p>
-</header>`,
-    sections: [
-      { id: 'effects', title: 'Effects', content: effectsSection(effects) },
-      ...(effects === null || effects.interactions.length === 0
-        ? []
-        : [{ id: 'interactions', title: 'Interactions', content: interactionsSection(effects) }]),
-      { id: 'best', title: 'Best setting', content: bestSection(result) },
-      { id: 'settings', title: 'Settings', content: settingsSection(result) },
-      ...(failures.length === 0
-        ? []
-        : [
-            {
-              id: 'failures',
-              title: 'Failures',
-              content: html`<ul class="warnings">${failures.map(({ run, message }) => html`<li>${run}: ${message}</li>`)}</ul>`,
-            },
-          ]),
-      { id: 'reading', title: 'How to read this', content: readingSection(result) },
-    ],
-    footer: html`<p>Written by policyloop ${result.policyloop}.</p>`,
-  });
+    header: studyHeader({
+      kicker: html`sweep <b>${name}</b>`,
+      title: html`${keys.map(({ key }) => key).join(', ') || name} <span class="by">in</span> ${environment}`,
+      status: shown.status ?? status,
+      state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runs, 'run')} complete`,
+    }),
+    sections: sections.filter((section) => section !== undefined),
+    footer: writtenBy(policyloop),
+    keys: keys.map(({ key }) => key),
+  };
 }
 
-function effectsSection(effects: Effects | null): Html {
-  if (effects === null)
-    return html`<p class="empty">No effects yet: they require results of all settings with the same seed, or more drawn settings than values.</p>`;
-  const { levels, main } = effects;
-  return html`<p class="note">${overText(effects)}</p>
-${main.length === 0 ? html`<p class="empty">No key has several values.</p>` : html`${forest(effects)}${htmlTable(main, effectColumns)}`}
-${levels.length > 0 && html`<h5>Mean return by value</h5>${htmlTable(levels, levelColumns)}`}`;
-}
+/** Most distinct numbers that count as a list; earlier versions didn't record how values were drawn. */
+const mostListed = 12;
 
-/** One row per effect with its interval. */
-const forest = ({ main }: Effects): Html =>
-  intervalRows(
-    main.map((effect) => ({ name: effectName(effect), value: effect.difference, interval: effect.interval })),
-    { title: 'Difference in confirmed return, with 95 % interval', format: formatSigned, line: 0 },
+function keysOf({ keys, settings }: SweepResult): readonly ParallelKey[] {
+  return (
+    keys ??
+    Object.keys(settings[0]?.values ?? {}).map((key) => {
+      const values = new Set(settings.map((setting) => setting.values[key]));
+      const isDrawn =
+        values.size > mostListed && [...values].every((value) => Number.isFinite(Number(value)));
+      return { key, kind: isDrawn ? 'uniform' : 'list' };
+    })
   );
+}
 
-const interactionsSection = ({ interactions, pairs }: Effects): Html =>
-  html`<p class="note">How much the effect of the first key changes with the value of the second key; 0 if the two effects are independent.</p>
-${htmlTable(interactions, interactionColumns, { tall: true })}
-<h5>Mean return by values of both keys</h5>
-${htmlTable(pairs, pairColumns, { tall: true })}`;
+/** Maximum number of settings in the ranking; the table below has all. */
+const mostRanked = 12;
 
-function bestSection({ best, settings, usage, activeMs }: SweepResult): Html {
-  const found = settings.find(({ name }) => name === best);
+function resultSection({ activeMs, seeds, settings, usage }: SweepResult): Html {
+  const best = bestSentence(settings);
+  const rows = ranked(settings).filter(({ confirmed }) => confirmed !== null);
   const tokens = usage.promptTokens + usage.completionTokens;
-  return html`<dl class="headline main">
-${found?.confirmed ? tile('Highest mean confirmed return', formatReturn(found.confirmed.mean), html`${labelled(found)}${found.confirmed.meanInterval && html`; 95 % interval <b>${formatInterval(found.confirmed.meanInterval)}</b> over ${plural(found.confirmed.count, 'seed')}`}. It is the highest of ${plural(settings.length, 'setting')} on these same runs, so it is optimistic: evaluate it on other seeds.`, 'confirmed') : tile('Highest mean confirmed return', '–', 'no run is complete')}
-</dl>
+  const runs = settings.reduce((sum, one) => sum + one.runs, 0);
+  return html`${best ? verdictBox(best.text, best.mark) : html`<p class="empty">No run is complete yet.</p>`}
+${
+  rows.length > 0 &&
+  intervalRows(
+    rows.slice(0, mostRanked).map((setting, i) => ({
+      name: settingName(setting),
+      value: setting.confirmed!.mean,
+      interval: setting.confirmed!.meanInterval,
+      isMuted: i > 0,
+      ...(setting.confirmed!.count < seeds.length && {
+        detail: droppedText(setting) || plural(setting.confirmed!.count, 'seed'),
+      }),
+    })),
+    {
+      title: 'Mean confirmed return',
+      caption: `Mean confirmed return of each setting, with its 95 % interval over seeds.${rows.length > mostRanked ? ` The table of settings has ${rows.length - mostRanked} more.` : ''} The best of ${settings.length} on these same runs is partly luck: evaluate it on other seeds.`,
+    },
+  )
+}
 <dl class="headline">
-${tokens > 0 && tile('Calls', formatCount(usage.calls), 'of all runs')}
-${tokens > 0 && tile('Tokens', formatCompact(tokens), 'of all runs')}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${tile('Settings', formatCount(settings.length), `${plural(seeds.length, 'seed')} each`)}
+${tile('Runs', formatCount(runs), 'complete')}
+${tokens > 0 && tile('Calls', formatCount(usage.calls), 'in all runs')}
+${tokens > 0 && tile('Tokens', formatCompact(tokens), 'in all runs')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
 }
 
-const labelled = ({ values }: SettingFigures): Html =>
-  html`${Object.entries(values).map(([key, value], i) => html`${i > 0 && ', '}<code>${key}=${value}</code>`)}`;
-
-function settingsSection({ seeds, settings }: SweepResult): Html {
-  const rows = ranked(settings);
-  const runs = settings.flatMap(({ name, returns }) =>
-    seeds.flatMap((seed, i) =>
-      typeof returns[i] === 'number' ? [{ name, seed, confirmed: returns[i] }] : [],
-    ),
-  );
-  return html`${htmlTable(rows, [...keyColumns(settings), ...settingColumns(settings)], { tall: true })}
-<h5>Runs</h5>
-${htmlTable(
-  runs,
-  [
-    { title: 'setting', grouped: true, cell: ({ name }) => name },
-    {
-      title: 'run',
-      cell: ({ name, seed }) => ({
-        text: `seed ${seed}`,
-        href: relativeLink(`${name}/seed-${seed}/${runFiles.report}`),
-      }),
-    },
-    { title: 'confirmed', kind: 'number', format: formatReturn, cell: ({ confirmed }) => confirmed },
-  ],
-  { tall: true },
-)}`;
+interface CompleteRun extends Pick<SettingFigures, 'name' | 'values'> {
+  readonly group: number;
+  readonly seed: number;
+  readonly result: number;
+  readonly path: string;
 }
 
-function readingSection({ effects, method, settings }: SweepResult): Html {
-  const lines = [
+const runsOf = ({ seeds, settings }: SweepResult): readonly CompleteRun[] =>
+  settings.flatMap(({ name, returns, values }, group) =>
+    seeds.flatMap((seed, i) => {
+      const result = returns[i];
+      return typeof result === 'number'
+        ? [{ name, values, group, seed, result, path: `${name}/seed-${seed}` }]
+        : [];
+    }),
+  );
+
+function parallelSection(
+  result: SweepResult,
+  keys: readonly ParallelKey[],
+  { linkOf }: Shown,
+): Section | undefined {
+  const runs = runsOf(result);
+  if (runs.length < 2 || keys.length === 0) return undefined;
+  const lines = runs.map(({ group, name, path, result: own, seed, values }) => ({
+    ...{ group, values, result: own, href: linkOf(path), link: 'Open this run' },
+    note: `${settingName({ name, values })}, seed ${seed}: ${formatReturn(own)}.`,
+  }));
+  return {
+    id: 'parallel',
+    title: 'Runs by key and result',
+    content: parallelFigure(parallelPlot(keys, lines, 'confirmed')),
+  };
+}
+
+function effectsSection(result: SweepResult, keys: readonly ParallelKey[]): Section {
+  const { effects, settings } = result;
+  const measured = settings.filter(({ confirmed }) => confirmed !== null);
+  const varied = keys.filter(({ key }) => new Set(measured.map(({ values }) => values[key])).size > 1);
+  const listed = varied.filter(({ kind }) => kind === 'list');
+  const drawn = varied.filter(({ kind }) => kind !== 'list');
+  const levels = listed.map(({ key }) => levelsOf(key, effects, measured));
+  const ends = levels
+    .flat()
+    .flatMap(({ confirmed: { mean: own, meanInterval } }) => [own, ...(meanInterval ?? [])]);
+  return {
+    id: 'effects',
+    title: 'Effect of each key',
+    content:
+      varied.length === 0
+        ? html`<p class="empty">No effects yet: at least two values of a key need a complete run.</p>`
+        : html`${levels.map(
+            (own, i) =>
+              html`${intervalRows(
+                own.map(({ confirmed, value }) => ({
+                  name: shownValue(value),
+                  value: confirmed.mean,
+                  interval: confirmed.meanInterval,
+                })),
+                { title: listed[i]!.key, range: [smallest(ends), largest(ends)] },
+              )}`,
+          )}
+${listed.length > 0 && html`<p class="note">Mean confirmed return of all settings with a value, with its 95 % interval over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
+${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
+${
+  effects !== null && effects.main.length > 0
+    ? html`<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(effects.main, effectColumns)}`
+    : html`<p class="note">Differences need results of all settings with the same seed, or more drawn settings than values.</p>`
+}`,
+  };
+}
+
+/** The mean for each value of a key: over seeds, or over settings if these don't share seeds. */
+function levelsOf(
+  key: string,
+  effects: Effects | null,
+  measured: readonly SettingFigures[],
+): readonly LevelMean[] {
+  const known = effects?.levels.filter((level) => level.key === key) ?? [];
+  if (known.length > 0) return known;
+  const values = inOrder([...new Set(measured.map((setting) => setting.values[key] ?? ''))]);
+  return values.map((value) => ({
+    ...{ key, value },
+    confirmed: summarize(
+      measured.flatMap(({ confirmed, values: own }) => (own[key] === value ? [confirmed!.mean] : [])),
+    )!,
+  }));
+}
+
+/** The settings by a key whose values were drawn from a range. */
+function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigures[]): Html {
+  const settingsAt = [...groupedBy(measured, ({ values }) => values[key] ?? '').values()].toSorted(
+    ([a], [b]) => Number(a!.values[key]) - Number(b!.values[key]),
+  );
+  const at = settingsAt.map(([first]) => Number(first!.values[key]));
+  const chart: Chart = {
+    label: `Mean confirmed return of ${plural(measured.length, 'setting')} by ${key}.`,
+    x: {
+      title: key,
+      ...(kind === 'loguniform' && {
+        scale: 'log',
+        ticks: logTicks(at[0]!, at.at(-1)!).map((tick) => [tick, formatNumber(tick)] as const),
+      }),
+    },
+    y: { title: 'Mean confirmed return' },
+    height: 240,
+    at,
+    series: [
+      {
+        label: 'setting, with its 95 % interval over seeds',
+        draw: 'points',
+        colour: '--accent',
+        values: settingsAt.map((own) => mean(own.map(({ confirmed }) => confirmed!.mean))),
+        low: settingsAt.map(([own]) => own!.confirmed!.meanInterval?.[0] ?? null),
+        high: settingsAt.map(([own]) => own!.confirmed!.meanInterval?.[1] ?? null),
+      },
+    ],
+    notes: settingsAt.map((own) =>
+      own.map((setting) => `${settingName(setting)}: ${formatReturn(setting.confirmed!.mean)}`).join('; '),
+    ),
+  };
+  return chartFigure(chart);
+}
+
+/** A table of means for each pair of keys, coloured by the mean; one is open at a time. */
+function interactionsSection({ interactions, pairs }: Effects): Html {
+  const byKeys = [...groupedBy(pairs, ({ keys }) => keys.join(' × '))];
+  const means = pairs.map(({ confirmed }) => confirmed.mean);
+  const [low, high] = [smallest(means), largest(means)];
+  const cell = ({ confirmed: { mean: own, meanInterval } }: Effects['pairs'][number]) =>
+    html`<td class="${cellClass(own - low, high - low)}"><b>${formatReturn(own)}</b>${meanInterval && html`<br><span class="muted">${formatInterval(meanInterval)}</span>`}</td>`;
+  const table = (own: Effects['pairs']) => {
+    const [rows, columns] = [0, 1].map((k) => [...new Set(own.map(({ values }) => values[k]!))]) as [
+      string[],
+      string[],
+    ];
+    const [first, second] = own[0]!.keys;
+    return html`<div class="scroll" tabindex="0"><table class="states">
+<thead><tr><th scope="col">${first} ↓ ${second} →</th>${columns.map((value) => html`<th scope="col">${shownValue(value)}</th>`)}</tr></thead>
+<tbody>${rows.map(
+      (
+        row,
+      ) => html`<tr><th scope="row">${shownValue(row)}</th>${columns.map((column) => cell(own.find(({ values }) => values[0] === row && values[1] === column)!))}</tr>
+`,
+    )}</tbody></table></div>`;
+  };
+  return html`${
+    byKeys.length === 1
+      ? table(pairs)
+      : byKeys.map(
+          ([name, own], i) =>
+            html`<details name="pair" class="pair"${i === 0 && html` open=""`}><summary>${name}</summary>${table(own)}</details>`,
+        )
+  }
+<p class="note">Mean confirmed return by the values of two keys, with its 95 % interval; a stronger colour is a higher mean.</p>
+${
+  interactions.length > 0 &&
+  html`<h3>Interactions</h3>
+<p class="note">How much the effect of the first key changes with the value of the second key; 0 if the two effects are independent.</p>
+${htmlTable(interactions, interactionColumns, { tall: true })}`
+}`;
+}
+
+const settingsTable = (settings: readonly SettingFigures[]): Html =>
+  htmlTable(ranked(settings), [...keyColumns<SettingFigures>(settings), ...settingColumns(settings)], {
+    tall: true,
+  });
+
+function runTable(result: SweepResult, { linkOf }: Shown): Html {
+  const runs = runsOf(result).toSorted((a, b) => b.result - a.result);
+  if (runs.length === 0) return html`<p class="empty">No run is complete yet.</p>`;
+  return htmlTable(
+    runs,
+    [
+      ...keyColumns<CompleteRun>(result.settings),
+      number('seed', ({ path, seed }) => ({ text: String(seed), href: linkOf(path) })),
+      number('confirmed', ({ result: own }) => own, { strong: true, format: formatReturn }),
+      text('run', ({ path }) => ({ text: 'open', href: linkOf(path) })),
+    ],
+    { tall: true },
+  );
+}
+
+function readingOf({ effects, method, settings }: SweepResult): readonly string[] {
+  return [
     'confirmed: mean return of a run’s chosen policy on episodes that were used neither to propose nor to choose it',
     ...(effects?.over === 'seeds'
       ? [
@@ -262,5 +331,4 @@ function readingSection({ effects, method, settings }: SweepResult): Html {
       : []),
     ...verdictRule(tested(effects)),
   ];
-  return html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 }

@@ -12,6 +12,7 @@ import { firstLargest, largest, mean, smallest } from '../../statistics/descript
 import { type Summary, summarize } from '../../statistics/paired.js';
 import { drawnEffects, type Effects, gridEffects, listEffects, type Measured } from './effects.js';
 import type { Dropped } from './halving.js';
+import type { SweptKey } from './settings.js';
 import type { Sweep, SweepSetting } from './sweep-plan.js';
 
 /** The current state of a run of the sweep. */
@@ -54,6 +55,8 @@ export interface SweepResult {
   readonly name: string;
   readonly environment: string;
   readonly method: string;
+  /** How the values of each key were chosen; absent in earlier versions. */
+  readonly keys?: readonly { readonly key: string; readonly kind: SweptKey['values']['kind'] }[];
   readonly seeds: readonly number[];
   readonly settings: readonly SettingFigures[];
   /** The setting with the highest mean among those with the most seeds; selected on the same runs. */
@@ -145,6 +148,7 @@ export function sweepResult(
     environment:
       runs.find((run) => run !== undefined)?.environment ?? sweep.settings[0]!.config.environment.id,
     method: how.method,
+    keys: keys.map(({ key, values }) => ({ key, kind: values.kind })),
     seeds,
     settings,
     best: bestOf(settings),

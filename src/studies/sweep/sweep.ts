@@ -9,7 +9,9 @@ import { fitted } from '../../format/width.js';
 import { runFiles } from '../../runs/reader.js';
 import { formatUsage } from '../../runs/summary.js';
 import { replaceFile } from '../../storage/files.js';
-import { checkConfig, type PlayArguments } from '../plan.js';
+import { page } from '../../web/page.js';
+import { inFile } from '../../web/study.js';
+import { checkConfig, type PlayArguments, resultFiles } from '../plan.js';
 import {
   failureLines,
   isHandedOver,
@@ -21,7 +23,7 @@ import {
 import { onSlurm, taskWords } from '../slurm.js';
 import { type Dropped, dropsAfter, roundsOf } from './halving.js';
 import { sweepDryRun } from './sweep-forecast.js';
-import { sweepOnTerminal, sweepPage } from './sweep-page.js';
+import { sweepPage } from './sweep-page.js';
 import {
   loadPlannedSweep,
   readJudged,
@@ -35,6 +37,7 @@ import {
   writeJudged,
 } from './sweep-plan.js';
 import { type ReadRuns, rangeOf, type SweepResult, sweepReader, sweepResult } from './sweep-result.js';
+import { sweepOnTerminal } from './sweep-tables.js';
 
 interface SweepArguments extends PlayArguments {
   readonly config: string;
@@ -45,8 +48,6 @@ interface SweepArguments extends PlayArguments {
   readonly slurm?: boolean | undefined;
   readonly open?: boolean | undefined;
 }
-
-const resultFile = 'sweep.json';
 
 /**
  * Plays the remaining runs of a sweep and prints the effects of its keys. Returns the exit code.
@@ -192,8 +193,8 @@ function survivors(
 }
 
 function write(result: SweepResult, directory: string): SweepResult {
-  replaceFile(join(directory, resultFile), `${JSON.stringify(result, null, 2)}\n`);
-  replaceFile(join(directory, runFiles.report), sweepPage(result));
+  replaceFile(join(directory, resultFiles.sweep), `${JSON.stringify(result, null, 2)}\n`);
+  replaceFile(join(directory, runFiles.report), page(sweepPage(result, inFile)));
   return result;
 }
 

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { CallsPage } from './calls-page.js';
 import { ComparePage } from './compare.js';
 import { html } from './html.js';
 import { IndexPage } from './index-page.js';
@@ -49,12 +50,13 @@ function App() {
   const { name, page, query } = address;
   return html`<a class="repeated skip" href="#content">Skip to content</a>
 <div class="bar" role="banner"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
-<a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
+<a href="/calls">Calls</a> <a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
 <span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>
 <div id="content" tabindex="-1">
 ${page === 'index' && html`<${IndexPage} query=${query} place=${place} onState=${setState} />`}
 ${page === 'item' && html`<${ItemPage} name=${name} query=${query} onState=${setState} />`}
+${page === 'calls' && html`<${CallsPage} query=${query} />`}
 ${page === 'compare' && html`<${ComparePage} query=${query} onState=${setState} />`}
 ${page === 'diff' && html`<${DifferencePage} key=${String(query)} query=${query} />`}
 ${page === 'search' && html`<${SearchPage} query=${query} />`}

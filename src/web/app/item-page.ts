@@ -1,15 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Chart } from '../chart.js';
-import type { Item } from '../messages.js';
+import type { Item, Row } from '../messages.js';
+import type { TrainingInFile } from '../training-charts.js';
 import { Question, Steering, useQuestion } from './feedback.js';
 import { html } from './html.js';
 import { LiveTable } from './index-page.js';
 import { ask, grow, type LinkState, useLive } from './live.js';
 import { LiveCurve, newCourse } from './live-curve.js';
-import { jsonIn } from './markup.js';
-import { LossChart, MetricCharts, newMetrics } from './metrics.js';
+import { jsonIn, openTarget } from './markup.js';
 import type { Page } from './sections.js';
 import { Markup, Section, SectionLinks } from './sections.js';
+import { TrainingCharts } from './training.js';
 import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
@@ -53,6 +54,10 @@ export function usePage(address: string) {
     setProblem('');
     void load();
   }, [address]);
+  const isShown = page !== undefined;
+  useEffect(() => {
+    if (isShown && location.hash !== '') openTarget();
+  }, [address, isShown]);
   return { page, problem, refresh: load };
 }
 
@@ -86,7 +91,7 @@ function WholePage({
   const [news, setNews] = useState(0);
   const question = useQuestion(name, news);
   const course = useRef(newCourse());
-  const metrics = useRef(newMetrics());
+  const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
   const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
   const state = useLive([name], {
     items: ({ changed, whole }) => {
@@ -108,9 +113,6 @@ function WholePage({
         case 'metrics':
           grow(metrics.current[update.of], update.rows);
           break;
-        case 'alarms':
-          metrics.current.alarms = [...update.alarms];
-          break;
         case 'stale':
           setNews((last) => last + 1);
           void refresh();
@@ -128,17 +130,8 @@ function WholePage({
   if (page === undefined)
     return html`<main><p class="empty" role="status">${problem || `Loading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
-  const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
-  // A training run with known settings has its own charts.
-  const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
-  const own = item?.kind === 'repeats' ? page.sections.filter(({ id }) => id !== 'repeats') : page.sections;
-  const parts = [
-    ...(item && isHolder(item) ? [{ id: 'items', title: 'Runs', html: '' }] : []),
-    ...(hasCharts ? [{ id: 'course', title: 'Progress', html: '' }] : []),
-  ];
-  // Insert the live parts after the result; for repeats, after the curve.
-  const at = item?.kind === 'repeats' ? 2 : hasCharts ? 1 : 0;
-  const sections = own.toSpliced(at, 0, ...parts);
+  const isTraining = item?.kind === 'training';
+  const sections = item && isHolder(item) ? withItems(page.sections) : page.sections;
   return html`
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
@@ -153,26 +146,36 @@ ${
     ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
-      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} />`
-      : id === 'loss' && isTraining
-        ? html`<${LossChart} metrics=${metrics.current} version=${version} />
-<${Markup} markup=${markup} class="for-print" />`
-        : id === 'course' && hasCharts
-          ? html`<${MetricCharts} metrics=${metrics.current} version=${version} />`
-          : html`<${Markup} markup=${markup} />`
+      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page.keys)} />`
+      : id === 'course' && isTraining
+        ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
+        : html`<${Markup} markup=${markup} />`
 }
 </${Section}>`,
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
 }
 
+/** With columns for the keys that differ between the runs. */
+const columnsOf = (keys: readonly string[] = []): readonly string[] => [
+  ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
+];
+
+/** The table of a study's runs is live. */
+function withItems(sections: Page['sections']): Page['sections'] {
+  const items = { id: 'items', title: 'Runs', html: '' };
+  const at = sections.findIndex(({ id }) => id === 'runs' || id === 'repeats');
+  return at < 0 ? [...sections, items] : sections.toSpliced(at, 1, items);
+}
+
 const isLive = ({ status }: Item) => status === 'running' || status === 'paused';
 
 /** The target in the chart of the report's markup. */
-function targetIn(markup: string): number | undefined {
-  const block = new DOMParser().parseFromString(markup, 'text/html').querySelector('[data-chart] script');
-  return jsonIn<Chart>(block)?.levels?.[0]?.y;
-}
+const targetIn = (markup: string): number | undefined => dataIn<Chart>(markup)?.levels?.[0]?.y;
+
+/** The first block of JSON in markup from the server. */
+const dataIn = <T>(markup: string): T | null =>
+  jsonIn<T>(new DOMParser().parseFromString(markup, 'text/html').querySelector('figure script'));
 
 function LiveLine({ item, name }: { item: Item; name: string }) {
   const { done, of } = item;

@@ -3,10 +3,10 @@ import { showView } from './app.js';
 import { followFile } from './follow.js';
 import { activate, openTarget } from './markup.js';
 
+addEventListener('hashchange', openTarget);
 if (document.querySelector('main') === null) showView();
 else {
   activate(document);
   followFile();
-  addEventListener('hashchange', openTarget);
   openTarget();
 }

@@ -2,13 +2,17 @@
  * What markup from the server or a file does in the browser: draws charts, sorts tables, unpacks prompts, shows the values
  * of heat maps. Text is inserted only as text nodes.
  */
-import { render } from 'preact';
+import { type ComponentChild, render } from 'preact';
 import type { Chart } from '../chart.js';
+import type { Parallel } from '../parallel.js';
+import { type TrainingInFile, unpacked } from '../training-charts.js';
 import { ChartFigure } from './chart-figure.js';
 import { activateHeatMap } from './heat-map.js';
 import { html } from './html.js';
+import { ParallelPlot } from './parallel.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
+import { TrainingCharts } from './training.js';
 
 /** Parses a block of JSON in the page. */
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>
@@ -16,22 +20,13 @@ export const jsonIn = <T>(block: Element | null | undefined): T | null =>
 
 /** Brings newly inserted markup to life. */
 export function activate(root: ParentNode): void {
-  for (const figure of root.querySelectorAll<HTMLElement>('[data-chart]')) {
-    const chart = jsonIn<Chart>(figure.querySelector('script'));
-    if (chart === null) continue;
-    const place = document.createElement('div');
-    figure.querySelector('.note')?.replaceWith(place);
-    render(html`<${ChartFigure} chart=${chart} />`, place);
-  }
-  for (const figure of root.querySelectorAll<HTMLElement>('figure[data-readout]')) {
-    const readout = figure.querySelector<HTMLElement>('.readout');
-    if (readout === null) continue;
-    readout.textContent = readout.dataset.hint ?? '';
-    figure.addEventListener('pointerover', ({ target }) => {
-      const title = target instanceof Element ? target.querySelector(':scope > title') : null;
-      if (title !== null) readout.textContent = title.textContent;
-    });
-  }
+  draw<Chart>(root, '[data-chart]', (chart) => html`<${ChartFigure} chart=${chart} />`);
+  draw<Parallel>(root, '[data-parallel]', (parallel) => html`<${ParallelPlot} parallel=${parallel} />`);
+  draw<TrainingInFile>(root, '[data-training]', ({ words, ...rows }) => {
+    const all = { step: unpacked(rows.step), validation: unpacked(rows.validation) };
+    const evaluation = unpacked(rows.evaluation);
+    return html`<${TrainingCharts} rows=${{ ...all, evaluation }} words=${words} version=${0} />`;
+  });
   for (const table of root.querySelectorAll('table')) makeSortable(table);
   for (const box of root.querySelectorAll<HTMLDetailsElement>('details.prompt'))
     box.addEventListener('toggle', () => {
@@ -40,6 +35,17 @@ export function activate(root: ParentNode): void {
       showPrompt(box, document.getElementById('prompts'));
     });
   activateHeatMap(root);
+}
+
+/** Draws the data in figures in place of their description in words. */
+function draw<Data>(root: ParentNode, selector: string, drawn: (data: Data) => ComponentChild): void {
+  for (const figure of root.querySelectorAll<HTMLElement>(selector)) {
+    const data = jsonIn<Data>(figure.querySelector('script'));
+    if (data === null) continue;
+    const place = document.createElement('div');
+    figure.querySelector('.note')?.replaceWith(place);
+    render(drawn(data), place);
+  }
 }
 
 /** Opens the log entry that the address names, and scrolls to its section. */

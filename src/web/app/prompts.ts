@@ -47,7 +47,7 @@ export function showPrompt(box: HTMLElement, block: Element | null): void {
   for (const m of store.prompts[call] ?? []) {
     const message = store.messages[m]!;
     const numbers = lineNumbers(message);
-    added(box, 'h5', message[0]);
+    added(box, 'h4', message[0]);
     const text = added(box, 'pre');
     text.tabIndex = 0;
     let piece = '';

@@ -1,5 +1,5 @@
 /** Helpers shared by several pages. Numbers are formatted as in reports. */
-import { formatNumber, formatReturn } from '../../format/numbers.js';
+import { formatReturn } from '../../format/numbers.js';
 import type { Item } from '../messages.js';
 import { html } from './html.js';
 
@@ -12,13 +12,12 @@ export const fieldOf = (form: HTMLFormElement, name: string): string =>
 export const unitOf = (item: Item): string =>
   isHolder(item)
     ? 'runs'
-    : { run: 'iterations', play: 'games', training: 'steps' }[item.kind as 'run' | 'play' | 'training'];
+    : { run: 'iterations', play: 'games', training: `${item.unit ?? 'step'}s` }[
+        item.kind as 'run' | 'play' | 'training'
+      ];
 
 export const shownReturn = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : formatReturn(value);
-
-export const shownNumber = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : formatNumber(value);
 
 /** `2026-01-31 12:30`, in UTC. */
 export const shownTime = (iso: string | null): string =>
@@ -45,7 +44,7 @@ export const compareAddress = (names: readonly string[]): string =>
   `/compare?${new URLSearchParams(names.map((name) => ['of', name])).toString()}`;
 
 export interface Address {
-  readonly page: 'index' | 'item' | 'compare' | 'diff' | 'search';
+  readonly page: 'index' | 'item' | 'calls' | 'compare' | 'diff' | 'search';
   readonly name: string;
   readonly query: URLSearchParams;
 }
@@ -86,9 +85,13 @@ export function followLinks(): void {
     const { hash, origin, pathname, search } = new URL(link.href);
     // The browser scrolls to sections of the same page itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    if (origin !== location.origin || isHere || !/^\/(?:$|of\/|compare$|diff$|search$)/.test(pathname))
+    if (
+      origin !== location.origin ||
+      isHere ||
+      !/^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname)
+    )
       return;
     event.preventDefault();
-    go(`${pathname}${search}`);
+    go(`${pathname}${search}${hash}`);
   });
 }

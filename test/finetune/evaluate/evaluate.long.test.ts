@@ -13,7 +13,9 @@ import { readDecoderConfig } from '../../../src/models/local/families/hf-config.
 import { openWeights } from '../../../src/models/local/weights/gguf-tensors.js';
 import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
-import { elementsOf, visibleText } from '../../report/markup.js';
+import { page as fileOf } from '../../../src/web/page.js';
+import { inFile } from '../../../src/web/study.js';
+import { chartsIn, elementsOf, visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';
@@ -498,24 +500,26 @@ describe('the page', () => {
     const runs = links.filter((link) => !link.startsWith('#'));
     expect(runs).toHaveLength(24);
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
-    const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
+    const lines = chartsIn(page).flatMap(({ series }) => series);
     expect(lines).toHaveLength(4);
     expect(visibleText(page)).toContain('Trained on: CartPole-v1 (from --trained-on)');
 
     const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
     const evaluation = stored('transfer');
-    const { renderEvaluationPage } = await import('../../../finetune/evaluate/page.js');
-    const evil = renderEvaluationPage({
+    const { evaluationPage } = await import('../../../finetune/evaluate/page.js');
+    const recorded = {
       ...evaluation,
       arms: evaluation.arms.map((arm) => ({ ...arm, label: hostile, weights: hostile })),
       trainedOn: { kind: 'stated', environments: [hostile] },
       experiments: evaluation.experiments.map((one) => ({ ...one, name: hostile, environment: hostile })),
       failures: [{ arm: 'tuned', run: hostile, message: hostile }],
       runs: evaluation.runs.map((one) => ({ ...one, experiment: hostile, path: hostile })),
-    });
+    } as const;
+    const evil = fileOf(evaluationPage(recorded, inFile));
     const made = elementsOf(evil);
     expect(made.filter(({ name }) => name === 'img')).toEqual([]);
-    expect(made.filter(({ name }) => name === 'script')).toHaveLength(1);
+    const code = made.filter(({ name, attributes }) => name === 'script' && attributes.type === undefined);
+    expect(code).toHaveLength(1);
     expect(visibleText(evil)).toContain(hostile);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { SampledReply } from '../../../finetune/engine/sampler.js';
 import { credited, returnsOf } from '../../../finetune/rl/credit.js';
-import type { SampledReply } from '../../../finetune/rl/learning/episode.js';
 import { type Episode, episodeOf } from '../../../finetune/rl/learning/episode.js';
 import type { Game } from '../../../src/agents/player.js';
 import { objectiveSchema } from '../../../src/config/learning/objective.js';

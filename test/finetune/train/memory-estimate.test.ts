@@ -57,7 +57,7 @@ function estimate(trainable: Trainable, rows: number, tokens: number, answer: nu
     batchTokens: batchTokens ?? rows * tokens,
     packing: 'none',
   } as const;
-  return estimateMemory({ config, trainable, training, validated: false, settings });
+  return estimateMemory({ config, trainable, training, sessions: 1, settings });
 }
 
 describe('the estimate is near the peaks that were measured', () => {

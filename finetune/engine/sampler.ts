@@ -1,8 +1,8 @@
 /** Samples with the parameters in training. They are inputs of the inference graph, so updates need no reload. */
-import { type Conversation, messagesOf } from '../../src/agents/speaker.js';
+import { type Conversation, messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import { groupedBy } from '../../src/comparison/run-groups.js';
-import { type ChatMessage, plainSampling } from '../../src/models/language-model.js';
+import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../src/models/language-model.js';
 import type { Constraint } from '../../src/models/local/constraint/constraint.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';
 import { openSession } from '../../src/models/local/engine/runtime.js';
@@ -12,9 +12,32 @@ import { buildInferenceGraph } from '../../src/models/local/graph/decoder.js';
 import type { GraphBuilder } from '../../src/models/local/graph/graph.js';
 import type { ChatTokenizer } from '../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
-import { type Trainable, trainedParameters, trainedSource } from '../engine/trainable.js';
-import { orOutOfMemory } from '../engine/training-session.js';
-import type { SampledReply, Sampler } from './learning/episode.js';
+import { type Trainable, trainedParameters, trainedSource } from './trainable.js';
+import { orOutOfMemory, type Parameter } from './training-session.js';
+
+export interface SampledReply extends Reply {
+  readonly promptIds: readonly number[];
+  /** Includes the end-of-sequence token. */
+  readonly ids: readonly number[];
+  /** Natural log-probabilities among the allowed tokens, at the sampling temperature. */
+  readonly logp: readonly number[];
+  /** For each token, the ids that a constraint allowed (possibly only one); null without a constraint. */
+  readonly allowed: readonly (readonly number[] | null)[];
+  readonly ended: boolean;
+}
+
+interface Prompt {
+  readonly messages: readonly ChatMessage[];
+  readonly grammar?: AnswerGrammar | undefined;
+  readonly seed: number;
+}
+
+export interface Sampler extends Speaker<SampledReply> {
+  /** Call this after changing parameters: it drops values cached for the old ones. Ignores those not in the model. */
+  refresh(parameters: readonly Parameter[]): void;
+  answer(prompts: readonly Prompt[]): Promise<readonly SampledReply[]>;
+  close(): Promise<void>;
+}
 
 export interface SamplerSettings {
   readonly config: DecoderConfig;

@@ -1,0 +1,47 @@
+/** Held-out prompts of a supervised training run, and the model's answers to them while it trains. */
+import { type Sample, sampleOf } from '../../src/runs/training/samples.js';
+import type { Conversation } from '../dataset/read-dataset.js';
+import { openSampler, type Sampler, type SamplerSettings } from '../engine/sampler.js';
+import type { Parameter } from '../engine/training-session.js';
+import type { TrainingSettings } from './supervised.js';
+
+/** Maximum tokens per answer, which bounds the time. */
+const mostTokens = 128;
+
+/** Chooses evenly spaced held-out prompts; of pairs, those with the chosen answers. */
+export function chosenSamples(
+  conversations: readonly Conversation[],
+  { dpo }: TrainingSettings,
+  count = 0,
+): readonly Conversation[] {
+  const usable = conversations.filter(({ weight }, i) => weight > 0 && (dpo === undefined || i % 2 === 0));
+  const chosen = Math.min(count, usable.length);
+  return Array.from({ length: chosen }, (_, i) => usable[Math.floor((i * usable.length) / chosen)]!);
+}
+
+type Speaking = Pick<
+  SamplerSettings,
+  'config' | 'trainable' | 'tokenizer' | 'eosTokens' | 'device' | 'threads'
+> & {
+  readonly conversations: readonly Conversation[];
+};
+
+/** Answers with the most probable tokens, so that a resumed run says the same. Loads the model at the first call. */
+export function openSamples({ conversations, ...model }: Speaking) {
+  let opened: Promise<Sampler> | undefined;
+  return {
+    async answer(parameters: readonly Parameter[]): Promise<readonly Sample[]> {
+      opened ??= openSampler({
+        ...{ ...model, temperature: 0, maxTokens: mostTokens, lengthField: 'samples', constrained: false },
+      });
+      const sampler = await opened;
+      sampler.refresh(parameters);
+      const replies = await sampler.answer(conversations.map(({ messages }) => ({ messages, seed: 0 })));
+      return conversations.map(({ completion, messages }, i) => {
+        const prompt = messages.map(({ content }) => content).join('\n\n');
+        return sampleOf([{ prompt, reply: replies[i]!.text }], { expected: completion });
+      });
+    },
+    close: async () => (await opened)?.close(),
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * List prices of common hosted models. Left out are models whose price depends on more than the three counts of tokens,
+ * such as the length of the prompt, the time of day or writes to the cache: their cost would be a guess.
+ */
+import type { OpenAIConfig, PriceConfig } from '../settings.js';
+
+interface PriceList {
+  readonly host: string;
+  /** Month in which the prices were read. */
+  readonly read: string;
+  /** The provider's price list. */
+  readonly source: string;
+  /**
+   * US dollars per million prompt tokens, cached prompt tokens (null: no rate is published) and completion tokens, by
+   * name. Dated versions of a model have its price, except those with null, whose price differs.
+   */
+  readonly models: Readonly<
+    Record<string, readonly [input: number, cached: number | null, output: number] | null>
+  >;
+}
+
+export const priceLists: readonly PriceList[] = [
+  {
+    host: 'api.openai.com',
+    read: '2026-09',
+    source: 'https://developers.openai.com/api/docs/pricing',
+    models: {
+      'gpt-5.4-mini': [0.75, 0.075, 4.5],
+      'gpt-5.4-nano': [0.2, 0.02, 1.25],
+      'gpt-5.2': [1.75, 0.175, 14],
+      'gpt-5.1': [1.25, 0.125, 10],
+      'gpt-5': [1.25, 0.125, 10],
+      'gpt-5-mini': [0.25, 0.025, 2],
+      'gpt-5-nano': [0.05, 0.005, 0.4],
+      'gpt-4.1': [2, 0.5, 8],
+      'gpt-4.1-mini': [0.4, 0.1, 1.6],
+      'gpt-4.1-nano': [0.1, 0.025, 0.4],
+      'gpt-4o': [2.5, 1.25, 10],
+      'gpt-4o-2024-05-13': null,
+      'gpt-4o-mini': [0.15, 0.075, 0.6],
+      o3: [2, 0.5, 8],
+      'o4-mini': [1.1, 0.275, 4.4],
+      'o3-mini': [1.1, 0.55, 4.4],
+      o1: [15, 7.5, 60],
+    },
+  },
+  {
+    host: 'api.anthropic.com',
+    read: '2026-10',
+    source: 'https://platform.claude.com/docs/en/about-claude/pricing',
+    models: {
+      'claude-fable-5-1': [10, 0.25, 50],
+      'claude-fable-5': [10, 1, 50],
+      'claude-opus-5-5': [4, 0.2, 20],
+      'claude-opus-5': [5, 0.5, 25],
+      'claude-opus-4-8': [5, 0.5, 25],
+      'claude-opus-4-7': [5, 0.5, 25],
+      'claude-opus-4-6': [5, 0.5, 25],
+      'claude-opus-4-5': [5, 0.5, 25],
+      'claude-sonnet-5-5': [2, 0.1, 10],
+      'claude-sonnet-5': [2, 0.2, 10],
+      'claude-sonnet-4-6': [3, 0.3, 15],
+      'claude-sonnet-4-5': [3, 0.3, 15],
+      'claude-haiku-4-5': [1, 0.1, 5],
+    },
+  },
+  {
+    host: 'generativelanguage.googleapis.com',
+    read: '2026-09',
+    source: 'https://ai.google.dev/gemini-api/docs/pricing',
+    models: {
+      'gemini-3.5-flash': [1.5, 0.15, 9],
+      'gemini-3.5-flash-lite': [0.3, null, 2.5],
+      'gemini-3.1-flash-lite': [0.25, 0.025, 1.5],
+      'gemini-2.5-flash': [0.3, 0.03, 2.5],
+      'gemini-2.5-flash-lite': [0.1, 0.01, 0.4],
+    },
+  },
+  {
+    host: 'api.mistral.ai',
+    read: '2026-09',
+    source: 'https://mistral.ai/pricing/api',
+    models: {
+      'mistral-large-latest': [0.5, 0.05, 1.5],
+      'mistral-medium-latest': [1.5, 0.15, 7.5],
+      'mistral-small-latest': [0.15, 0.015, 0.6],
+    },
+  },
+  {
+    host: 'api.groq.com',
+    read: '2026-09',
+    source: 'https://console.groq.com/docs/models',
+    models: {
+      'openai/gpt-oss-120b': [0.15, null, 0.6],
+      'openai/gpt-oss-20b': [0.075, null, 0.3],
+    },
+  },
+];
+
+/** The date of a version: `gpt-5-mini-2025-08-07`, `claude-haiku-4-5-20251001`. */
+const versionDate = /-20\d\d-?\d\d-?\d\d$/;
+
+type Named = Pick<OpenAIConfig, 'name'> & Partial<Pick<OpenAIConfig, 'baseUrl' | 'extra'>>;
+
+/**
+ * The list price of a model; undefined if it isn't known.
+ * @param env environment variables, for the server's default address
+ */
+export function listPrice(
+  { baseUrl, extra, name }: Named,
+  env: Readonly<Record<string, string | undefined>> = {},
+): PriceConfig | undefined {
+  const address = baseUrl ?? (env.OPENAI_BASE_URL?.trim() || 'https://api.openai.com/v1');
+  const { host, protocol } = URL.canParse(address) ? new URL(address) : {};
+  const list = priceLists.find((one) => one.host === host && protocol === 'https:');
+  // Other service tiers have other prices.
+  if (list === undefined || extra?.service_tier !== undefined) return undefined;
+  const [exact, undated] = [name, name.replace(versionDate, '')];
+  const key = [exact, undated].find((one) => Object.hasOwn(list.models, one));
+  const known = key === undefined ? undefined : list.models[key];
+  if (!known) return undefined;
+  const [input, cachedInput, output] = known;
+  return { input, ...(cachedInput !== null && { cachedInput }), output, listed: list.read };
+}
+
+/** Writes the list price into the config of a new run, so that its cost doesn't change with later versions. */
+export function withListPrice<Model extends { readonly provider: string }>(
+  model: Model,
+  env: Readonly<Record<string, string | undefined>>,
+): Model {
+  if (!isPriceless(model)) return model;
+  const price = listPrice(model, env);
+  return price === undefined ? model : { ...model, price };
+}
+
+const isPriceless = (model: { readonly provider: string }): model is OpenAIConfig =>
+  model.provider === 'openai' && !('price' in model && model.price !== undefined);

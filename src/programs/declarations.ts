@@ -1,0 +1,81 @@
+/** Declares the names that a program uses without declaring them, where they can mean only one thing. */
+import type { AnyNode } from 'acorn';
+import { childrenOf, isFunction, namesIn, nodesIn, syntaxTree, topLevel } from './syntax.js';
+
+/**
+ * Small models often write `poleAngle > 0` instead of `observation.poleAngle > 0`, or assign `action` without a `let`.
+ * The declarations are inserted behind the first brace of `act`, so that lines keep their numbers.
+ * @param components names of the observation's components
+ * @throws ProgramFault for a syntax error
+ */
+export function withDeclarations(source: string, components: readonly string[]): string {
+  const script = syntaxTree(source);
+  const act = topLevel(script, 'act')?.value;
+  if (!isFunction(act) || act.body.type !== 'BlockStatement') return source;
+  const inside = new Set(usesIn(act.body));
+  const outside = new Set([...usesIn(script)].filter((use) => !inside.has(use)).flatMap(({ name }) => name));
+  const known = new Set([...declaredIn(script), ...outside]);
+  const names = new Set([...inside].flatMap(({ name }) => (known.has(name) ? [] : [name])));
+  const [observation] = act.params;
+  const read = observation?.type === 'Identifier' ? components.filter((name) => names.has(name)) : [];
+  const set = [...assignedIn(act.body)].filter(
+    (name) => names.has(name) && !read.includes(name) && !(name in globalThis),
+  );
+  const lines = [
+    ...(read.length > 0 && observation?.type === 'Identifier'
+      ? [`let { ${read.join(', ')} } = ${observation.name};`]
+      : []),
+    ...(set.length > 0 ? [`let ${set.join(', ')};`] : []),
+  ];
+  const brace = act.body.start + 1;
+  return lines.length === 0 ? source : `${source.slice(0, brace)} ${lines.join(' ')}${source.slice(brace)}`;
+}
+
+type Identifier = Extract<AnyNode, { type: 'Identifier' }>;
+
+/** The identifiers that stand for variables, not for properties or labels. */
+function* usesIn(node: AnyNode): Generator<Identifier> {
+  switch (node.type) {
+    case 'Identifier':
+      yield node;
+      break;
+    case 'MemberExpression':
+      yield* usesIn(node.object);
+      if (node.computed) yield* usesIn(node.property);
+      break;
+    case 'Property':
+    case 'MethodDefinition':
+    case 'PropertyDefinition':
+      if (node.computed) yield* usesIn(node.key);
+      if (node.value) yield* usesIn(node.value);
+      break;
+    case 'LabeledStatement':
+      yield* usesIn(node.body);
+      break;
+    case 'BreakStatement':
+    case 'ContinueStatement':
+    case 'MetaProperty':
+      break;
+    default:
+      for (const child of childrenOf(node)) yield* usesIn(child);
+  }
+}
+
+/** The names that are declared anywhere. */
+function* declaredIn(script: AnyNode): Generator<string> {
+  for (const node of nodesIn(script)) {
+    if (node.type === 'VariableDeclarator') yield* namesIn(node.id);
+    if (node.type === 'CatchClause' && node.param) yield* namesIn(node.param);
+    if ((isFunction(node) || node.type === 'ClassDeclaration') && node.id) yield node.id.name;
+    if (isFunction(node)) for (const parameter of node.params) yield* namesIn(parameter);
+  }
+}
+
+/** The variables to which a statement assigns a value by `=`. */
+function* assignedIn(body: AnyNode): Generator<string> {
+  const found = new Set<string>();
+  for (const node of nodesIn(body))
+    if (node.type === 'AssignmentExpression' && node.operator === '=' && node.left.type === 'Identifier')
+      found.add(node.left.name);
+  yield* found;
+}

@@ -1,0 +1,242 @@
+/** The page of a training run: the same as a file and in the live view, for every kind of training. */
+import { basename } from 'node:path';
+import { stringify } from 'yaml';
+import { shownPath } from '../base/context.js';
+import { version } from '../base/package.js';
+import { type Content, embedJson, type Html, html, preformatted } from '../format/html.js';
+import {
+  formatBytes,
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatTime,
+  plural,
+} from '../format/numbers.js';
+import { type Controlled, controlledText } from '../runs/requests.js';
+import { type RecordedSample, readSamples } from '../runs/training/samples.js';
+import { usedAs } from '../runs/training/text.js';
+import {
+  measuredText,
+  readTrainingFiles,
+  secondsLeftOf,
+  type TrainingFiles,
+} from '../runs/training/trainings.js';
+import { largest } from '../statistics/descriptive.js';
+import type { TrainingRows } from '../web/messages.js';
+import type { Page, Section } from '../web/page.js';
+import { packed, type TrainingWords, trainingLoss } from '../web/training-charts.js';
+import { tile } from './views/overview.js';
+import { baselines, dataView, samplesView } from './views/training-view.js';
+
+export interface ShownTraining extends TrainingFiles {
+  readonly samples: readonly RecordedSample[];
+  /** For a file; the live view sends rows separately. */
+  readonly rows?: TrainingRows;
+  readonly secondsLeft?: number | undefined;
+}
+
+/** The current page, from the files of a training run. @throws UserError if its files are damaged */
+export function trainingPageOf(path: string): Page {
+  const files = readTrainingFiles(path);
+  return trainingPage({ ...files, samples: readSamples(path), secondsLeft: secondsLeftOf(files.metrics) });
+}
+
+/** Builds the page. Nothing in the files is trusted: all text is escaped, and values were checked. */
+export function trainingPage(training: ShownTraining): Page {
+  const { about, facts, metrics, samples } = training;
+  const { $schema: _, ...config } = { $schema: '', ...about?.config };
+  const isRunning = facts.status === 'running' || facts.status === 'paused';
+  const all: readonly (Section | false | undefined)[] = [
+    { id: 'result', title: 'Result', content: headline(training) },
+    alarms(training),
+    useOf(training),
+    { id: 'course', title: 'Progress', content: courseOf(training.rows, wordsFor(training)) },
+    samplesView(samples, facts),
+    baselines(training),
+    dataView(training),
+    about !== undefined && { id: 'config', title: 'Config', content: preformatted(stringify(config)) },
+  ];
+  const last = metrics.at(-1)?.time;
+  return {
+    // A training run counts as stalled after a minute, plus three times its longest event, without news.
+    following:
+      isRunning && training.rows !== undefined && last !== undefined
+        ? { written: last, silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)) }
+        : undefined,
+    title: `${isRunning ? `${doneText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
+    header: header(training),
+    sections: all.filter((section) => section !== undefined && section !== false),
+    footer:
+      last === undefined
+        ? undefined
+        : html`<p>State as of ${formatTime(last)}. Written by policyloop ${version()}.</p>`,
+  };
+}
+
+function titleOf({ facts: { model, on, path, unit } }: TrainingFiles): readonly [string, string, string] {
+  if (model === null || on === null) return [basename(path), '', ''];
+  return [basename(model), unit === 'update' ? 'in' : 'trained on', basename(on)];
+}
+
+function header(training: ShownTraining): Html {
+  const { about, facts, metrics } = training;
+  const [subject, relation, object] = titleOf(training);
+  const { config } = about ?? {};
+  const { seed, device } = config ?? {};
+  const isControl = (config?.reward as { readonly shuffle?: unknown } | undefined)?.shuffle === true;
+  const commands = metrics.flatMap(({ action, step }) =>
+    action === undefined
+      ? []
+      : controlledText({
+          ...{ kind: 'controlled', request: 0, iteration: step, unit: facts.unit },
+          action: action as Controlled['action'],
+        }),
+  );
+  const shown: readonly (readonly [string, Content])[] = [
+    ['method', facts.method],
+    ['objective', facts.objective],
+    ['seed', typeof seed === 'number' ? seed : null],
+    ['device', typeof device === 'string' ? device : null],
+    ['control', isControl && 'returns are shuffled within groups, so nothing should be learned'],
+    ['started', facts.started && formatTime(facts.started)],
+    ['commands', commands.length > 0 && commands.slice(-4).join('; ')],
+  ];
+  return html`<header>
+<p class="kicker">policyloop ${facts.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(facts.path)}</b></p>
+<h1>${subject}${relation !== '' && html` <span class="by">${relation}</span> ${object}`}</h1>
+<p class="state"><span class="status ${facts.status}">${facts.status}</span> ${stateText(training)}</p>
+<dl class="facts">
+${shown.map(([title, content]) => content !== null && content !== false && html`<div><dt>${title}</dt><dd>${content}</dd></div>`)}
+</dl>
+</header>`;
+}
+
+function stateText(training: ShownTraining): string {
+  const { facts, secondsLeft } = training;
+  const { note, status, steps, unit } = facts;
+  switch (status) {
+    case 'running':
+    case 'paused': {
+      const left = secondsLeft === undefined ? '' : `, about ${formatDuration(1000 * secondsLeft)} left`;
+      return `${unit} ${formatCount(steps.done)} of ${formatCount(steps.of)}, ${doneText(training)}${left}`;
+    }
+    case 'crashed':
+      return 'killed; the same command resumes from the checkpoint';
+    case 'interrupted':
+      return 'by the user; the same command resumes from the checkpoint';
+    case 'completed':
+      return note ?? `after all ${unit}s`;
+    case 'failed':
+      return note ?? '';
+  }
+}
+
+const doneText = ({ facts: { steps } }: ShownTraining): string =>
+  steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
+
+/** The final figure, then amounts. */
+function headline({ facts, metrics }: ShownTraining): Html {
+  const { best, episodes, first, seconds, steps, tokens, unit } = facts;
+  const losses = metrics.flatMap(({ kind, loss, reward }) =>
+    kind === 'step' && loss !== undefined && reward === undefined ? [loss] : [],
+  );
+  const validating = metrics.reduce(
+    (sum, metric) =>
+      sum + (metric.kind === 'validation' || metric.kind === 'evaluation' ? metric.seconds : 0),
+    0,
+  );
+  const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
+  const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
+  const over = best?.episodes === undefined ? '' : ` over ${formatCount(best.episodes)} starts`;
+  return html`<dl class="headline main">
+${
+  best === null
+    ? tile('Final figure', '–', 'not evaluated yet')
+    : tile(
+        `Best ${best.name}`,
+        html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,
+        html`at ${unit} ${formatCount(best.step)}${over}${first !== null && first.step !== best.step && html`; <b>${measuredText(first)}</b> at ${unit} ${formatCount(first.step)}`}`,
+        'confirmed',
+      )
+}
+${losses.length > 0 && tile('Training loss', trainingLoss(losses).toFixed(4), html`mean over the latest steps; <b>${losses[0]!.toFixed(4)}</b> at step 1`)}
+</dl>
+<dl class="headline">
+${tile(unit === 'step' ? 'Steps' : 'Updates', formatCount(steps.done), `of ${formatCount(steps.of)}`)}
+${episodes !== null && tile('Episodes', formatCompact(episodes), 'played in training')}
+${tokens !== null && tile('Tokens', formatCompact(tokens), episodes === null ? 'read in training' : 'sampled')}
+${tile('Time', formatDuration(1000 * seconds), validating > 0 && `${formatDuration(1000 * validating)} of it in evaluations`)}
+${memory > 0 && Number.isFinite(memory) && tile('Memory', formatBytes(memory), 'peak')}
+</dl>`;
+}
+
+function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
+  const limit = about?.config.maxGradientNorm;
+  const isProposer = about?.config.tasks !== undefined;
+  const measured = metrics.findLast(({ kind }) => kind === 'start')?.measured ?? 'mean return';
+  return {
+    unit: facts.unit,
+    measured: `held-out ${measured}`,
+    rewards: isProposer ? 'Reward of proposals in training' : 'Return in training',
+    ...(typeof limit === 'number' && { maxGradientNorm: limit }),
+  };
+}
+
+/** Data for the app. Without rows, those that the live view sends are shown. */
+function courseOf(rows: TrainingRows | undefined, words: TrainingWords): Html {
+  if (rows === undefined) return html`<figure>${embedJson(undefined, { words })}</figure>`;
+  const { evaluation, step, validation } = rows;
+  const all = { step: packed(step), validation: packed(validation), evaluation: packed(evaluation) };
+  return html`<figure data-training>${embedJson(undefined, { ...all, words })}<p class="note">The charts need JavaScript. ${plural(step.at(-1)?.step ?? 0, words.unit)} recorded in metrics.jsonl.</p></figure>`;
+}
+
+/** The failure, and each distinct alarm once, even if several sessions raised it. */
+function alarms({ about, facts }: ShownTraining): Section | undefined {
+  const { outcome } = about ?? {};
+  const raised = new Map(
+    facts.alarms.map(({ message, remedy, step }) => [
+      message,
+      { remedy, when: step === 0 ? '' : `${capitalised(facts.unit)} ${formatCount(step)}: ` },
+    ]),
+  );
+  if (facts.status === 'failed' && facts.note !== null)
+    raised.set(facts.note, { remedy: outcome?.remedy ?? null, when: '' });
+  if (about?.dataset.changed === true)
+    raised.set("the dataset's rows have changed since its manifest was written", {
+      ...{ remedy: 'rebuild the dataset, unless the change was intended', when: '' },
+    });
+  if (raised.size === 0) return undefined;
+  const items = [...raised].map(
+    ([message, { remedy, when }]) =>
+      html`<li>${when}${message}${remedy !== null && html`<br><span class="muted">${remedy}</span>`}</li>`,
+  );
+  return { id: 'alarms', title: 'Alarms', content: html`<ul class="warnings">${items}</ul>` };
+}
+
+const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
+function useOf({ about, facts }: ShownTraining): Section {
+  const { best, command, folder, path, result, status, unit } = facts;
+  const cwd = folder ?? path;
+  if (status !== 'completed') {
+    const when = {
+      ...{ running: 'If training is killed, this', paused: 'If training is killed, this' },
+      ...{ crashed: 'This', interrupted: 'This' },
+      failed: 'After you fix the cause, this',
+    }[status];
+    const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need another output' : ''}:`;
+    const content = html`<p>${resumed}</p>
+${preformatted(command ?? 'the command that started it')}`;
+    return { id: 'use', title: 'Resume', content };
+  }
+  const use = usedAs(facts, cwd);
+  const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;
+  const weights =
+    best === null
+      ? 'the weights after the last step'
+      : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
+  const content = html`<p>The result, <code>${result === null ? '–' : shownPath(result, cwd)}</code>, contains ${weights}.${use !== null && ' On the command line:'}</p>
+${use !== null && preformatted(`policyloop ${isPlayed ? 'play' : 'run'} CONFIG ${use}`)}`;
+  return { id: 'use', title: 'Use it', content };
+}

@@ -1,0 +1,71 @@
+/** What the model says at the evaluations of a training run, recorded in `samples.jsonl`. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { jsonIn } from '../../storage/json-depth.js';
+import { readRegularFile } from '../../storage/regular-file.js';
+import { trainingFiles } from '../training-files.js';
+
+const turnShape = z.object({ prompt: z.string(), reply: z.string() });
+
+const sampleShape = z.object({
+  /** The first turns of an episode; a single one in supervised training. */
+  turns: z.array(turnShape).min(1),
+  /** Number of turns that aren't recorded. */
+  omitted: z.number().optional(),
+  /** The answer in the dataset. */
+  expected: z.string().optional(),
+  /** Return of the episode, or mean return of the proposed policy; null if the reply couldn't be used. */
+  score: z.number().nullish(),
+});
+
+export type Sample = z.output<typeof sampleShape>;
+
+/** A line of the file; `step` is the number of completed steps or updates. */
+export type RecordedSample = Sample & { readonly step: number };
+
+/** Number of samples per evaluation, and of turns per sample. */
+export const sampleCount = 3;
+const mostTurns = 3;
+
+/** Maximum characters of a recorded text. */
+const longestText = 700;
+
+/** Keeps the beginning and, of what is longer, more of the end, where prompts say what to do. */
+function shortened(text: string): string {
+  if (text.length <= longestText) return text;
+  return `${text.slice(0, longestText / 4)} […] ${text.slice((-3 * longestText) / 4)}`;
+}
+
+export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' | 'score'> = {}): Sample {
+  const { expected, score } = rest;
+  return {
+    turns: turns
+      .slice(0, mostTurns)
+      .map(({ prompt, reply }) => ({ prompt: shortened(prompt), reply: shortened(reply) })),
+    ...(turns.length > mostTurns && { omitted: turns.length - mostTurns }),
+    ...(expected !== undefined && { expected: shortened(expected) }),
+    ...(score !== undefined && { score }),
+  };
+}
+
+/**
+ * Whether the n-th evaluation records samples: the first hundred do, then every tenth up to the thousandth, and so on,
+ * which bounds the file.
+ */
+export const isSampled = (evaluation: number): boolean =>
+  evaluation <= 100 || evaluation % 10 ** (String(Math.ceil(evaluation) - 1).length - 2) === 0;
+
+/** Maximum size of the file, in bytes; training writes less. */
+const largestFile = 2 ** 24;
+
+/** The recorded samples, in order; skips lines of another form. Empty if the file can't be read. */
+export function readSamples(path: string): readonly RecordedSample[] {
+  let text: string;
+  try {
+    text = readRegularFile(join(path, trainingFiles.samples), largestFile, 'refuse').toString('utf8');
+  } catch {
+    return [];
+  }
+  const shape = sampleShape.extend({ step: z.number() });
+  return text.split('\n').flatMap((line) => shape.safeParse(jsonIn(line)).data ?? []);
+}

@@ -1,0 +1,205 @@
+/** Usage over a span of time, as totals and over hours or days. */
+import { UserError } from '../../base/errors.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatShare,
+  plural,
+} from '../../format/numbers.js';
+import { type Column, number, text } from '../../format/table.js';
+import type { HourOfUsage, UsagePurpose } from './hourly-usage.js';
+import { sumOf, UsageSum } from './usage-sum.js';
+
+export const spans = ['day', 'week', 'month', 'all'] as const;
+export type Span = (typeof spans)[number];
+
+export const spanNames: Readonly<Record<Span, string>> = {
+  day: 'last 24 hours',
+  week: 'last 7 days',
+  month: 'last 30 days',
+  all: 'all time',
+};
+
+/** @throws UserError naming `field` */
+export function requireSpan(field: string, value: string): Span {
+  const span = spans.find((one) => one === value);
+  if (span !== undefined) return span;
+  throw new UserError({ field, value, message: 'unknown span of time', alternatives: spans });
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const stepsIn = { day: 24, week: 7, month: 30 } as const;
+
+/** Most bars for the whole time. */
+const mostSteps = 120;
+
+/** The sums of a model, of one of its purposes, or of everything. */
+export interface UsageRow {
+  readonly model: string;
+  readonly purpose: string;
+  readonly sum: UsageSum;
+}
+
+export interface UsageOverTime {
+  readonly span: Span;
+  /** Width of a bar in milliseconds: an hour, or whole days. */
+  readonly step: number;
+  /** Starts of the bars in milliseconds, in UTC. */
+  readonly at: readonly number[];
+  readonly total: UsageSum;
+  /** Everything, then each model and, if it has several, its purposes; the most expensive first. */
+  readonly rows: readonly UsageRow[];
+  /** The sums per bar, by model or purpose; the most expensive first. */
+  readonly groups: readonly { readonly name: string; readonly bars: readonly UsageSum[] }[];
+}
+
+const purposeNames: Readonly<Record<UsagePurpose, string>> = {
+  proposal: 'proposals',
+  correction: 'corrections',
+  critic: 'critic',
+  feedback: 'feedback',
+  action: 'actions in games',
+  rollout: 'training rollouts',
+};
+
+/** @param until end of the span in milliseconds, within the last hour or day that is shown */
+export function usageOver(
+  hours: readonly HourOfUsage[],
+  span: Span,
+  until: number,
+  by: 'model' | 'purpose' = 'model',
+): UsageOverTime {
+  const first = hours.reduce((least, { start }) => Math.min(least, start), until);
+  const step =
+    span === 'all' ? day * Math.ceil((until + day - first) / day / mostSteps) : span === 'day' ? hour : day;
+  const end = step * Math.ceil((until + 1) / step);
+  const from = span === 'all' ? step * Math.floor(first / step) : end - stepsIn[span] * step;
+  const at = Array.from({ length: Math.max(1, Math.round((end - from) / step)) }, (_, i) => from + i * step);
+  const parts = new Map<string, Part>();
+  for (const { model, purpose, start, sum } of hours) {
+    const bar = Math.floor((start - from) / step);
+    if (bar < 0 || bar >= at.length) continue;
+    const key = `${purpose} ${model}`;
+    const part = parts.get(key) ?? {
+      model,
+      purpose: purposeNames[purpose],
+      bars: at.map(() => new UsageSum()),
+    };
+    parts.set(key, part);
+    part.bars[bar]!.add(sum);
+  }
+  const all = [...parts.values()];
+  const total = sumOf(all.flatMap(({ bars }) => bars));
+  const models = grouped(all, ({ model }) => model).map(([model, own]) => {
+    const purposes = own.map(({ bars, purpose }) => ({ model, purpose, sum: sumOf(bars) }));
+    return { model, purpose: 'all', sum: sumOf(purposes.map(({ sum }) => sum)), purposes };
+  });
+  const groups = grouped(all, (part) => part[by]).map(([name, own]) => {
+    const bars = at.map((_, i) => sumOf(own.map(({ bars }) => bars[i]!)));
+    return { name, bars, sum: sumOf(bars) };
+  });
+  return {
+    ...{ span, step, at, total },
+    rows: [
+      { model: 'all models', purpose: 'all', sum: total },
+      ...models
+        .toSorted(byCost)
+        .flatMap(({ purposes, ...whole }) =>
+          purposes.length === 1 ? purposes : [whole, ...purposes.toSorted(byCost)],
+        ),
+    ],
+    groups: groups.toSorted(byCost),
+  };
+}
+
+/** The calls of a model for one purpose. */
+interface Part {
+  readonly model: string;
+  readonly purpose: string;
+  readonly bars: readonly UsageSum[];
+}
+
+function grouped(
+  parts: readonly Part[],
+  keyOf: (part: Part) => string,
+): readonly (readonly [string, readonly Part[]])[] {
+  const groups = new Map<string, Part[]>();
+  for (const part of parts) groups.set(keyOf(part), [...(groups.get(keyOf(part)) ?? []), part]);
+  return [...groups];
+}
+
+interface Summed {
+  readonly sum: UsageSum;
+}
+
+const byCost = ({ sum: a }: Summed, { sum: b }: Summed) =>
+  b.cost - a.cost || b.tokens - a.tokens || b.calls - a.calls;
+
+const duration = (sum: UsageSum, share: number) => {
+  const latency = sum.latency(share);
+  return Number.isNaN(latency) ? null : formatDuration(latency);
+};
+
+/** The cost of the calls whose price is known; null if there are none. */
+export const costOf = (sum: UsageSum): string | null => (sum.priced === 0 ? null : formatCost(sum.cost));
+
+/** Columns of a table of rows; cells of what was not reported are empty. */
+export const usageColumns: readonly Column<UsageRow>[] = [
+  text('model', ({ model }) => model, { grouped: true }),
+  text('purpose', ({ purpose }) => purpose),
+  number('calls', ({ sum }) => formatCount(sum.calls)),
+  number('failed', ({ sum }) => formatCount(sum.failed)),
+  number('prompt tokens', ({ sum }) => formatCompact(sum.promptTokens)),
+  number('cached', ({ sum }) => (sum.promptTokens === 0 ? null : formatShare(sum.cachedShare))),
+  number('completion tokens', ({ sum }) => formatCompact(sum.completionTokens)),
+  number('reasoning tokens', ({ sum }) => formatCompact(sum.reasoningTokens)),
+  number('median latency', ({ sum }) => duration(sum, 0.5)),
+  number('95th percentile', ({ sum }) => duration(sum, 0.95)),
+  number('cost', ({ sum }) => costOf(sum), { strong: true }),
+];
+
+/** A row for machines: all digits, null for what is not known. */
+export interface UsageFigures {
+  readonly model: string;
+  /** `all` for the sum of a model. */
+  readonly purpose: string;
+  readonly calls: number;
+  readonly failedCalls: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  /** In milliseconds. */
+  readonly latency: { readonly median: number | null; readonly percentile95: number | null };
+  readonly cost: number | null;
+  /** Calls without a known price, which the cost leaves out. */
+  readonly unpricedCalls: number;
+  /** Number of failures by kind, also in attempts that were repeated. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export function usageFigures({ model, purpose, sum }: UsageRow): UsageFigures {
+  const { cachedTokens, calls, completionTokens, promptTokens, reasoningTokens } = sum;
+  const latency = (share: number) => {
+    const found = sum.latency(share);
+    return Number.isNaN(found) ? null : Math.round(found);
+  };
+  return {
+    ...{ model, purpose, calls, failedCalls: sum.failed },
+    ...{ promptTokens, cachedTokens, completionTokens, reasoningTokens },
+    latency: { median: latency(0.5), percentile95: latency(0.95) },
+    cost: sum.priced === 0 ? null : sum.cost,
+    unpricedCalls: sum.unpriced,
+    failures: Object.fromEntries(sum.failures),
+  };
+}
+
+/** What the costs are in, and what they leave out. */
+export function costNoteOf({ priced, unpriced }: UsageSum): string {
+  const unknown = `${plural(unpriced, 'call')} without a price ${unpriced === 1 ? 'is' : 'are'} left out.`;
+  if (priced === 0) return unpriced === 0 ? 'No call has a cost.' : 'These models have no price.';
+  return `Costs are in US dollars, at list prices without discounts, or in the currency of model.price.${unpriced === 0 ? '' : ` ${unknown}`}`;
+}

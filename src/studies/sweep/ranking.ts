@@ -1,0 +1,77 @@
+/** Ranks the settings of a sweep, and says whether the best one is better than the next. */
+import { pText } from '../../comparison/words.js';
+import { formatInterval, formatNumber, formatReturn, formatSigned, plural } from '../../format/numbers.js';
+import { comparePairs, type PairedComparison } from '../../statistics/paired.js';
+import { fewestForVerdict, pairedTest, verdicts } from '../../statistics/tests.js';
+import type { SettingFigures } from './sweep-result.js';
+
+/** Formats a value; `(none)` if the key is omitted. */
+export const shownValue = (value: string | undefined): string =>
+  value === 'null' ? '(none)' : (value ?? '');
+
+/** Drawn numbers have many digits, which would hide the rest of a name. */
+const rounded = (value: string): string =>
+  /^-?\d*\.\d{4,}$/.test(value) ? formatNumber(Number(value), 3) : shownValue(value);
+
+/** Example: `model.temperature=0.2, candidates=4`. */
+export const settingName = ({ name, values }: Pick<SettingFigures, 'name' | 'values'>): string =>
+  Object.entries(values)
+    .map(([key, value]) => `${key}=${rounded(value)}`)
+    .join(', ') || name;
+
+/** Sorts settings, best first; those with more seeds come before those dropped earlier. */
+export function ranked(settings: readonly SettingFigures[]): readonly SettingFigures[] {
+  const count = ({ confirmed }: SettingFigures) => confirmed?.count ?? 0;
+  const height = ({ confirmed }: SettingFigures) => confirmed?.mean ?? Number.NEGATIVE_INFINITY;
+  return settings.toSorted((a, b) => count(b) - count(a) || height(b) - height(a));
+}
+
+interface Lead {
+  readonly best: SettingFigures;
+  readonly next: SettingFigures | undefined;
+  /** Best minus next; its verdict is corrected for all settings with as many seeds, among which it is the best. */
+  readonly difference: PairedComparison | undefined;
+}
+
+/** Compares the best setting with the next one, by seed; undefined if no run is complete. */
+function leadOf(settings: readonly SettingFigures[]): Lead | undefined {
+  const [best, ...others] = ranked(settings).filter(({ confirmed }) => confirmed !== null);
+  if (best === undefined) return undefined;
+  const [next, ...rest] = others.filter(({ confirmed }) => confirmed!.count === best.confirmed!.count);
+  const own = next && comparePairs(best.returns, next.returns);
+  if (own === undefined) return { best, next, difference: undefined };
+  const tests = rest.map(({ returns }) => {
+    const differences = returns.flatMap((value, i) => {
+      const other = best.returns[i];
+      return typeof value === 'number' && typeof other === 'number' ? [other - value] : [];
+    });
+    const test = differences.length < fewestForVerdict ? undefined : pairedTest(differences);
+    return { interval: test?.interval ?? null, p: test?.p ?? null };
+  });
+  const [{ adjusted, verdict }] = verdicts([own, ...tests]) as [PairedComparison];
+  return { best, next, difference: { ...own, adjusted, verdict } };
+}
+
+/** Names the best setting and whether its lead is significant; undefined if no run is complete. */
+export function bestSentence(
+  settings: readonly SettingFigures[],
+): { readonly text: string; readonly mark: 'higher' | 'too-few' | '' } | undefined {
+  const lead = leadOf(settings);
+  if (lead === undefined) return undefined;
+  const { best, difference, next } = lead;
+  const { count, mean } = best.confirmed!;
+  const first = `${settingName(best)} has the highest mean return, ${formatReturn(mean)} over ${plural(count, 'seed')}`;
+  if (next === undefined || difference === undefined)
+    return { text: `${first}; nothing else is complete on as many seeds.`, mark: '' };
+  const against = `the next, ${settingName(next)}`;
+  const { adjusted, interval, verdict } = difference;
+  if (verdict === 'too-few' || interval === null || adjusted === null)
+    return {
+      text: `${first}. Whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}), is open: a verdict needs ${fewestForVerdict} seeds.`,
+      mark: 'too-few',
+    };
+  const measured = `(${formatSigned(difference.difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;
+  return verdict === 'higher'
+    ? { text: `${first}, significantly more than ${against} ${measured}.`, mark: 'higher' }
+    : { text: `${first}, but not significantly more than ${against} ${measured}.`, mark: '' };
+}

@@ -1,0 +1,256 @@
+/** The page of model calls over time: tokens, cost, latency and failures, by model or purpose. */
+import { type Html, html } from '../format/html.js';
+import {
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatShare,
+  plural,
+} from '../format/numbers.js';
+import { htmlTable, number, text } from '../format/table.js';
+import { tile } from '../report/views/overview.js';
+import { kindMeaning } from '../runs/failure-text.js';
+import type { HourlyUsage, UsageSource } from '../runs/usage/hourly-usage.js';
+import {
+  costNoteOf,
+  costOf,
+  requireSpan,
+  spanNames,
+  type UsageOverTime,
+  usageColumns,
+  usageOver,
+} from '../runs/usage/usage-span.js';
+import { sumOf, type UsageSum } from '../runs/usage/usage-sum.js';
+import { badRequest } from '../serve/http.js';
+import { type Axis, type Chart, type Colour, chartFigure } from '../web/chart.js';
+import type { Page } from '../web/page.js';
+import { parseFilter } from '../web/table/filter.js';
+import type { Live } from './live.js';
+import { withSettings } from './run-data.js';
+
+/** The year 9999, in milliseconds. */
+const latestTime = 253_402_300_799_999;
+
+/**
+ * The page for `span=week&until=1764000000000`, where `until` is in milliseconds, optionally with `by=purpose` and the
+ * `filter` of the index.
+ */
+export async function callsOf(
+  { live, usage }: { readonly live: Live; readonly usage: HourlyUsage },
+  query: URLSearchParams,
+): Promise<Page> {
+  const span = requireSpan('span', query.get('span') ?? 'week');
+  const until = Number(query.get('until') ?? Number.NaN);
+  if (!(until >= 0 && until <= latestTime)) throw badRequest('must be a time in milliseconds', 'until');
+  const { accepts, asked, problems } = parseFilter(query.get('filter') ?? '');
+  if (problems.length > 0) throw badRequest(problems.join('; '), 'filter');
+  const sources = live.places().flatMap((place): readonly UsageSource[] => {
+    const { item, path } = place;
+    const { kind } = item;
+    const isOne = kind === 'run' || kind === 'play' || kind === 'training';
+    return isOne && accepts(withSettings(place, item, asked)) ? [{ kind, path }] : [];
+  });
+  const by = query.get('by') === 'purpose' ? 'purpose' : 'model';
+  return callsPage(usageOver(await usage.read(sources), span, until, by), sources.length);
+}
+
+/** @param runs number of runs that were added up */
+export function callsPage(usage: UsageOverTime, runs: number): Page {
+  const { rows, span, total } = usage;
+  const header = html`<header><p class="kicker">policyloop calls</p><h1>Calls, ${spanNames[span]}</h1></header>`;
+  const footer = html`<p>Calls of language models in ${plural(runs, 'run')}. Replays and baselines are left out. Days and hours are in UTC.</p>`;
+  const nothing = html`<p class="empty">No calls in this time.</p>`;
+  return {
+    ...{ title: `Calls, ${spanNames[span]}`, header, footer },
+    sections:
+      total.calls + total.tokens === 0
+        ? [{ id: 'totals', title: 'Totals', content: nothing }]
+        : [
+            {
+              id: 'totals',
+              title: 'Totals',
+              content: html`${tiles(total)}
+${htmlTable(rows, usageColumns)}
+<p class="note">${costNoteOf(total)} Latencies include retries; percentiles are exact within 3 %.</p>`,
+            },
+            {
+              id: 'time',
+              title: span === 'day' ? 'By hour' : 'By day',
+              content: html`<div class="charts">${chartsOf(usage).map((chart) => chartFigure(chart))}</div>`,
+            },
+            ...(total.failures.size === 0
+              ? []
+              : [{ id: 'failures', title: 'Failures', content: failuresOf(usage) }]),
+          ],
+  };
+}
+
+function tiles(total: UsageSum): Html {
+  const { cachedShare, calls, failed, promptTokens, tokens, unpriced } = total;
+  const [median, high] = [total.latency(0.5), total.latency(0.95)];
+  return html`<dl class="headline">
+${tile('Cost', costOf(total) ?? '–', unpriced === 0 ? 'in US dollars, without discounts' : `without ${plural(unpriced, 'call')} that have no price`)}
+${tile('Calls', formatCount(calls), failed === 0 ? 'all answered' : `${formatCount(failed)} without a reply`)}
+${tile('Tokens', formatCompact(tokens), promptTokens === 0 ? 'of replies' : `${formatCompact(promptTokens)} of prompts, ${formatShare(cachedShare)} of them cached`)}
+${!Number.isNaN(median) && tile('Median latency', formatDuration(median), `95 % of calls within ${formatDuration(high)}`)}
+</dl>`;
+}
+
+/** Groups with colours of their own; all others share the last colour. */
+const mostGroups = 7;
+
+type Group = UsageOverTime['groups'][number];
+
+function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
+  if (groups.length <= mostGroups + 1) return groups;
+  const others = groups.slice(mostGroups);
+  const bars = at.map((_, i) => sumOf(others.map((group) => group.bars[i]!)));
+  return [...groups.slice(0, mostGroups), { name: `${others.length} others`, bars }];
+}
+
+/** The first colour, grey, is for the rest. */
+const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
+
+function chartsOf(usage: UsageOverTime): readonly Chart[] {
+  const { at, total } = usage;
+  const groups = shownGroups(usage);
+  const per = usage.step === 3_600_000 ? 'hour' : usage.step === 86_400_000 ? 'day' : 'span';
+  const sums = at.map((_, i) => sumOf(groups.map(({ bars }) => bars[i]!)));
+  const chart = (title: string, kind: Axis['kind'], series: readonly Drawn[], format: Format): Chart => ({
+    label: `${title} per ${per}.`,
+    x: timeAxis(usage),
+    y: { title: `${title} per ${per}`, from: 0, ...(kind && { kind }) },
+    height: 200,
+    at,
+    series: series.map(({ label, values, ...rest }, i) => ({
+      ...{ label, values, draw: 'bars', colour: colourOf(i) },
+      ...rest,
+    })),
+    notes: at.map((start, i) => {
+      const own = series.flatMap(({ label, values }) => (values[i] ? [`${label} ${format(values[i])}`] : []));
+      return `${timeText(start, usage.step)}: ${own.join(', ') || 'none'}`;
+    }),
+  });
+  const byGroup = (of: (sum: UsageSum) => number): readonly Drawn[] =>
+    groups.map(({ bars, name }) => ({ label: name, values: bars.map(of) }));
+  const lines = (of: (sum: UsageSum) => number): readonly Drawn[] =>
+    groups.map(({ bars, name }) => ({
+      ...{ label: name, draw: 'points' },
+      values: bars.map(of).map((value) => (Number.isNaN(value) ? null : value)),
+    }));
+  const kinds: readonly (readonly [label: string, of: (sum: UsageSum) => number])[] = [
+    ['prompt', (sum) => sum.promptTokens - sum.cachedTokens],
+    ['prompt, cached', (sum) => sum.cachedTokens],
+    ['answer', (sum) => sum.completionTokens - sum.reasoningTokens],
+    ['reasoning', (sum) => sum.reasoningTokens],
+  ];
+  const failures = kindsOf(total)
+    .slice(0, mostGroups + 1)
+    .map(([label]) => ({ label, values: sums.map((sum) => sum.failures.get(label) ?? 0) }));
+  const tokens = kinds.map(([label, of]) => ({ label, values: sums.map((sum) => Math.max(0, of(sum))) }));
+  return [
+    ...(total.cost > 0
+      ? [
+          chart(
+            'Cost',
+            'cost',
+            byGroup((sum) => sum.cost),
+            formatCost,
+          ),
+        ]
+      : []),
+    chart(
+      'Tokens',
+      'compact',
+      byGroup((sum) => sum.tokens),
+      formatCompact,
+    ),
+    chart('Tokens by kind', 'compact', tokens, formatCompact),
+    chart(
+      'Calls',
+      'whole',
+      byGroup((sum) => sum.calls),
+      formatCount,
+    ),
+    ...(kindsOf(total).length === 0 ? [] : [chart('Failures', 'whole', failures, formatCount)]),
+    ...(Number.isNaN(total.latency(0.5))
+      ? []
+      : [
+          chart(
+            'Median latency',
+            'duration',
+            lines((sum) => sum.latency(0.5)),
+            formatDuration,
+          ),
+          chart(
+            '95th percentile of latency',
+            'duration',
+            lines((sum) => sum.latency(0.95)),
+            formatDuration,
+          ),
+        ]),
+    ...(total.cachedTokens > 0
+      ? [
+          chart(
+            'Cached prompt tokens in %',
+            'number',
+            lines((sum) => 100 * sum.cachedShare),
+            formatPercent,
+          ),
+        ]
+      : []),
+  ];
+}
+
+type Format = (value: number) => string;
+
+interface Drawn {
+  readonly label: string;
+  readonly draw?: 'bars' | 'points';
+  readonly values: readonly (number | null)[];
+}
+
+const formatPercent: Format = (value) => formatShare(value / 100);
+
+/** Most labels that fit below a chart on a phone. */
+const mostTicks = 6;
+
+function timeAxis({ at, step }: UsageOverTime): Axis {
+  const every = Math.ceil(at.length / mostTicks);
+  const isHour = step < 86_400_000;
+  const ticks = at.flatMap((start, i) => {
+    const iso = new Date(start).toISOString();
+    return i % every === 0 ? [[start, isHour ? iso.slice(11, 16) : iso.slice(5, 10)] as const] : [];
+  });
+  return {
+    from: at[0]! - step / 2,
+    to: at.at(-1)! + step / 2,
+    title: isHour ? 'Hour (UTC)' : 'Day (UTC)',
+    ticks,
+  };
+}
+
+function timeText(start: number, step: number): string {
+  const text = (time: number) => new Date(time).toISOString().slice(0, step < 86_400_000 ? 16 : 10);
+  const shown = text(start).replace('T', ' ');
+  return step <= 86_400_000 ? shown : `${shown} to ${text(start + step - 1)}`;
+}
+
+/** Kinds of failure with their numbers, the most frequent first. */
+const kindsOf = ({ failures }: UsageSum) => [...failures].toSorted(([, a], [, b]) => b - a);
+
+/** How often each kind of failure occurred, also in attempts that were repeated. */
+function failuresOf({ groups, total }: UsageOverTime): Html {
+  const counts = groups.map(({ bars, name }) => ({ name, failures: sumOf(bars).failures }));
+  return html`${htmlTable(kindsOf(total), [
+    text('kind', ([kind]) => ({ text: kind, detail: kindMeaning(kind) })),
+    number('all', ([, count]) => formatCount(count), { strong: true }),
+    ...(counts.length < 2
+      ? []
+      : counts
+          .slice(0, mostGroups)
+          .map(({ failures, name }) => number<[string, number]>(name, ([kind]) => failures.get(kind) ?? 0))),
+  ])}
+<p class="note">Includes failed attempts of calls that were answered later.</p>`;
+}

@@ -1,0 +1,270 @@
+/** The charts of a training run: the same in files and in the live view, from the same rows of metrics. */
+import { formatCount, formatNumber, formatReturn } from '../format/numbers.js';
+import type { Axis, Chart, Series } from './chart.js';
+import type { MetricKind, Row, TrainingRows } from './messages.js';
+
+/** What rows don't say. */
+export interface TrainingWords {
+  readonly unit: 'step' | 'update';
+  /** What evaluations measure, such as `held-out mean return`. */
+  readonly measured: string;
+  /** Title of the rewards in training. */
+  readonly rewards: string;
+  /** Longer gradients are clipped. */
+  readonly maxGradientNorm?: number | undefined;
+}
+
+/** Smoothed loss after `count` steps: the mean over the latest of them. Used in terminal, page and charts. */
+export function trainingLoss(losses: readonly number[], count = losses.length): number {
+  const reach = Math.max(10, Math.min(100, Math.round(count / 20)));
+  const latest = losses.slice(Math.max(0, count - reach), count);
+  return latest.reduce((sum, loss) => sum + loss, 0) / latest.length;
+}
+
+/** Small charts of one metric, in order; those without values are left out. */
+const charted: readonly (readonly [
+  of: 'step' | 'evaluation',
+  name: string,
+  title: string,
+  kind?: Axis['kind'],
+])[] = [
+  ['evaluation', 'policyReturn', 'Mean return of the proposed policies, held out'],
+  ['evaluation', 'bestReturn', 'Best return per held-out run'],
+  ['step', 'flat', 'Groups without signal: all returns equal', 'share'],
+  ['step', 'entropy', 'Entropy (nats per token or action)'],
+  ['step', 'kl', 'KL divergence (nats)'],
+  ['step', 'turns', 'Episode length (turns)'],
+  ['step', 'episodeSteps', 'Episode length (steps)'],
+  ['step', 'valid', 'Replies that could be used', 'share'],
+  ['step', 'replyTokens', 'Tokens per reply'],
+  ['step', 'valueLoss', 'Value loss'],
+  ['step', 'explainedVariance', 'Variance of returns that the value head explains', 'share'],
+  ['step', 'mismatch', 'KL between sampler and trainer (nats)'],
+  ['step', 'clipShare', 'Clipped ratios', 'share'],
+  ['step', 'learningRate', 'Learning rate'],
+  ['step', 'gradientNorm', 'Gradient norm'],
+  ['step', 'tokensPerSecond', 'Tokens per second', 'compact'],
+  ['step', 'rssBytes', 'Memory of the process', 'bytes'],
+];
+
+/** The main chart first; empty before the first step. */
+export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
+  const [step, validation, evaluation] = [
+    numbered(all.step),
+    numbered(all.validation).filter(({ loss }) => loss !== undefined),
+    numbered(all.evaluation),
+  ];
+  const rows = { step, validation, evaluation };
+  const has = (name: string) => step.some((row) => name in row);
+  const isRl = has('reward') || evaluation.length > 0;
+  const shown = { ...rows, step: withEpisodeSteps(step) };
+  return [
+    ...(isRl ? [returnChart(rows, words)] : []),
+    ...(has('reward') ? [rewardChart(rows, words)] : []),
+    ...(!isRl && has('loss') ? [lossChart(rows, words)] : []),
+    ...charted.flatMap(([of, name, title, kind = 'number']) => {
+      const own = shown[of].filter((row) => name in row);
+      return own.length === 0 ? [] : [smallChart(own, { name, title, kind }, words)];
+    }),
+  ];
+}
+
+const numbered = (rows: readonly Row[]) => rows.filter(({ step }) => step !== undefined);
+
+/** Adds the mean length of an update's episodes, where rows have totals. */
+const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
+  rows.map((row, i) => {
+    const { episodes = 0, steps = 0 } = rows[i - 1] ?? {};
+    const length = (row.steps! - steps) / (row.episodes! - episodes);
+    return length > 0 && Number.isFinite(length) ? { ...row, episodeSteps: length } : row;
+  });
+
+const stepsOf = (...rows: readonly (readonly Row[])[]) =>
+  [...new Set(rows.flat().map(({ step = 0 }) => step))].sort((a, b) => a - b);
+
+/** Values of a metric at these steps. */
+function valuesAt(at: readonly number[], rows: readonly Row[], value: (row: Row) => number | undefined) {
+  const known = new Map(rows.map((row) => [row.step ?? 0, value(row)]));
+  return at.map((step) => known.get(step) ?? null);
+}
+
+const xAxis = ({ unit }: TrainingWords): Axis => ({
+  title: unit === 'step' ? 'Step' : 'Update',
+  kind: 'whole',
+});
+
+const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
+
+const smoothText = ({ unit }: TrainingWords) => `mean over the latest 10 to 100 ${unit}s`;
+
+function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWords): Chart {
+  const rows = steps.filter(({ loss }) => loss !== undefined);
+  const losses = rows.map(({ loss }) => loss!);
+  const latest = losses.length === 0 ? undefined : trainingLoss(losses);
+  const smoothed = rows.map((row, i) => ({ step: row.step!, loss: trainingLoss(losses, i + 1) }));
+  const at = stepsOf(rows, validation);
+  const lossOf = ({ loss }: Row) => loss;
+  const held = valuesAt(at, validation, lossOf);
+  const best = validation.reduce<Row | undefined>(
+    (low, row) => (low === undefined || row.loss! < low.loss! ? row : low),
+    undefined,
+  );
+  const lowest =
+    best && `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`;
+  return {
+    label: `Loss of ${formatCount(rows.at(-1)?.step ?? 0)} steps: from ${losses[0]?.toFixed(4)} to ${latest?.toFixed(4)}${lowest ? `; ${lowest}` : ''}.`,
+    x: xAxis(words),
+    y: { title: 'Loss (nats per answer token)' },
+    at,
+    series: [
+      {
+        ...{ label: 'training loss of each step', draw: 'line', colour: '--spread', width: 1 },
+        ...{ outliers: 'high', values: valuesAt(at, rows, lossOf) },
+      },
+      {
+        ...{ label: `training loss, ${smoothText(words)}`, draw: 'line', colour: '--accent', width: 2 },
+        values: valuesAt(at, smoothed, lossOf),
+      },
+      ...heldOut('validation loss', held),
+    ],
+    marks:
+      best === undefined || lowest === undefined
+        ? []
+        : [
+            {
+              ...({ label: lowest, draw: 'diamond', colour: '--good' } as const),
+              marks: [{ x: best.step!, y: best.loss! }],
+            },
+          ],
+    hint,
+  };
+}
+
+/** A line, and points unless there are many. */
+const heldOut = (
+  label: string,
+  values: Series['values'],
+  interval: Pick<Series, 'low' | 'high'> = {},
+): readonly Series[] => {
+  const common = { label, colour: '--warn', values } as const;
+  const count = values.filter((value) => value !== null).length;
+  if (count === 0) return [];
+  return [
+    { ...common, draw: 'line', width: 2 },
+    ...(count <= 60 ? [{ ...common, ...interval, draw: 'points' } as const] : []),
+  ];
+};
+
+const measuredIn = ({ meanReturn, meanReward }: Row) => meanReward ?? meanReturn;
+
+function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart {
+  const rows = evaluation.filter((row) => measuredIn(row) !== undefined);
+  const at = stepsOf(rows);
+  const title = capitalised(words.measured);
+  const ends = (sign: 1 | -1) =>
+    valuesAt(at, rows, (row) => measuredIn(row)! + sign * (row.margin ?? Number.NaN)).map((end) =>
+      Number.isFinite(end) ? end : null,
+    );
+  const best = rows.reduce<Row | undefined>(
+    (top, row) => (top === undefined || measuredIn(row)! >= measuredIn(top)! ? row : top),
+    undefined,
+  );
+  return {
+    label: `${title} by update${best ? `; best ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : ''}.`,
+    x: { ...xAxis(words), from: 0 },
+    y: { title },
+    at,
+    series: heldOut(words.measured, valuesAt(at, rows, measuredIn), { low: ends(-1), high: ends(1) }),
+    marks:
+      best === undefined
+        ? []
+        : [
+            {
+              label: `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}`,
+              ...({ draw: 'diamond', colour: '--good' } as const),
+              marks: [{ x: best.step!, y: measuredIn(best)! }],
+            },
+          ],
+    hint,
+  };
+}
+
+/** Rewards in training, with their spread within the groups. */
+function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart {
+  const rows = steps.filter(({ reward }) => reward !== undefined);
+  const at = stepsOf(rows);
+  const rewards = rows.map(({ reward }) => reward!);
+  const ends = (sign: 1 | -1) => valuesAt(at, rows, ({ reward, spread = 0 }) => reward! + sign * spread);
+  const hasSpread = rows.some(({ spread }) => spread !== undefined);
+  const smoothed = rows.map(({ step = 0 }, i) => ({ step, reward: trainingLoss(rewards, i + 1) }));
+  return {
+    label: `${words.rewards} by update: from ${formatNumber(rewards[0])} to ${formatNumber(rewards.at(-1))}.`,
+    x: xAxis(words),
+    y: { title: words.rewards },
+    at,
+    ...(hasSpread && { bands: { label: '± standard deviation within groups' } }),
+    series: [
+      {
+        ...{ label: 'mean of each update', draw: 'line', colour: '--spread', width: 1 },
+        ...(hasSpread && { low: ends(-1), high: ends(1) }),
+        values: valuesAt(at, rows, ({ reward }) => reward),
+      },
+      {
+        ...{ label: smoothText(words), draw: 'line', colour: '--accent', width: 2 },
+        values: valuesAt(at, smoothed, ({ reward }) => reward),
+      },
+    ],
+    hint,
+  };
+}
+
+function smallChart(
+  rows: readonly Row[],
+  {
+    kind,
+    name,
+    title,
+  }: { readonly kind: NonNullable<Axis['kind']>; readonly name: string; readonly title: string },
+  words: TrainingWords,
+): Chart {
+  const at = stepsOf(rows);
+  const values = valuesAt(at, rows, (row) => row[name]);
+  const { maxGradientNorm: limit } = words;
+  const isLimited = name === 'gradientNorm' && limit !== undefined;
+  const isNegative = values.some((value) => value !== null && value < 0);
+  return {
+    label: `${title} by ${words.unit}: from ${formatNumber(values[0] ?? undefined)} to ${formatNumber(values.at(-1) ?? undefined)}.`,
+    x: xAxis(words),
+    y: { title, kind, ...(!isNegative && { from: 0 }), ...(kind === 'share' && { to: 1 }) },
+    ...{ height: 170, at },
+    series: [{ label: title.toLowerCase(), draw: 'line', colour: '--accent', outliers: 'high', values }],
+    ...(isLimited && { levels: [{ y: limit, label: `clipped to ${formatNumber(limit)}` }] }),
+  };
+}
+
+const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
+/** The data in a page as a file. */
+export interface TrainingInFile extends Readonly<Record<MetricKind, PackedRows>> {
+  readonly words: TrainingWords;
+}
+
+/** Rows by column, with six digits. */
+export interface PackedRows {
+  readonly columns: Readonly<Record<string, readonly (number | null)[]>>;
+  readonly count: number;
+}
+
+export function packed(rows: readonly Row[]): PackedRows {
+  const names = [...new Set(rows.flatMap(Object.keys))];
+  const short = (value: number | undefined) => (value === undefined ? null : Number(value.toPrecision(6)));
+  const columns = Object.fromEntries(names.map((name) => [name, rows.map((row) => short(row[name]))]));
+  return { columns, count: rows.length };
+}
+
+export const unpacked = ({ columns, count }: PackedRows): readonly Row[] =>
+  Array.from({ length: count }, (_, i) =>
+    Object.fromEntries(
+      Object.entries(columns).flatMap(([name, all]) => (all[i] == null ? [] : [[name, all[i]]])),
+    ),
+  );

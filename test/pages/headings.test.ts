@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { render } from '../../src/format/html.js';
+import { bar, htmlTable, text } from '../../src/format/table.js';
+import { renderGroupReport } from '../../src/report/group-report.js';
+import { renderReport } from '../../src/report/run-report.js';
+import { UsageSum } from '../../src/runs/usage/usage-sum.js';
+import { usageOver } from '../../src/runs/usage/usage-span.js';
+import { callsPage } from '../../src/view/calls-page.js';
+import { page } from '../../src/web/page.js';
+import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
+import { outlineProblems } from './headings.js';
+
+it('finds skipped levels and empty headers', () => {
+  expect(outlineProblems('<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>')).toEqual([]);
+  expect(outlineProblems('<h1>a</h1><h3>b</h3>')).toEqual(['h3 after h1: b']);
+  expect(outlineProblems('<h2>a</h2>')).toHaveLength(1);
+  expect(outlineProblems('<p>a</p>')).toEqual(['no headings']);
+  expect(outlineProblems('<h1>a</h1><th scope="col"> </th>')).toHaveLength(1);
+});
+
+it('a table names its untitled columns for screen readers', () => {
+  const table = render(
+    htmlTable(
+      [0.5],
+      [text('', String), bar((share) => share), text('', () => 'better', { spoken: 'verdict' })],
+    ),
+  );
+  const headers = [...table.matchAll(/<th scope="col"[^>]*><span class="repeated">(.*?)<\/span><\/th>/g)];
+  expect(headers.map(([, name]) => name)).toEqual(['name', 'share', 'verdict']);
+});
+
+it('pages skip no heading level and have no empty header', () => {
+  const usage = new UsageSum();
+  usage.calls = 1;
+  usage.addFailure('timeout');
+  const hours = [{ start: 0, model: 'openai/m', purpose: 'proposal', sum: usage }] as const;
+  const data = runFixture({ task: cartPole, iterations: 12 });
+  const pages = {
+    run: renderReport(runFixture({ iterations: 40, failureRate: 0.4 })),
+    table: renderReport(runFixture({ task: frozenLake, iterations: 12 })),
+    repeats: renderGroupReport([1, 2].map((seed) => ({ data, href: `repeat-${seed}/report.html` }))),
+    calls: page(callsPage(usageOver(hours, 'week', 0), 1)),
+  };
+  for (const [name, html] of Object.entries(pages)) expect(outlineProblems(html), name).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { withDeclarations } from '../../src/programs/declarations.js';
+
+const components = ['poleAngle', 'cartPosition'];
+const act = (body: string) => `function act(observation, memory, constants) {${body}}`;
+const declared = (body: string) => withDeclarations(act(body), components);
+
+it.each([
+  ['a component', ' return poleAngle > 0 ? 1 : 0; ', ' let { poleAngle } = observation;'],
+  [
+    'a component that is changed',
+    ' poleAngle = 2 * poleAngle; return poleAngle > 0 ? 1 : 0; ',
+    ' let { poleAngle } = observation;',
+  ],
+  [
+    'a variable that is assigned',
+    '\n  if (observation[0] > 0) action = 0;\n  else action = 1;\n  return action; ',
+    ' let action;',
+  ],
+  [
+    'both',
+    ' action = poleAngle > 0 ? 1 : 0; return action; ',
+    ' let { poleAngle } = observation; let action;',
+  ],
+])('declares %s', (_name, body, lines) => {
+  expect(declared(body)).toBe(act(`${lines}${body}`));
+});
+
+it.each([
+  ['declared', ' const { poleAngle } = observation; return poleAngle > 0 ? 1 : 0; '],
+  ['only a property', ' return observation.poleAngle > 0 ? 1 : 0; '],
+  ['a key', ' const x = { poleAngle: 1, cartPosition: 2 }; return x.poleAngle; '],
+  ['a parameter of another function', ' const f = (poleAngle) => poleAngle; return f(1); '],
+  ['unknown', ' return poleSpeed > 0 ? 1 : 0; '],
+  ['only changed', ' count += 1; return count; '],
+  ['global', ' Math = 3; return 0; '],
+])('leaves a program as it is where the name is %s', (_name, body) => {
+  expect(declared(body)).toBe(act(body));
+});
+
+it('leaves a name alone that another function uses too: its value there would be another', () => {
+  const source = `let f = () => poleAngle;\n${act(' return poleAngle > f() ? 1 : 0; ')}`;
+  expect(withDeclarations(source, components)).toBe(source);
+});
+
+it('uses the name that the program gives the observation', () => {
+  const source = 'const act = (o) => { return poleAngle > 0 ? 1 : 0; };';
+  expect(withDeclarations(source, components)).toContain('=> { let { poleAngle } = o; return');
+});
