@@ -16,8 +16,11 @@ import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
 const leastPause = 1500;
 
-/** Loads a page, and reloads it when it is stale. */
-export function usePage(address: string) {
+/**
+ * Loads a page, and reloads it when it is stale. Once it is shown, scrolls to the section that the address names.
+ * @param parts number of other parts of the page that are shown
+ */
+export function usePage(address: string, parts = 0) {
   const [page, setPage] = useState<Page | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address: '', asking: false, stale: false, next: 0 });
@@ -57,7 +60,7 @@ export function usePage(address: string) {
   const isShown = page !== undefined;
   useEffect(() => {
     if (isShown && location.hash !== '') openTarget();
-  }, [address, isShown]);
+  }, [address, isShown, parts]);
   return { page, problem, refresh: load };
 }
 
@@ -92,7 +95,10 @@ function WholePage({
   const question = useQuestion(name, news);
   const course = useRef(newCourse());
   const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
-  const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
+  const { page, problem, refresh } = usePage(
+    `/api/page?${new URLSearchParams({ of: name })}`,
+    (item === undefined ? 0 : 1) + (course.current.points.length === 0 ? 0 : 1),
+  );
   const state = useLive([name], {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);

@@ -57,5 +57,6 @@ export function openTarget(): void {
     if (all !== null) all.checked = true;
     entry.open = true;
   }
-  entry.scrollIntoView();
+  // Pictures that a smooth movement passes would load and shift the rest.
+  entry.scrollIntoView({ behavior: 'instant' });
 }
