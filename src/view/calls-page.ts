@@ -21,7 +21,7 @@ import {
   usageColumns,
   usageOver,
 } from '../runs/usage/usage-span.js';
-import { UsageSum } from '../runs/usage/usage-sum.js';
+import { sumOf, type UsageSum } from '../runs/usage/usage-sum.js';
 import { badRequest } from '../serve/http.js';
 import { type Axis, type Chart, type Colour, chartFigure } from '../web/chart.js';
 import type { Page } from '../web/page.js';
@@ -105,25 +105,18 @@ type Group = UsageOverTime['groups'][number];
 function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
   if (groups.length <= mostGroups + 1) return groups;
   const others = groups.slice(mostGroups);
-  const bars = at.map((_, i) => {
-    const sum = new UsageSum();
-    for (const group of others) sum.add(group.bars[i]!);
-    return sum;
-  });
+  const bars = at.map((_, i) => sumOf(others.map((group) => group.bars[i]!)));
   return [...groups.slice(0, mostGroups), { name: `${others.length} others`, bars }];
 }
 
-const colourOf = (i: number): Colour => `arm-${i % 8}`;
+/** The first colour, grey, is for the rest. */
+const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
 
 function chartsOf(usage: UsageOverTime): readonly Chart[] {
   const { at, total } = usage;
   const groups = shownGroups(usage);
   const per = usage.step === 3_600_000 ? 'hour' : usage.step === 86_400_000 ? 'day' : 'span';
-  const sums = at.map((_, i) => {
-    const sum = new UsageSum();
-    for (const { bars } of usage.groups) sum.add(bars[i]!);
-    return sum;
-  });
+  const sums = at.map((_, i) => sumOf(groups.map(({ bars }) => bars[i]!)));
   const chart = (title: string, kind: Axis['kind'], series: readonly Drawn[], format: Format): Chart => ({
     label: `${title} per ${per}.`,
     x: timeAxis(usage),
@@ -152,6 +145,9 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
     ['answer', (sum) => sum.completionTokens - sum.reasoningTokens],
     ['reasoning', (sum) => sum.reasoningTokens],
   ];
+  const failures = kindsOf(total)
+    .slice(0, mostGroups + 1)
+    .map(([label]) => ({ label, values: sums.map((sum) => sum.failures.get(label) ?? 0) }));
   const tokens = kinds.map(([label, of]) => ({ label, values: sums.map((sum) => Math.max(0, of(sum))) }));
   return [
     ...(total.cost > 0
@@ -177,6 +173,7 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
       byGroup((sum) => sum.calls),
       formatCount,
     ),
+    ...(kindsOf(total).length === 0 ? [] : [chart('Failures', 'whole', failures, formatCount)]),
     ...(Number.isNaN(total.latency(0.5))
       ? []
       : [
@@ -240,15 +237,13 @@ function timeText(start: number, step: number): string {
   return step <= 86_400_000 ? shown : `${shown} to ${text(start + step - 1)}`;
 }
 
+/** Kinds of failure with their numbers, the most frequent first. */
+const kindsOf = ({ failures }: UsageSum) => [...failures].toSorted(([, a], [, b]) => b - a);
+
 /** How often each kind of failure occurred, also in attempts that were repeated. */
 function failuresOf({ groups, total }: UsageOverTime): Html {
-  const kinds = [...total.failures].toSorted(([, a], [, b]) => b - a);
-  const counts = groups.map(({ bars, name }) => {
-    const sum = new UsageSum();
-    for (const bar of bars) sum.add(bar);
-    return { name, failures: sum.failures };
-  });
-  return html`${htmlTable(kinds, [
+  const counts = groups.map(({ bars, name }) => ({ name, failures: sumOf(bars).failures }));
+  return html`${htmlTable(kindsOf(total), [
     text('kind', ([kind]) => ({ text: kind, detail: kindMeaning(kind) })),
     number('all', ([, count]) => formatCount(count), { strong: true }),
     ...(counts.length < 2

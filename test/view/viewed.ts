@@ -101,6 +101,7 @@ export const pages: readonly string[] = [
   of(`runs/${long.repeat(3)}`),
   of('runs/training'),
   of('runs/study'),
+  '/calls?span=all',
   '/compare?of=runs%2Fgrowing&of=runs%2Fstudy%2Fpart%2Fone',
   '/diff?a=runs%2Fgrowing&aIteration=3&b=runs%2Fgrowing&bIteration=4',
   '/search?q=rule&of=runs%2Fgrowing',
@@ -123,7 +124,10 @@ export async function expectAllShown(
       `axe.run(document, { iframes: false }).then(({ passes, violations }) => ({ passes: passes.length, violations: violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)) })) }))`,
     );
     expect(passes, path).toBeGreaterThan(10);
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    const serious = violations.filter(
+      ({ id, impact }) =>
+        impact === 'serious' || impact === 'critical' || ['heading-order', 'empty-table-header'].includes(id),
+    );
     expect(serious, path).toEqual([]);
   }
 }

@@ -7,11 +7,11 @@ import { setImmediate } from 'node:timers/promises';
 import { append } from '../../base/append.js';
 import { unlessRefused } from '../../base/errors.js';
 import { isByBaseline } from '../../config/model.js';
+import { readOwnJson } from '../../storage/files.js';
 import { Tail } from '../../storage/tail.js';
 import { type CallPurpose, type CallRecord, faultsOf, purposeOf } from '../calls.js';
 import type { Manifest } from '../manifest.js';
 import { logsIn, readManifest } from '../reader.js';
-import { readTraining } from '../training/trainings.js';
 import { trainingFiles } from '../training-files.js';
 import { UsageSum } from './usage-sum.js';
 
@@ -152,11 +152,17 @@ function kindsOfFailure(call: CallRecord): readonly string[] {
   return typeof reason === 'string' ? [...faults, `rejected: ${reason}`] : faults;
 }
 
+/** The part of a training run's description that is read here. */
+interface About {
+  readonly base?: { readonly model?: unknown };
+}
+
 /** Returns the model that answers calls of a purpose; undefined for baselines, people and replays. */
 function modelsOf({ kind, path }: UsageSource): (purpose: UsagePurpose) => string | undefined {
   if (kind === 'training') {
-    const model = unlessRefused(() => readTraining(path))?.model;
-    return () => `local/${basename(model ?? 'unknown')}`;
+    const about = unlessRefused(() => readOwnJson(join(path, trainingFiles.about))) as About | null | undefined;
+    const model = about?.base?.model;
+    return () => `local/${typeof model === 'string' ? basename(model) : 'unknown'}`;
   }
   const manifest = unlessRefused(() => readManifest(path));
   if (manifest === undefined) return () => 'unknown';

@@ -10,7 +10,7 @@ import {
 } from '../../format/numbers.js';
 import { type Column, number, text } from '../../format/table.js';
 import type { HourOfUsage, UsagePurpose } from './hourly-usage.js';
-import { UsageSum } from './usage-sum.js';
+import { sumOf, UsageSum } from './usage-sum.js';
 
 export const spans = ['day', 'week', 'month', 'all'] as const;
 export type Span = (typeof spans)[number];
@@ -72,53 +72,63 @@ export function usageOver(
   until: number,
   by: 'model' | 'purpose' = 'model',
 ): UsageOverTime {
-  const step = stepOf(hours, span, until);
-  const end = step * Math.ceil((until + 1) / step);
   const first = hours.reduce((least, { start }) => Math.min(least, start), until);
+  const step =
+    span === 'all' ? day * Math.ceil((until + day - first) / day / mostSteps) : span === 'day' ? hour : day;
+  const end = step * Math.ceil((until + 1) / step);
   const from = span === 'all' ? step * Math.floor(first / step) : end - stepsIn[span] * step;
   const at = Array.from({ length: Math.max(1, Math.round((end - from) / step)) }, (_, i) => from + i * step);
-  const total = new UsageSum();
-  const models = new Map<string, { readonly sum: UsageSum; readonly purposes: Map<string, UsageSum> }>();
-  const groups = new Map<string, UsageSum[]>();
+  const parts = new Map<string, Part>();
   for (const { model, purpose, start, sum } of hours) {
     const bar = Math.floor((start - from) / step);
     if (bar < 0 || bar >= at.length) continue;
-    const name = purposeNames[purpose];
-    const own = entry(models, model, () => ({ sum: new UsageSum(), purposes: new Map() }));
-    const bars = entry(groups, by === 'model' ? model : name, () => at.map(() => new UsageSum()));
-    for (const one of [total, own.sum, entry(own.purposes, name, () => new UsageSum()), bars[bar]!])
-      one.add(sum);
+    const key = `${purpose} ${model}`;
+    const part = parts.get(key) ?? {
+      model,
+      purpose: purposeNames[purpose],
+      bars: at.map(() => new UsageSum()),
+    };
+    parts.set(key, part);
+    part.bars[bar]!.add(sum);
   }
-  const ofModel = [...models].map(([model, own]) => ({ model, purpose: 'all', ...own }));
+  const all = [...parts.values()];
+  const total = sumOf(all.flatMap(({ bars }) => bars));
+  const models = grouped(all, ({ model }) => model).map(([model, own]) => {
+    const purposes = own.map(({ bars, purpose }) => ({ model, purpose, sum: sumOf(bars) }));
+    return { model, purpose: 'all', sum: sumOf(purposes.map(({ sum }) => sum)), purposes };
+  });
+  const groups = grouped(all, (part) => part[by]).map(([name, own]) => {
+    const bars = at.map((_, i) => sumOf(own.map(({ bars }) => bars[i]!)));
+    return { name, bars, sum: sumOf(bars) };
+  });
   return {
     ...{ span, step, at, total },
     rows: [
       { model: 'all models', purpose: 'all', sum: total },
-      ...ofModel.toSorted(byCost).flatMap(({ purposes, ...whole }) => {
-        const parts = [...purposes].map(([purpose, sum]) => ({ ...whole, purpose, sum }));
-        return parts.length === 1 ? parts : [whole, ...parts.toSorted(byCost)];
-      }),
+      ...models
+        .toSorted(byCost)
+        .flatMap(({ purposes, ...whole }) =>
+          purposes.length === 1 ? purposes : [whole, ...purposes.toSorted(byCost)],
+        ),
     ],
-    groups: [...groups]
-      .map(([name, bars]) => {
-        const sum = new UsageSum();
-        for (const bar of bars) sum.add(bar);
-        return { name, bars, sum };
-      })
-      .toSorted(byCost),
+    groups: groups.toSorted(byCost),
   };
 }
 
-function stepOf(hours: readonly HourOfUsage[], span: Span, until: number): number {
-  if (span !== 'all') return span === 'day' ? hour : day;
-  const first = hours.reduce((least, { start }) => Math.min(least, start), until);
-  return day * Math.ceil((until + day - first) / day / mostSteps);
+/** The calls of a model for one purpose. */
+interface Part {
+  readonly model: string;
+  readonly purpose: string;
+  readonly bars: readonly UsageSum[];
 }
 
-function entry<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
-  const known = map.get(key) ?? create();
-  map.set(key, known);
-  return known;
+function grouped(
+  parts: readonly Part[],
+  keyOf: (part: Part) => string,
+): readonly (readonly [string, readonly Part[]])[] {
+  const groups = new Map<string, Part[]>();
+  for (const part of parts) groups.set(keyOf(part), [...(groups.get(keyOf(part)) ?? []), part]);
+  return [...groups];
 }
 
 interface Summed {
@@ -190,7 +200,6 @@ export function usageFigures({ model, purpose, sum }: UsageRow): UsageFigures {
 /** What the costs are in, and what they leave out. */
 export function costNoteOf({ priced, unpriced }: UsageSum): string {
   const unknown = `${plural(unpriced, 'call')} without a price ${unpriced === 1 ? 'is' : 'are'} left out.`;
-  if (priced === 0)
-    return unpriced === 0 ? 'No call has a cost.' : 'These models have no price.';
+  if (priced === 0) return unpriced === 0 ? 'No call has a cost.' : 'These models have no price.';
   return `Costs are in US dollars, at list prices without discounts, or in the currency of model.price.${unpriced === 0 ? '' : ` ${unknown}`}`;
 }

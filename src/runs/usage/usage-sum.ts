@@ -69,3 +69,9 @@ const sums = [
   ...(['calls', 'failed', 'promptTokens', 'cachedTokens', 'completionTokens', 'reasoningTokens'] as const),
   ...(['cost', 'priced', 'unpriced'] as const),
 ];
+
+export function sumOf(all: readonly UsageSum[]): UsageSum {
+  const sum = new UsageSum();
+  for (const one of all) sum.add(one);
+  return sum;
+}

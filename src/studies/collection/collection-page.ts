@@ -3,7 +3,7 @@
 import { stringify } from 'yaml';
 import { groupedBy } from '../../comparison/run-groups.js';
 import { type Html, html, preformatted } from '../../format/html.js';
-import { formatCompact, formatCost, formatCount, formatReturn, plural } from '../../format/numbers.js';
+import { costNote, formatCompact, formatCost, formatCount, formatReturn, plural } from '../../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import { tile } from '../../report/views/overview.js';
 import { mean, sum } from '../../statistics/descriptive.js';
@@ -48,7 +48,7 @@ export function collectionPage(
 ${tile('Runs', formatCount(done.length), `of ${formatCount(planned)} complete`)}
 ${failed > 0 && tile('Failed', formatCount(failed), 'runs')}
 ${(tokens ?? 0) > 0 && tile('Tokens', formatCompact(tokens!), 'in all runs')}
-${cost !== null && tile('Cost', formatCost(cost), 'in the currency of model.price')}
+${cost !== null && tile('Cost', formatCost(cost), costNote({}))}
 </dl>
 ${
   groups.length > 0 &&

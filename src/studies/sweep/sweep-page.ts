@@ -3,6 +3,7 @@ import { groupedBy } from '../../comparison/run-groups.js';
 import { verdictRule } from '../../comparison/words.js';
 import { type Html, html } from '../../format/html.js';
 import {
+  costNote,
   formatCompact,
   formatCost,
   formatCount,
@@ -119,7 +120,7 @@ ${tile('Settings', formatCount(settings.length), `${plural(seeds.length, 'seed')
 ${tile('Runs', formatCount(runs), 'complete')}
 ${tokens > 0 && tile('Calls', formatCount(usage.calls), 'in all runs')}
 ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'in all runs')}
-${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), 'in the currency of model.price')}
+${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(activeMs), 'total of all runs')}
 </dl>`;
 }
