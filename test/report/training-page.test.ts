@@ -30,9 +30,9 @@ it('one final figure: in the summary, in the text and on the page', () => {
     { kind: 'step', step: 4, reward: 1 },
     { kind: 'evaluation', step: 4, meanReward: 0.5, margin: 0.125, episodes: 8, best: true },
   ]);
-  expect(finalText(readTraining(path))).toBe('held-out share of baselines beaten 0.5000 at update 4');
+  expect(finalText(readTraining(path))).toBe('held-out share of baselines beaten 0.500 at update 4');
   expect(visibleText(page(trainingPageOf(path)))).toContain(
-    'Best held-out share of baselines beaten 0.5000 ± 0.12 at update 4 over 8 starts; 0.2500 at update 0',
+    'Best held-out share of baselines beaten 0.500 ± 0.13 at update 4 over 8 starts; 0.250 at update 0',
   );
 });
 
