@@ -26,6 +26,8 @@ export interface Page {
   readonly header: Html;
   readonly sections: readonly Section[];
   readonly footer: Content;
+  /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
+  readonly keys?: readonly string[];
   /** Present only while the work is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
 }

@@ -128,7 +128,7 @@ describe.skipIf(chromium === undefined)('in three clicks from the list', () => {
     readonly [question: string, clicks: readonly (RegExp | readonly [RegExp, string])[], answer: RegExp]
   >([
     [
-      'which length scale is best, and is the difference significant?',
+      'which step size is best, and is the difference significant?',
       [/^sweep-/],
       /has the highest mean return.*(better|open|no evidence|significant|verdict)/is,
     ],

@@ -16,8 +16,11 @@ import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
 const leastPause = 1500;
 
-/** Loads a page, and reloads it when it is stale. */
-export function usePage(address: string) {
+/**
+ * Loads a page, and reloads it when it is stale. Once it is shown, scrolls to the section that the address names.
+ * @param parts number of other parts of the page that are shown
+ */
+export function usePage(address: string, parts = 0) {
   const [page, setPage] = useState<Page | undefined>(undefined);
   const [problem, setProblem] = useState('');
   const state = useRef({ address: '', asking: false, stale: false, next: 0 });
@@ -57,7 +60,7 @@ export function usePage(address: string) {
   const isShown = page !== undefined;
   useEffect(() => {
     if (isShown && location.hash !== '') openTarget();
-  }, [address, isShown]);
+  }, [address, isShown, parts]);
   return { page, problem, refresh: load };
 }
 
@@ -92,7 +95,10 @@ function WholePage({
   const question = useQuestion(name, news);
   const course = useRef(newCourse());
   const metrics = useRef({ step: [] as Row[], validation: [] as Row[], evaluation: [] as Row[] });
-  const { page, problem, refresh } = usePage(`/api/page?${new URLSearchParams({ of: name })}`);
+  const { page, problem, refresh } = usePage(
+    `/api/page?${new URLSearchParams({ of: name })}`,
+    (item === undefined ? 0 : 1) + (course.current.points.length === 0 ? 0 : 1),
+  );
   const state = useLive([name], {
     items: ({ changed, whole }) => {
       const own = changed.find((one) => one.name === name);
@@ -146,7 +152,7 @@ ${
     ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
-      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} />`
+      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page.keys)} />`
       : id === 'course' && isTraining
         ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
         : html`<${Markup} markup=${markup} />`
@@ -155,6 +161,11 @@ ${
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
 }
+
+/** With columns for the keys that differ between the runs. */
+const columnsOf = (keys: readonly string[] = []): readonly string[] => [
+  ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
+];
 
 /** The table of a study's runs is live. */
 function withItems(sections: Page['sections']): Page['sections'] {

@@ -6,10 +6,10 @@ import { type ComponentChild, render } from 'preact';
 import type { Chart } from '../chart.js';
 import type { Parallel } from '../parallel.js';
 import { type TrainingInFile, unpacked } from '../training-charts.js';
+import { ParallelPlot } from './parallel.js';
 import { ChartFigure } from './chart-figure.js';
 import { activateHeatMap } from './heat-map.js';
 import { html } from './html.js';
-import { ParallelPlot } from './parallel.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
 import { TrainingCharts } from './training.js';
@@ -57,5 +57,6 @@ export function openTarget(): void {
     if (all !== null) all.checked = true;
     entry.open = true;
   }
-  entry.scrollIntoView();
+  // Pictures that a smooth movement passes would load and shift the rest.
+  entry.scrollIntoView({ behavior: 'instant' });
 }
