@@ -1,14 +1,16 @@
 /**
- * The live view by its sizes: the list of 1,000 runs × 1,000 iterations, the delay from a line to those who watch, and the memory
- * of a day of a growing log. `npm run bench:view`; needs 3 GB of disk, and writes below the temporary directory.
+ * The live view by its sizes: the list, groups and comparison of 1,000 runs × 1,000 iterations (also in Chromium, where
+ * it is installed), the delay from a line to those who watch, and the memory of a day of a growing log.
+ * `npm run bench:view`; needs 3 GB of disk, and writes below the temporary directory.
  */
-import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { authorizationOf } from '../src/view/admission.js';
 import { startView } from '../src/view/server.js';
 import { subjectOf } from '../src/view/subject.js';
+import { findChromium, openBrowser } from '../test/support/browser.js';
 import { writeSyntheticRun } from './synthetic-run.js';
 
 const place = mkdtempSync(join(tmpdir(), 'policyloop-view-'));
@@ -56,6 +58,7 @@ async function lists(runs: number): Promise<void> {
   await writeSyntheticRun(first, { iterations: 1000, candidates: 1, history: 100 });
   for (let i = 1; i < runs; i++)
     cpSync(first, join(place, 'many', `run-${String(i).padStart(4, '0')}`), { recursive: true });
+  for (let i = 0; i < runs; i++) vary(join(place, 'many', `run-${String(i).padStart(4, '0')}`), i);
   const view = await startView({
     ...{ roots: [{ path: join(place, 'many'), prefix: '' }], place: 'many', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
@@ -67,6 +70,11 @@ async function lists(runs: number): Promise<void> {
   const ask = async (path: string) => (await fetch(at(path), entered)).text();
   await measured(`${runs} runs listed, never seen before`, () => event(at('/api/events?all'), all));
   await measured(`${runs} runs listed again`, () => event(at('/api/events?all'), all));
+  for (const again of ['', ' again']) {
+    await measured(`in 10 groups${again}`, () => ask('/api/groups?by=policy.high'));
+    await measured(`the groups compared${again}`, () => ask('/api/compare?by=policy.high'));
+  }
+  await inBrowser(view.url, runs);
   await measured('page of a run of 1,000 iterations', () => ask('/api/page?of=run-0001'));
   await measured('its iteration 900', () => ask('/api/page?of=run-0001&iteration=900'));
   await measured('an episode', () => ask('/api/episode?of=run-0001&iteration=900'));
@@ -93,6 +101,59 @@ async function lists(runs: number): Promise<void> {
     `from a line to who watches: median ${Math.round(delays[10]!)} ms, longest ${Math.round(delays[19]!)} ms of 20`,
   );
   await view.close();
+}
+
+/** Makes a copy one of 10 groups, with a seed and a result of its own. */
+function vary(path: string, i: number): void {
+  const change = (file: string, edit: (text: string) => string) =>
+    writeFileSync(join(path, file), edit(readFileSync(join(path, file), 'utf8')));
+  const [group, seed] = [i % 10, Math.floor(i / 10)];
+  change('config.yaml', (text) =>
+    text.replace(/^seed: .*$/m, `seed: ${seed}`).replace('high: 6', `high: ${6 + group}`),
+  );
+  const mean = 100 + 10 * group + ((i * 7919) % 100) / 4;
+  const final = { stage: 'final', iteration: 1, candidate: 0, parameters: [0], observed: mean, mean };
+  const confirmations = [{ ...final, ci95: [mean - 5, mean + 5], episodes: 100 }];
+  change('manifest.json', (text) => JSON.stringify({ ...JSON.parse(text), seed, confirmations }));
+}
+
+/** From a click to the page that shows everything. */
+async function inBrowser(url: string, runs: number): Promise<void> {
+  const program = findChromium();
+  if (program === undefined) {
+    print('no Chromium: not measured in a browser');
+    return;
+  }
+  const browser = await openBrowser(program);
+  const until = async (expression: string) => {
+    while (!(await browser.evaluate<boolean>(expression).catch(() => false)))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const show = async (address: string, expression: string) => {
+    await browser.evaluate(`location.href = ${JSON.stringify(address)}; undefined`);
+    await until(expression);
+  };
+  const heap = async () => {
+    const bytes = await browser.evaluate<number>('performance.memory.usedJSHeapSize');
+    print(`  heap of the page: ${(bytes / 1e6).toFixed(0)} MB`);
+  };
+  const count = `document.querySelector('.filter-form [role="status"]')?.innerText`;
+  await measured('list in the browser', () => show(url, `${count} === '${runs}'`));
+  await heap();
+  const groups = new URL('/?by=policy.high', url).href;
+  const figures = `document.querySelectorAll('tr.group').length === 10 && document.querySelector('tr.group').innerText.includes('…')`;
+  await measured('groups in the browser', () => show(groups, figures));
+  const compare = new URL('/compare?by=policy.high', url).href;
+  await measured('comparison in the browser', () =>
+    show(compare, `document.querySelector('.chart canvas') !== null`),
+  );
+  await heap();
+  for (let i = 0; i < 20; i++)
+    await show(`${compare}&unfinished=${i}`, `document.querySelector('.chart canvas') !== null`);
+  await heap();
+  const { heapUsed, rss } = process.memoryUsage();
+  print(`  server: heap ${(heapUsed / 1e6).toFixed(0)} MB, resident ${(rss / 1e6).toFixed(0)} MB`);
+  await browser.close();
 }
 
 /** A line a second for 24 hours, looked at after each, as fast as it goes. */

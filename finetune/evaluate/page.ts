@@ -78,6 +78,7 @@ export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
     }),
     sections: sections.filter((section) => section !== undefined),
     footer: writtenBy(policyloop),
+    keys: ['environment', 'model'],
   };
 }
 

@@ -5,11 +5,11 @@ import { formatBytes, formatCompact, formatNumber, plural } from '../../src/form
 import type { Progress } from '../../src/format/progress.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
 import { shownModel } from '../../src/models/local/settings.js';
+import { secondsLeftOf } from '../../src/runs/training/trainings.js';
 import type { Scalars } from '../../src/storage/tensorboard.js';
 import { type DatasetLineage, playedLineage } from '../dataset/lineage.js';
 import { orOutOfMemory } from '../engine/training-session.js';
 import { writeResult } from '../train/method.js';
-import { secondsLeftOf } from '../train/record.js';
 import {
   beginProgress,
   runTraining,

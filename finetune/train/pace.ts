@@ -1,6 +1,6 @@
 /** Computes the current smoothed loss, speed and remaining time of supervised training. */
+import { recentSteps, secondsLeftOf } from '../../src/runs/training/trainings.js';
 import { trainingLoss } from '../../src/web/training-charts.js';
-import { recentSteps, secondsLeftOf } from './record.js';
 import type { Metric } from './trainer.js';
 
 /** Approximate share of a step's time that its forward pass takes; predicts validations until one has been timed. */

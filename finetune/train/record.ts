@@ -8,12 +8,12 @@ import {
   type TrainingMetric,
   trainingOf,
 } from '../../src/runs/training/trainings.js';
-import { TrainingFigures } from '../../src/web/course.js';
-import { page } from '../../src/web/page.js';
 import { trainingFiles } from '../../src/runs/training-files.js';
 import { replaceFile } from '../../src/storage/files.js';
 import { JsonLinesFile, keepFirstLines, readJsonLines } from '../../src/storage/json-lines.js';
 import { EventFile, type Scalars } from '../../src/storage/tensorboard.js';
+import { TrainingFigures } from '../../src/web/course.js';
+import { page } from '../../src/web/page.js';
 
 export type Timed<Event> = Event & {
   /** ISO 8601. */
@@ -62,18 +62,6 @@ export function createMeter(meters: {
         seconds > 0 && { tokensPerSecond: Number((event.tokens / seconds).toPrecision(6)) }),
     };
   };
-}
-
-/** Number of steps that speed and remaining time are computed from. */
-export const recentSteps = 20;
-
-/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
-export function secondsLeftOf(metrics: readonly Timed<LoggedEvent>[]): number | undefined {
-  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
-  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
-  if (total === undefined || steps.length === 0) return undefined;
-  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
-  return each * (total - steps.at(-1)!.step);
 }
 
 /** How a training run is shown. */

@@ -141,7 +141,9 @@ async function lockedTraining<E extends LoggedEvent, T extends Trained>(
   };
   const time = formatDuration(1000 * record.metrics.reduce((sum, { seconds }) => sum + seconds, 0));
   const final = finalText(trainingOf(job.output, undefined, record.read, false).facts);
-  const figures = [`after ${step} ${job.unit}s and ${time}`, ...(final === null ? [] : [final])].join(', best ');
+  const figures = [`after ${step} ${job.unit}s and ${time}`, ...(final === null ? [] : [final])].join(
+    ', best ',
+  );
   const lines = [
     `${styleText('bold', ended)} ${figures}`,
     ...(job.more?.(outcome) ?? []),

@@ -138,7 +138,21 @@ const sameSetting = (a: RunGroup, b: RunGroup): boolean =>
 
 /** The distinct values of a key in these groups, ignoring settings that don't affect results. */
 function valuesOf(groups: readonly RunGroup[], key: string): ReadonlySet<string> {
-  return new Set(groups.flatMap(({ runs }) => runs.map((run) => settingOf(materialSettings(run), key))));
+  const [first] = groups;
+  return groups.length === 1
+    ? ownValues(first!, key)
+    : new Set(groups.flatMap((group) => [...ownValues(group, key)]));
+}
+
+/** Values by group and key: each group is compared with all others. */
+const known = new WeakMap<RunGroup, Map<string, ReadonlySet<string>>>();
+
+function ownValues(group: RunGroup, key: string): ReadonlySet<string> {
+  const values = known.get(group) ?? new Map<string, ReadonlySet<string>>();
+  known.set(group, values);
+  const own = values.get(key) ?? new Set(group.runs.map((run) => settingOf(materialSettings(run), key)));
+  values.set(key, own);
+  return own;
 }
 
 /** Warns about differences between the groups of an environment that could mislead. */

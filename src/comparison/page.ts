@@ -1,14 +1,14 @@
 /** A comparison as a self-contained HTML page. */
 
 import { type Html, html } from '../format/html.js';
-import { formatCompact, formatReturn, plural } from '../format/numbers.js';
+import { formatCompact, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
 import { runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { type Page, page, type Section } from '../web/page.js';
-import { relativeLink } from '../web/study.js';
+import { readingSection, relativeLink, writtenBy } from '../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
@@ -38,6 +38,8 @@ interface Shown {
   readonly hrefOf: (path: string) => string;
   /** Whether curves share the range 0 … 1. */
   readonly isNormalised?: boolean;
+  /** Maximum number of runs to list per environment; default: all. */
+  readonly mostRuns?: number;
   /** Whether each group is a single run, so there is nothing to test. */
   readonly isByRun?: boolean;
 }
@@ -76,7 +78,10 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
       {
         id: 'runs',
         title: 'Runs',
-        content: tasks.map((task, i) => runTable(task, groups[i]!.groups, shown)),
+        content: tasks.map(
+          (task, i) =>
+            html`${tasks.length > 1 && html`<h5>${task.name}</h5>`}${runTable(task, groups[i]!.groups, shown)}`,
+        ),
       },
       ...(settings === undefined ? [] : [settings]),
       ...(leftOut.length === 0
@@ -88,13 +93,9 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
               content: html`<ul class="warnings">${leftOut.map(({ run, reason }) => html`<li>${run}: ${reason}</li>`)}</ul>`,
             },
           ]),
-      {
-        id: 'reading',
-        title: 'How to read this',
-        content: html`<ul>${[reading.confirmed, reading.area, reading.target, ...verdictRule(tested)].map((text) => html`<li>${text}.</li>`)}</ul>`,
-      },
+      readingSection([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
     ],
-    footer: html`<p>Written by policyloop ${policyloop}.</p>`,
+    footer: writtenBy(policyloop),
   };
 }
 
@@ -156,8 +157,8 @@ function commonScale(groups: readonly RunGroup[]): Scale {
   const bounds = commonRange(runs);
   const end = (bound: number, own: number, name: string) =>
     Number.isFinite(bound)
-      ? { value: bound, text: `${formatReturn(bound)}, the ${name} possible return` }
-      : { value: own, text: `${formatReturn(own)}, the ${name} return shown` };
+      ? { value: bound, text: `${formatNumber(bound)}, the ${name} possible return` }
+      : { value: own, text: `${formatNumber(own)}, the ${name} return shown` };
   const low = end(bounds[0], smallest(shown), 'lowest');
   const high = end(bounds[1], largest(shown), 'highest');
   const width = high.value - low.value || 1;
@@ -208,14 +209,18 @@ function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section
   };
 }
 
-function runTable(task: TaskComparison, groups: readonly RunGroup[], { hrefOf }: Shown): Html {
+function runTable(
+  task: TaskComparison,
+  groups: readonly RunGroup[],
+  { hrefOf, isByRun, mostRuns = Infinity }: Shown,
+): Html {
   const rows = task.groups.flatMap(({ name, runs }, g) =>
     runs.map((facts, i) => ({ ...facts, group: name, compared: groups[g]!.runs[i]! })),
   );
-  return htmlTable(
-    rows,
+  const table = htmlTable(
+    rows.slice(0, mostRuns),
     [
-      text(task.name, ({ group }) => group, { grouped: true }),
+      ...(isByRun ? [] : [text<(typeof rows)[number]>(task.name, ({ group }) => group, { grouped: true })]),
       text('run', ({ run, compared }) => ({
         text: run,
         href: hrefOf(compared.path),
@@ -230,4 +235,7 @@ function runTable(task: TaskComparison, groups: readonly RunGroup[], { hrefOf }:
     ],
     { tall: true },
   );
+  return rows.length <= mostRuns
+    ? table
+    : html`${table}<p class="note">The first ${mostRuns} of ${plural(rows.length, 'run')}.</p>`;
 }

@@ -22,6 +22,7 @@ import { describeReason, formatCaps, formatFaults, formatUsage, summaryOf } from
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import { type Page, page, type Section } from '../web/page.js';
+import { studyHeader } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes `report.html` of the play at `path`; returns its path. */
@@ -59,16 +60,20 @@ export function playPage(path: string): Page {
   const who = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
   return {
     title: `${manifest.run}: ${manifest.environment} played by ${who}`,
-    header: html`<header>
-<p class="kicker">policyloop play <b>${manifest.run}</b></p>
-<h1>${manifest.environment} <span class="by">played by</span> ${who}</h1>
-<p class="state"><span class="status ${status}">${status}</span> ${status === 'completed' && manifest.reason?.kind === 'iterations' ? 'after all games' : describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) })}</p>
-<dl class="facts">
-<div><dt>seed</dt><dd>${manifest.seed}</dd></div>
-<div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
-<div><dt>policyloop</dt><dd>${manifest.versions.policyloop}</dd></div>
-</dl>
-</header>`,
+    header: studyHeader({
+      kicker: html`play <b>${manifest.run}</b>`,
+      title: html`${manifest.environment} <span class="by">played by</span> ${who}`,
+      status,
+      state:
+        status === 'completed' && manifest.reason?.kind === 'iterations'
+          ? 'after all games'
+          : describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) }),
+      facts: [
+        ['seed', manifest.seed],
+        ['started', formatTime(manifest.created)],
+        ['policyloop', manifest.versions.policyloop],
+      ],
+    }),
     sections: sections.filter((section) => section !== undefined),
     footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
   };

@@ -21,13 +21,14 @@ import { usedAs } from '../runs/training/text.js';
 import {
   measuredText,
   readTrainingFiles,
+  secondsLeftOf,
   type TrainingFiles,
   type TrainingMetric,
 } from '../runs/training/trainings.js';
 import { largest, mean, standardDeviation } from '../statistics/descriptive.js';
 import type { TrainingRows } from '../web/messages.js';
 import type { Page, Section } from '../web/page.js';
-import { packed, trainingLoss, type TrainingWords } from '../web/training-charts.js';
+import { packed, type TrainingWords, trainingLoss } from '../web/training-charts.js';
 import { tile } from './views/overview.js';
 
 export interface ShownTraining extends TrainingFiles {
@@ -38,8 +39,10 @@ export interface ShownTraining extends TrainingFiles {
 }
 
 /** The current page, from the files of a training run. @throws UserError if its files are damaged */
-export const trainingPageOf = (path: string): Page =>
-  trainingPage({ ...readTrainingFiles(path), samples: readSamples(path) });
+export function trainingPageOf(path: string): Page {
+  const files = readTrainingFiles(path);
+  return trainingPage({ ...files, samples: readSamples(path), secondsLeft: secondsLeftOf(files.metrics) });
+}
 
 /** Builds the page. Nothing in the files is trusted: all text is escaped, and values were checked. */
 export function trainingPage(training: ShownTraining): Page {
@@ -146,11 +149,12 @@ function headline({ facts, metrics }: ShownTraining): Html {
     kind === 'step' && loss !== undefined && reward === undefined ? [loss] : [],
   );
   const validating = metrics.reduce(
-    (sum, metric) => sum + (metric.kind === 'validation' || metric.kind === 'evaluation' ? metric.seconds : 0),
+    (sum, metric) =>
+      sum + (metric.kind === 'validation' || metric.kind === 'evaluation' ? metric.seconds : 0),
     0,
   );
   const memory = largest(metrics.flatMap(({ rssBytes }) => (typeof rssBytes === 'number' ? rssBytes : [])));
-  const margin = best?.margin === undefined ? '' : ` ± ${formatNumber(best.margin, 2)}`;
+  const margin = best?.margin ? ` ± ${formatNumber(best.margin, 2)}` : '';
   const over = best?.episodes === undefined ? '' : ` over ${formatCount(best.episodes)} starts`;
   return html`<dl class="headline main">
 ${
@@ -191,7 +195,7 @@ function courseOf(rows: TrainingRows | undefined, words: TrainingWords): Html {
   if (rows === undefined) return html`<figure>${embedJson(undefined, { words })}</figure>`;
   const { evaluation, step, validation } = rows;
   const all = { step: packed(step), validation: packed(validation), evaluation: packed(evaluation) };
-  return html`<figure class="training-charts" data-training>${embedJson(undefined, { ...all, words })}<p class="note">The charts need JavaScript. ${plural(step.at(-1)?.step ?? 0, words.unit)} recorded in metrics.jsonl.</p></figure>`;
+  return html`<figure data-training>${embedJson(undefined, { ...all, words })}<p class="note">The charts need JavaScript. ${plural(step.at(-1)?.step ?? 0, words.unit)} recorded in metrics.jsonl.</p></figure>`;
 }
 
 /** The failure, and each distinct alarm once, even if several sessions raised it. */
@@ -235,7 +239,10 @@ ${preformatted(command ?? 'the command that started it')}`;
   }
   const use = usedAs(facts, cwd);
   const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;
-  const weights = best === null ? 'the weights after the last step' : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
+  const weights =
+    best === null
+      ? 'the weights after the last step'
+      : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
   const content = html`<p>The result, <code>${result === null ? '–' : shownPath(result, cwd)}</code>, contains ${weights}.${use !== null && ' On the command line:'}</p>
 ${use !== null && preformatted(`policyloop ${isPlayed ? 'play' : 'run'} CONFIG ${use}`)}`;
   return { id: 'use', title: 'Use it', content };
@@ -259,30 +266,37 @@ function samplesView(samples: readonly RecordedSample[], { facts: { unit, steps 
   );
   return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
 <div class="samples">${shown.map(([step, own], i) => {
-  const isLast = i === count - 1;
-  // The last one keeps its id, so that a live page goes on showing the latest answers.
-  const id = `samples-${isLast ? 'last' : step}`;
-  return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
+    const isLast = i === count - 1;
+    // The last one keeps its id, so that a live page goes on showing the latest answers.
+    const id = `samples-${isLast ? 'last' : step}`;
+    return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
 <div>${own.map(sampleView)}</div>`;
-})}</div>`;
+  })}</div>`;
 }
 
 function sampleView({ expected, omitted, score, turns }: Sample): Html {
   return html`<article>
-${turns.map(({ prompt, reply }, i) => html`<h3>${turns.length > 1 ? `Turn ${i + 1}` : 'Prompt'}</h3>
+${turns.map(
+  ({ prompt, reply }, i) => html`<h3>${turns.length > 1 ? `Turn ${i + 1}` : 'Prompt'}</h3>
 ${preformatted(prompt)}
 <h3>Answer</h3>
-${preformatted(reply, 'answer')}`)}
-${expected !== undefined && html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(the same)</span>`}</h3>
-${preformatted(expected)}`}
+${preformatted(reply, 'answer')}`,
+)}
+${
+  expected !== undefined &&
+  html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(the same)</span>`}</h3>
+${preformatted(expected)}`
+}
 ${omitted !== undefined && html`<p class="note">${plural(omitted, 'more turn')}</p>`}
-${score !== undefined && html`<p class="score">${score === null ? 'no usable answer' : html`return <b>${formatReturn(score)}</b>`}</p>`}
+${score !== undefined && html`<p class="note">${score === null ? 'no usable answer' : html`return <b>${formatReturn(score)}</b>`}</p>`}
 </article>`;
 }
 
 /** Searches with as many episodes, next to the model or policy. */
 function baselines({ facts, metrics }: ShownTraining): Section | undefined {
-  const evaluations = metrics.filter(({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined);
+  const evaluations = metrics.filter(
+    ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
+  );
   const searches = metrics.filter(({ kind }) => kind === 'baseline');
   const finals = metrics.filter(({ kind }) => kind === 'final');
   if (searches.length + finals.length === 0) return undefined;
@@ -302,7 +316,12 @@ function baselines({ facts, metrics }: ShownTraining): Section | undefined {
     number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),
     number(isNumeric ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
     ...(isNumeric
-      ? [number('standard deviation', ({ spread }: (typeof rows)[number]) => spread && formatNumber(spread, 3))]
+      ? [
+          number(
+            'standard deviation',
+            ({ spread }: (typeof rows)[number]) => spread && formatNumber(spread, 3),
+          ),
+        ]
       : []),
   ]);
   return {

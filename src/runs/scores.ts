@@ -1,32 +1,58 @@
 /** Scores of a run's evaluations, read without parsing whole lines. */
+import { existsSync } from 'node:fs';
+import { UserError } from '../base/errors.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
-import { eachLine } from '../storage/json-lines.js';
+import { readRegularFile } from '../storage/regular-file.js';
 import type { Manifest } from './manifest.js';
 import { logsIn, readEvaluations } from './reader.js';
 
 export type Scored = Pick<BufferEntry, 'iteration' | 'candidate' | 'score' | 'planned'>;
 
-const beginning = /^\{"iteration":(\d+),"group":\d+,"candidate":(\d+),"source":"/;
+/** Maximum size of a log that is read at once, in bytes. */
+const largest = 64 * 2 ** 20;
 
-/** Only a key of the line's outermost object can be followed by the only brace that ends the line. */
-const end = /,"score":(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\}$/;
+/** The beginning of a line. */
+const place = /\{"iteration":(\d+),"group":\d+,"candidate":(\d+),"source":"/y;
 
-/** Longer than any number with its key. */
-const endLength = 48;
+const key = ',"score":';
 
 /**
- * The evaluations of complete iterations. Lines that end in another way, as after racing or feedback, are parsed.
+ * The evaluations of complete iterations. Lines that end in another way than with their score, as after racing or
+ * feedback, are parsed.
  * @throws UserError for a broken line or non-numeric returns
  */
 export function readScores(path: string, manifest: Manifest): readonly Scored[] {
+  return quickScores(logsIn(path).evaluations, manifest.iterations.done) ?? readEvaluations(path, manifest);
+}
+
+/** Undefined if the file can't be read in this way. */
+function quickScores(file: string, iterations: number): readonly Scored[] | undefined {
+  const text = textOf(file);
+  if (text === undefined) return undefined;
   const scores: Scored[] = [];
-  for (const { bytes } of eachLine(logsIn(path).evaluations)) {
-    const first = beginning.exec(bytes.toString('latin1', 0, 96));
-    const last = end.exec(bytes.toString('latin1', Math.max(0, bytes.length - endLength)));
-    if (first === null || last === null) return readEvaluations(path, manifest);
-    const iteration = Number(first[1]);
-    if (iteration <= manifest.iterations.done)
-      scores.push({ iteration, candidate: Number(first[2]), score: Number(last[1]) });
+  let from = 0;
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+    place.lastIndex = from;
+    const found = place.exec(text);
+    // Only a key of the line's outermost object can be followed by the only brace that ends the line.
+    const at = text.lastIndexOf(key, end);
+    const number = text.slice(at + key.length, end - 1);
+    if (found === null || at < from || text[end - 1] !== '}' || !/^-?\d[\d.e+-]*$/.test(number))
+      return undefined;
+    const [iteration, score] = [Number(found[1]), Number(number)];
+    if (!Number.isFinite(score)) return undefined;
+    if (iteration <= iterations) scores.push({ iteration, candidate: Number(found[2]), score });
+    from = end + 1;
   }
   return scores;
+}
+
+function textOf(file: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return readRegularFile(file, largest, 'refuse').toString('latin1');
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@
  * simulations with 5 to 20 runs (docs/log): the plain percentile interval of a mean covers only 84 to 89%, not 95%.
  */
 import { createGenerator } from '../random/generator.js';
-import { interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
+import { ascending, interquartileMean, mean, median, quantile, standardDeviation } from './descriptive.js';
 import { normalTail, studentQuantile975 } from './distributions.js';
 
 export type Interval = readonly [number, number];
@@ -32,7 +32,10 @@ const leastSpread = 0.1;
  * nearly constant (most runs reached the same return), q comes from Student's t. Both ends equal the mean for
  * fewer than two values or if all are equal. Deterministic.
  */
-export function bootstrapMean95(values: readonly number[]): Interval {
+export const bootstrapMean95 = (values: readonly number[]): Interval =>
+  remembered('mean', [values], () => studentisedMean95(values));
+
+function studentisedMean95(values: readonly number[]): Interval {
   const centre = mean(values);
   const error = standardError(values);
   if (!(error > 0)) return [centre, centre];
@@ -44,62 +47,87 @@ export function bootstrapMean95(values: readonly number[]): Interval {
 function studentisedQuantile(values: readonly number[], centre: number): number {
   if (values.length < fewestToStudentise) return Number.NaN;
   const hardlyAny = leastSpread * standardError(values);
-  const deviations = resample(values.length, (indices) => {
-    const picked = indices.map((i) => values[i]!);
-    const error = standardError(picked);
-    return error > hardlyAny ? Math.abs(mean(picked) - centre) / error : Number.POSITIVE_INFINITY;
+  const deviations = resampled([values], ([picked]) => {
+    const own = mean(picked!);
+    const error = standardError(picked!, own);
+    return error > hardlyAny ? Math.abs(own - centre) / error : Number.POSITIVE_INFINITY;
   });
-  return quantile(deviations.toSorted(ascending), 0.95);
+  return quantile(ascending(deviations), 0.95);
 }
 
 /** 95% interval of the interquartile mean by the expanded percentile bootstrap. */
-export function bootstrapIqm95(values: readonly number[]): Interval {
-  return expandedPercentile95(values.length, (indices) => interquartileMean(indices.map((i) => values[i]!)));
-}
+export const bootstrapIqm95 = (values: readonly number[]): Interval =>
+  expandedPercentile95('iqm', [values], ([picked]) => interquartileMean(picked!));
 
-export function bootstrapMedian95(values: readonly number[]): Interval {
-  return expandedPercentile95(values.length, (indices) => median(indices.map((i) => values[i]!)));
-}
+export const bootstrapMedian95 = (values: readonly number[]): Interval =>
+  expandedPercentile95('median', [values], ([picked]) => median(picked!));
 
 /** 95% interval of the difference of two interquartile means, `a` − `b`; pairs of a[i] and b[i] are resampled. */
-export function bootstrapIqmDifference95(a: readonly number[], b: readonly number[]): Interval {
-  return expandedPercentile95(
-    a.length,
-    (indices) => interquartileMean(indices.map((i) => a[i]!)) - interquartileMean(indices.map((i) => b[i]!)),
+export const bootstrapIqmDifference95 = (a: readonly number[], b: readonly number[]): Interval =>
+  expandedPercentile95(
+    'iqms',
+    [a, b],
+    ([first, second]) => interquartileMean(first!) - interquartileMean(second!),
   );
-}
+
+type Samples = readonly (readonly number[])[];
+
+const expandedPercentile95 = (
+  name: string,
+  samples: Samples,
+  statistic: (picked: Samples) => number,
+): Interval => remembered(name, samples, () => expandedInterval(samples, statistic));
 
 /**
  * Percentile bootstrap with tails widened to match Student's t with n − 1 degrees of freedom: α/2 becomes P(Z
  * > √(n/(n−1))·t₀.₉₇₅) (Hesterberg 2015, "What Teachers Should Know About the Bootstrap").
- * @param statistic computed on the resample with the given indices
+ * @param samples equally long, and resampled together
  */
-function expandedPercentile95(count: number, statistic: (indices: readonly number[]) => number): Interval {
-  const all = Array.from({ length: count }, (_, i) => i);
-  if (count < 2) return [statistic(all), statistic(all)];
+function expandedInterval(samples: Samples, statistic: (picked: Samples) => number): Interval {
+  const count = samples[0]!.length;
+  if (count < 2) return [statistic(samples), statistic(samples)];
   const tail = normalTail(Math.sqrt(count / (count - 1)) * studentQuantile975(count - 1));
-  const sorted = resample(count, statistic).toSorted(ascending);
+  const sorted = ascending(resampled(samples, statistic));
   return [quantile(sorted, tail), quantile(sorted, 1 - tail)];
 }
 
-function resample(count: number, statistic: (indices: readonly number[]) => number): number[] {
-  return drawnIndices(count).map(statistic);
+/** Intervals by statistic and values: pages that follow runs ask for the same ones again and again. */
+const known = new Map<string, Interval>();
+const mostKnown = 2000;
+
+function remembered(name: string, samples: Samples, compute: () => Interval): Interval {
+  const key = [name, ...samples.map((values) => values.join())].join(';');
+  const interval = known.get(key) ?? compute();
+  if (known.size >= mostKnown) known.clear();
+  known.set(key, interval);
+  return interval;
 }
 
-/** Resampled indices by sample size. They never change, and drawing them takes longer than the statistics. */
-const drawn = new Map<number, readonly (readonly number[])[]>();
+/** @param statistic gets arrays that the next resample overwrites */
+function resampled(samples: Samples, statistic: (picked: Samples) => number): number[] {
+  const count = samples[0]!.length;
+  const indices = drawnIndices(count);
+  const picked = samples.map((values) => [...values]);
+  return Array.from({ length: resamples }, (_, resample) => {
+    for (const [s, values] of samples.entries()) {
+      const into = picked[s]!;
+      for (let i = 0; i < count; i++) into[i] = values[indices[resample * count + i]!]!;
+    }
+    return statistic(picked);
+  });
+}
 
-function drawnIndices(count: number): readonly (readonly number[])[] {
+/** Indices of all resamples by sample size. They never change, and drawing them takes longer than the statistics. */
+const drawn = new Map<number, Uint32Array>();
+
+function drawnIndices(count: number): Uint32Array {
   const known = drawn.get(count);
   if (known !== undefined) return known;
   const random = createGenerator(0);
-  const made = Array.from({ length: resamples }, () =>
-    Array.from({ length: count }, () => random.integers(0, count)),
-  );
+  const made = Uint32Array.from({ length: resamples * count }, () => random.integers(0, count));
   drawn.set(count, made);
   return made;
 }
 
-const ascending = (a: number, b: number) => a - b;
-
-const standardError = (values: readonly number[]) => standardDeviation(values) / Math.sqrt(values.length);
+const standardError = (values: readonly number[], centre?: number) =>
+  standardDeviation(values, centre) / Math.sqrt(values.length);

@@ -51,6 +51,7 @@ export function baselinesPage(result: BaselinesResult, shown: Shown): Page {
       readingSection([reading.confirmed, ...verdictRule(tested)]),
     ],
     footer: writtenBy(policyloop),
+    keys: ['environment', 'model'],
   };
 }
 

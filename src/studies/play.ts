@@ -79,15 +79,16 @@ function staysHere({ config: { adapt, model } }: PlanEntry): boolean {
  */
 export async function playPlan<Entry extends PlanEntry, Result>(
   plan: Plan<Entry>,
-  place: PlanPlace,
+  given: PlanPlace,
   args: PlayArguments,
   context: CommandContext,
   write: (failures: readonly PlanFailure<Entry>[]) => Result,
 ): Promise<Played<Entry> & { readonly result?: Awaited<Result> }> {
   const { elsewhere, part } = args;
   refusePersons(plan);
+  const place = withCount(plan, given);
   if (part !== undefined) return playPart(plan, place, part, args, context);
-  let given: PlanEnd = { failures: [] };
+  let outcome: PlanEnd = { failures: [] };
   if (elsewhere !== undefined) {
     // Create the directory but unlock it at once: the processes that play parts start immediately.
     openPlan(plan.kind, place)();
@@ -96,17 +97,24 @@ export async function playPlan<Entry extends PlanEntry, Result>(
       await write([]);
       return { ...playedElsewhere(plan, place, args), status: 'elsewhere' };
     }
-    given = end;
+    outcome = end;
   }
   const release = openPlan(plan.kind, place);
   try {
-    const played = isUnfinished(given)
-      ? playedElsewhere(plan, place, args, given)
+    const played = isUnfinished(outcome)
+      ? playedElsewhere(plan, place, args, outcome)
       : await new Player(plan, place.directory, args, context, write).play();
     return { ...played, result: await write(played.failures) };
   } finally {
     release();
   }
+}
+
+/** Also records the number of runs; repeats and collections list or count theirs themselves. */
+function withCount({ before = [], entries, kind }: Plan, place: PlanPlace): PlanPlace {
+  if (kind === 'repeats' || kind === 'collection') return place;
+  const runs = before.length + entries.length;
+  return { ...place, record: (written) => ({ ...place.record(written), runs }) };
 }
 
 const isUnfinished = ({ failures, limit }: PlanEnd) => failures.length > 0 || limit !== undefined;

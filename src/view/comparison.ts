@@ -16,7 +16,7 @@ import { parseFilter } from '../web/table/filter.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { isBelow, type Place } from './items.js';
-import { comparedRun, configKeys, configuredRun, withSettings } from './run-data.js';
+import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 import { pageAddress } from './shown-run.js';
 
 /** The items that a filter accepts, in groups. */
@@ -51,24 +51,12 @@ export function groupFigures(
   );
 }
 
-/** Means by their values, because a bootstrap takes milliseconds and a list is grouped again whenever a run changes. */
-const means = new Map<string, GroupMean | null>();
-const mostMeans = 5000;
-
 function groupMean(
   runs: readonly ConfiguredRun[],
   of: (run: ConfiguredRun) => number | null,
 ): GroupMean | null {
-  const values = [...meanBySeed(runs, of).values()];
-  const range = commonRange(runs);
-  const key = [...values, ...range].join();
-  const known = means.get(key);
-  if (known !== undefined) return known;
-  const found = summarizeMean(values, range);
-  const result = found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
-  if (means.size >= mostMeans) means.clear();
-  means.set(key, result);
-  return result;
+  const found = summarizeMean([...meanBySeed(runs, of).values()], commonRange(runs));
+  return found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
 }
 
 /** The runs that the address names: runs, directories and patterns (`of`), a filter, and groups of it (`group`). */
@@ -98,9 +86,11 @@ function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly 
 }
 
 /** @throws HttpError if the address is invalid or there is nothing to compare */
-export function comparedPage(places: readonly Place[], query: URLSearchParams): Page {
+export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
+  await readAhead(places);
   const chosen = chosenPlaces(places, query);
   const by = groupingOf(query, chosen);
+  await readAhead(chosen, true);
   const isByRun = by.join() === 'run';
   const byPath = new Map(chosen.map((place) => [place.path, place.item]));
   const itemOf = ({ path }: { readonly path: string }): Item => byPath.get(path)!;
@@ -130,7 +120,7 @@ export function comparedPage(places: readonly Place[], query: URLSearchParams): 
   const shown = isByRun ? { ...comparison, by: null, tasks: comparison.tasks.map(untested) } : comparison;
   return comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
-    ...{ isByRun, isNormalised: query.has('normalise') },
+    ...{ isByRun, isNormalised: query.has('normalise'), mostRuns: 200 },
   });
 }
 

@@ -2,10 +2,11 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { planKinds } from '../runs/finder.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
 import { type RunSummary, summaryOf } from '../runs/summary.js';
-import { readTraining } from '../runs/training/trainings.js';
+import { measuredText, readTraining } from '../runs/training/trainings.js';
 import { isTraining, trainingFiles } from '../runs/training-files.js';
 import { readOwnJson } from '../storage/files.js';
 import { isLocked } from '../storage/lock.js';
@@ -197,7 +198,7 @@ function trainingItem(sight: Sight): Item {
   const { name, path, within } = sight;
   const facts = unlessDamaged(() => readTraining(path));
   if (typeof facts === 'string') return damagedItem(sight, 'training', facts);
-  const { best, model, on, seconds, started, status, steps, tokens } = facts;
+  const { best, model, on, seconds, started, status, steps, tokens, unit } = facts;
   return {
     ...{ ...unknown, name, within, kind: 'training', status, started, tokens },
     environment: on === null ? null : basename(on),
@@ -206,20 +207,35 @@ function trainingItem(sight: Sight): Item {
     ...steps,
     minutes: seconds / 60,
     observed: best?.kind === 'return' ? best.value : null,
+    unit,
+    ...(best && { final: { value: measuredText(best), of: `${best.name} at ${unit} ${best.step}` } }),
   };
 }
 
 function holderItem({ name, names, path, within }: Sight): Item {
-  const kind = names.has(groupFile) ? 'repeats' : names.has(collectionFile) ? 'collection' : planKind(path);
-  return { ...unknown, name, within, kind, status: 'completed' };
+  const record = [groupFile, collectionFile, planFile].find((file) => names.has(file))!;
+  const plan = unlessDamaged(() => readOwnJson(join(path, record)) as PlanRecord | null);
+  const { kind: own, runs } = typeof plan === 'object' && plan !== null ? plan : {};
+  const kind =
+    record === groupFile
+      ? 'repeats'
+      : record === collectionFile
+        ? 'collection'
+        : // Evaluations recorded by earlier versions have no `kind`.
+          (studyKinds.find((kind) => kind === (own ?? 'evaluation')) ?? 'controls');
+  const planned = Array.isArray(runs) ? runs.length : Number.isSafeInteger(runs) ? (runs as number) : 0;
+  const isRunning = isLocked(join(path, planKinds[kind].lock));
+  return { ...unknown, name, within, kind, of: planned, status: isRunning ? 'running' : 'completed' };
 }
 
-function planKind(path: string): ItemKind {
-  const plan = unlessDamaged(() => readOwnJson(join(path, planFile)) as { readonly kind?: unknown } | null);
-  // Evaluations recorded by earlier versions have no `kind`.
-  const kind = typeof plan === 'object' ? (plan?.kind ?? 'evaluation') : undefined;
-  return kind === 'evaluation' || kind === 'sweep' || kind === 'models' ? kind : 'controls';
+/** What a plan's record says, which may be anything. */
+interface PlanRecord {
+  readonly kind?: unknown;
+  /** The planned runs, or their number. */
+  readonly runs?: unknown;
 }
+
+const studyKinds = ['evaluation', 'sweep', 'models'] as const;
 
 /** Adds up the runs in each directory of runs. */
 function addUp(found: Map<string, Known>): void {
@@ -234,7 +250,7 @@ function addUp(found: Map<string, Known>): void {
   }
   for (const [name, known] of found) {
     if (isHolder(known.item))
-      found.set(name, { ...known, item: { ...known.item, ...sumOf(inside.get(name) ?? []) } });
+      found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, inside.get(name) ?? []) } });
   }
 }
 
@@ -253,8 +269,9 @@ export const isHolder = ({ kind }: Item): boolean => holderKinds.includes(kind);
 export const isBelow = ({ name }: Pick<Item, 'name'>, holder: Pick<Item, 'name'>): boolean =>
   name.startsWith(`${holder.name}/`);
 
-function sumOf(items: readonly Item[]): Partial<Item> {
+function sumOf(holder: Item, items: readonly Item[]): Partial<Item> {
   const done = items.filter(({ status }) => status === 'completed').length;
+  const of = Math.max(holder.of, items.length);
   const either = (of: (item: Item) => string | null, plural: string) => {
     const values = new Set(items.map(of));
     return values.size > 1 ? `${values.size} ${plural}` : ([...values][0] ?? null);
@@ -262,15 +279,16 @@ function sumOf(items: readonly Item[]): Partial<Item> {
   const total = (of: (item: Item) => number | null) => items.reduce((sum, item) => sum + (of(item) ?? 0), 0);
   const costs = items.some(({ cost }) => cost !== null);
   return {
-    ...{ done, of: items.length, tokens: total(({ tokens }) => tokens) },
+    ...{ done, of, tokens: total(({ tokens }) => tokens) },
     cost: costs ? total(({ cost }) => cost) : null,
     environment: either(({ environment }) => environment, 'environments'),
     model: either(({ model }) => model, 'models'),
-    status: items.some(({ status }) => status === 'running')
-      ? 'running'
-      : done === items.length
-        ? 'completed'
-        : 'interrupted',
+    status:
+      holder.status === 'running' || items.some(({ status }) => status === 'running')
+        ? 'running'
+        : done === of
+          ? 'completed'
+          : 'interrupted',
     started: items.map(({ started }) => started ?? '').toSorted()[0] || null,
   };
 }

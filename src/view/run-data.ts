@@ -1,4 +1,5 @@
 /** Configs and curves of runs, read on request and remembered while their files are unchanged. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
 import {
   type ComparedRun,
@@ -50,6 +51,18 @@ export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefin
 
 /** A run with its curve; undefined if it can't be read. */
 export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => compared(run);
+
+/** Number of runs read before other requests get their turn. */
+const readAtOnce = 20;
+
+/** Reads configs, and curves on request, without keeping other pages waiting. */
+export async function readAhead(places: readonly Place[], areCurves = false): Promise<void> {
+  for (const [i, place] of places.entries()) {
+    const run = configuredRun(place);
+    if (areCurves && run !== undefined) comparedRun(run);
+    if (i % readAtOnce === readAtOnce - 1) await nextTurn();
+  }
+}
 
 /** The item with the values of these keys, where it has any. */
 export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {

@@ -26,7 +26,7 @@ import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
 import { removeFromPage, tagFromPage } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
 import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
-import { configKeys } from './run-data.js';
+import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
 import { subjectOf } from './subject.js';
@@ -142,14 +142,17 @@ async function answerApi(
         throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
       const keys = query.getAll('key');
       if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
+      if (keys.length > 0) await readAhead(site.live.places());
       return site.live.watch(response, { names, keys, all: query.has('all') });
     }
     case 'keys':
-      return sendJson(response, configKeys(site.live.places()));
-    case 'groups':
-      return sendJson(response, groupFigures(site.live.places(), query));
+    case 'groups': {
+      const places = site.live.places();
+      await readAhead(places);
+      return sendJson(response, path === 'keys' ? configKeys(places) : groupFigures(places, query));
+    }
     case 'compare':
-      return sendPage(response, token, comparedPage(site.live.places(), query));
+      return sendPage(response, token, await comparedPage(site.live.places(), query));
     case 'page': {
       const place = placeIn(site, query);
       const iteration = wholeNumber(query, 'iteration', 0);
@@ -258,10 +261,14 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
 }
 
 /** Sends a page's sections as escaped markup. */
-function sendPage(response: ServerResponse, token: string, { footer, header, sections, title }: Page): void {
+function sendPage(
+  response: ServerResponse,
+  token: string,
+  { footer, header, keys, sections, title }: Page,
+): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  sendJson(response, { title, header: markup(header), footer: markup(footer), sections: shown });
+  sendJson(response, { title, header: markup(header), footer: markup(footer), keys, sections: shown });
 }
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {

@@ -26,6 +26,8 @@ export interface Page {
   readonly header: Html;
   readonly sections: readonly Section[];
   readonly footer: Content;
+  /** Config keys that differ between the runs of a study; the live view shows them in its table of runs. */
+  readonly keys?: readonly string[];
   /** Present only while the work is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
 }
@@ -36,7 +38,7 @@ export const appStyle = (): string => `${packageText('dist/web/app.css')}\n${pal
 export const appScript = (): string => packageText('dist/web/app.js');
 
 /** The icon of all pages: a curve that climbs. */
-export const icon: Html = html`<link rel="icon" href="${"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%233d6fd1'/%3E%3Cpath d='M3 12h3V9h3V6h4V3' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E"}">`;
+export const icon: Html = html`<link rel="icon" href="${"data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%233d6fd1'/%3E%3Cpath%20d='M3%2012h3V9h3V6h4V3'%20fill='none'%20stroke='%23fff'%20stroke-width='2'/%3E%3C/svg%3E"}">`;
 
 /**
  * Renders a page as a single file. Its Content-Security-Policy allows only this style and this script, by their

@@ -2,7 +2,7 @@
 import { embedJson, type Html, html } from '../format/html.js';
 import { apart, formatNumber } from '../format/numbers.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { logTicks, roundRange, ticksWithin } from './ticks.js';
+import { logTicks, tickStep, ticksWithin } from './ticks.js';
 
 export interface ParallelAxis {
   readonly title: string;
@@ -79,6 +79,15 @@ export function parallelPlot(
       ),
     })),
   };
+}
+
+/** A range that contains the values and ends at round ones. */
+function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
+  const finite = values.filter(Number.isFinite);
+  const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
+  const room = most > least ? 0 : Math.abs(least) * 0.05 || 0.5;
+  const step = tickStep((most - least + 2 * room) / count);
+  return [Math.floor((least - room) / step + 1e-9) * step, Math.ceil((most + room) / step - 1e-9) * step];
 }
 
 /** The largest distance between lines with the same value of a list, as a share of the axis. */

@@ -1,5 +1,4 @@
 /** Round values on axes. */
-import { largest, smallest } from '../statistics/descriptive.js';
 
 /** The smallest 1, 2 or 5 × 10ⁿ that is at least `rough`. */
 export function tickStep(rough: number): number {
@@ -18,15 +17,6 @@ export function ticksWithin(low: number, high: number, count: number): readonly 
 
 /** A position as a percentage, for attributes of SVG elements. */
 export const percent = (share: number): string => `${Math.round(share * 100_000) / 1000}%`;
-
-/** A range that contains the values and ends at round ones. */
-export function roundRange(values: readonly number[], count: number): readonly [low: number, high: number] {
-  const finite = values.filter(Number.isFinite);
-  const [least, most] = finite.length === 0 ? [0, 1] : [smallest(finite), largest(finite)];
-  const room = most > least ? 0 : Math.abs(least) * 0.05 || 0.5;
-  const step = tickStep((most - least + 2 * room) / count);
-  return [Math.floor((least - room) / step + 1e-9) * step, Math.ceil((most + room) / step - 1e-9) * step];
-}
 
 /** Powers of ten, or also 2 and 5 times them if there are few, between two positive numbers. */
 export function logTicks(low: number, high: number): readonly number[] {

@@ -1,5 +1,5 @@
 /** The charts of a training run: the same in files and in the live view, from the same rows of metrics. */
-import { formatCount, formatNumber } from '../format/numbers.js';
+import { formatCount, formatNumber, formatReturn } from '../format/numbers.js';
 import type { Axis, Chart, Series } from './chart.js';
 import type { MetricKind, Row, TrainingRows } from './messages.js';
 
@@ -48,21 +48,28 @@ const charted: readonly (readonly [
 ];
 
 /** The main chart first; empty before the first step. */
-export function trainingCharts(rows: TrainingRows, words: TrainingWords): readonly Chart[] {
-  const isSupervised = rows.step.some(({ reward }) => reward === undefined);
-  const all = { ...rows, step: withEpisodeSteps(rows.step) };
+export function trainingCharts(all: TrainingRows, words: TrainingWords): readonly Chart[] {
+  const [step, validation, evaluation] = [
+    numbered(all.step),
+    numbered(all.validation).filter(({ loss }) => loss !== undefined),
+    numbered(all.evaluation),
+  ];
+  const rows = { step, validation, evaluation };
+  const has = (name: string) => step.some((row) => name in row);
+  const isRl = has('reward') || evaluation.length > 0;
+  const shown = { ...rows, step: withEpisodeSteps(step) };
   return [
-    ...(rows.step.length === 0 && rows.evaluation.length === 0
-      ? []
-      : isSupervised
-        ? [lossChart(rows, words)]
-        : [returnChart(rows, words), rewardChart(rows, words)]),
+    ...(isRl ? [returnChart(rows, words)] : []),
+    ...(has('reward') ? [rewardChart(rows, words)] : []),
+    ...(!isRl && has('loss') ? [lossChart(rows, words)] : []),
     ...charted.flatMap(([of, name, title, kind = 'number']) => {
-      const own = all[of].filter((row) => name in row);
+      const own = shown[of].filter((row) => name in row);
       return own.length === 0 ? [] : [smallChart(own, { name, title, kind }, words)];
     }),
   ];
 }
+
+const numbered = (rows: readonly Row[]) => rows.filter(({ step }) => step !== undefined);
 
 /** Adds the mean length of an update's episodes, where rows have totals. */
 const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
@@ -88,7 +95,7 @@ const xAxis = ({ unit }: TrainingWords): Axis => ({
 
 const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
 
-const smooth = 'mean over the latest 10 to 100';
+const smoothText = ({ unit }: TrainingWords) => `mean over the latest 10 to 100 ${unit}s`;
 
 function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWords): Chart {
   const rows = steps.filter(({ loss }) => loss !== undefined);
@@ -115,7 +122,7 @@ function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWor
         ...{ outliers: 'high', values: valuesAt(at, rows, lossOf) },
       },
       {
-        ...{ label: `training loss, ${smooth}`, draw: 'line', colour: '--accent', width: 2 },
+        ...{ label: `training loss, ${smoothText(words)}`, draw: 'line', colour: '--accent', width: 2 },
         values: valuesAt(at, smoothed, lossOf),
       },
       ...heldOut('validation loss', held),
@@ -159,11 +166,11 @@ function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart 
       Number.isFinite(end) ? end : null,
     );
   const best = rows.reduce<Row | undefined>(
-    (top, row) => (top === undefined || measuredIn(row)! > measuredIn(top)! ? row : top),
+    (top, row) => (top === undefined || measuredIn(row)! >= measuredIn(top)! ? row : top),
     undefined,
   );
   return {
-    label: `${title} by update${best ? `; best ${formatNumber(measuredIn(best))} at update ${formatCount(best.step!)}` : ''}.`,
+    label: `${title} by update${best ? `; best ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : ''}.`,
     x: { ...xAxis(words), from: 0 },
     y: { title },
     at,
@@ -173,7 +180,7 @@ function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart 
         ? []
         : [
             {
-              label: `best, ${formatNumber(measuredIn(best))} at update ${formatCount(best.step!)}`,
+              label: `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}`,
               ...({ draw: 'diamond', colour: '--good' } as const),
               marks: [{ x: best.step!, y: measuredIn(best)! }],
             },
@@ -203,7 +210,7 @@ function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart
         values: valuesAt(at, rows, ({ reward }) => reward),
       },
       {
-        ...{ label: smooth, draw: 'line', colour: '--accent', width: 2 },
+        ...{ label: smoothText(words), draw: 'line', colour: '--accent', width: 2 },
         values: valuesAt(at, smoothed, ({ reward }) => reward),
       },
     ],

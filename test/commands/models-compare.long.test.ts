@@ -106,7 +106,7 @@ it('gives models and baselines the same histories, and counts what they make of 
   const { entries } = readRun(at('all', own.run));
   expect(own.return).toBe(entries.at(-1)!.score);
   expect(own.best).toBe(Math.max(...entries.slice(0, -1).map(({ score }) => score)));
-  expect(readFileSync(at('all', 'report.html'), 'utf8')).toContain('Improving proposals');
+  expect(readFileSync(at('all', 'report.html'), 'utf8')).toContain('Proposals and effort');
 });
 
 it('resumes after an interruption, takes more models and histories, and shows what is recorded without asking', async () => {

@@ -123,7 +123,7 @@ it('plays every setting under every seed, and tells what the keys do; several at
       .entries.slice(0, 3)
       .map(({ returns }) => returns);
   expect(warmup('sigma-2')).toEqual(warmup('sigma-0.3'));
-  expect(readFileSync(at('one', 'report.html'), 'utf8')).toContain('>Effects</');
+  expect(readFileSync(at('one', 'report.html'), 'utf8')).toContain('Effect of each key');
 
   await sweep(grid, { out: 'several', jobs: 3 });
   for (const setting of ['sigma-0.3', 'sigma-2'])

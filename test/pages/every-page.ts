@@ -17,6 +17,7 @@ import { groupRuns } from '../../src/comparison/run-groups.js';
 import { parseConfig } from '../../src/config/load.js';
 import { renderGroupReport } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
+import { sampleOf } from '../../src/runs/training/samples.js';
 import { baselineArm } from '../../src/search/baselines.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
@@ -114,21 +115,18 @@ async function dataset(place: string): Promise<string> {
 
 async function training(output: string, isFinished: boolean): Promise<string> {
   mkdirSync(output, { recursive: true });
+  const config = trainConfigSchema.parse({ model: `/models/${long}`, dataset: 'data', output });
   const about = {
+    ...{ method: 'lora', base: { model: config.model }, config, folder: output },
     command: `policyloop finetune train tune.yaml model=models/${long}`,
-    config: { ...trainConfigSchema.parse({ model: `/models/${long}`, dataset: 'data', output }), output },
+    outcome: { ended: 'running', step: 0 },
     dataset: {
       path: `/datasets/${long.repeat(3)}`,
-      recipe: 'weighted',
-      sources: [],
+      ...{ recipe: 'weighted', sources: [], changed: true },
       files: { 'train.jsonl': 'abc'.repeat(20) },
-      changed: true,
     },
   };
-  const record = new TrainingRecord<Metric>(output, {
-    page: (metrics, status) => supervisedPage({ ...about, metrics, status }),
-    secondsLeft: () => 1,
-  });
+  const record = new TrainingRecord<Metric>(output, { about, secondsLeft: () => 1 });
   let milliseconds = 0;
   const measured = createMeter({
     now: tickingClock(),
@@ -145,12 +143,12 @@ async function training(output: string, isFinished: boolean): Promise<string> {
   for (let step = 1; step <= (isFinished ? totalSteps : 90); step++) {
     const rest = { gradientNorm: 2, learningRate: 1e-4, tokens: 100 };
     add({ kind: 'step', step, totalSteps, loss: 2 / step, ...rest });
-    if (step % 40 === 0) add({ kind: 'validation', step, loss: 3 / step, best: true });
+    if (step % 40 !== 0) continue;
+    record.addSamples(step, [sampleOf([{ prompt: long.repeat(20), reply: long }], { score: step })]);
+    add({ kind: 'validation', step, loss: 3 / step, best: true });
   }
   // What a reader sees while it goes on, before it ends.
   const followed = readFileSync(join(output, 'index.html'), 'utf8');
-  await record.end(
-    isFinished ? { kind: 'complete', result: `tuned/${long}/adapter` } : { kind: 'interrupted' },
-  );
+  await record.end({ outcome: { ended: isFinished ? 'complete' : 'interrupted', step: 90 } });
   return isFinished ? readFileSync(join(output, 'index.html'), 'utf8') : followed;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { elementsOf } from '../report/markup.js';
+import { chartsIn, elementsOf } from '../report/markup.js';
 import { type Browser, findChromium, openBrowser } from '../support/browser.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { everyPage } from './every-page.js';
@@ -47,22 +47,15 @@ describe('as they are written', () => {
       expect(outlineProblems(readFileSync(file, 'utf8')), name).toEqual([]);
   });
 
-  it('several bands wait to be asked for, and boxes for lines and bands are controls of the keyboard', () => {
-    const elements = elementsOf(readFileSync(pages['a comparison']!, 'utf8'));
-    const bands = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-band'));
-    expect(bands).toHaveLength(20);
-    expect(bands.every(({ attributes }) => 'hidden' in attributes)).toBe(true);
-    const boxes = elements.filter(({ name, attributes }) => name === 'input' && 'data-arm' in attributes);
-    // A line and a band for each of ten groups and for all, on two tasks.
-    expect(boxes).toHaveLength(2 * 2 * 11);
-    for (const { attributes } of boxes) {
-      expect(attributes.type).toBe('checkbox');
-      expect('checked' in attributes).toBe(attributes['data-part'] === 'line');
-      expect(attributes['aria-label']).toMatch(/^(line|band) of /);
+  it('several bands wait to be asked for, and more groups than colours are dashed', () => {
+    const charts = chartsIn(readFileSync(pages['a comparison']!, 'utf8'));
+    expect(charts).toHaveLength(2);
+    for (const { bands, series } of charts) {
+      expect(bands?.isHidden).toBe(true);
+      expect(new Set(series.map(({ colour, isDashed }) => `${colour} ${isDashed}`)).size).toBe(10);
     }
-    // More groups than colours: the next ones are dashed.
-    const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
-    expect(new Set(lines.map(({ attributes }) => attributes.class)).size).toBe(10);
+    const [repeats] = chartsIn(readFileSync(pages.repeats!, 'utf8'));
+    expect(repeats!.bands?.isHidden).toBe(false);
   });
 
   it('nothing is loaded from anywhere', () => {
@@ -99,28 +92,51 @@ describe.skipIf(chromium === undefined)('in a browser', () => {
 
   it('shows and hides lines and bands of a comparison by the keyboard', async () => {
     await browser.open(pages['a comparison']!, { width: 1440 });
-    const shown = (part: string) =>
-      browser.evaluate<number>(
-        `[...document.querySelectorAll('#task-1 svg path[data-part="${part}"]')].filter((path) => getComputedStyle(path).display !== 'none').length`,
+    const drawn = () =>
+      browser.evaluate<string>(
+        `new Promise((resolve) => setTimeout(() => resolve(document.querySelector('#task-2 canvas').toDataURL()), 200))`,
       );
-    expect([await shown('line'), await shown('band')]).toEqual([10, 0]);
-    await browser.evaluate(`document.querySelector('#task-1 input[data-arm="3"][data-part="line"]').focus()`);
-    await browser.press('Space');
-    await browser.press('Tab');
-    await browser.press('Space');
-    expect([await shown('line'), await shown('band')]).toEqual([9, 1]);
-    await browser.evaluate(
-      `document.querySelector('#task-1 input[data-arm="all"][data-part="band"]').focus()`,
-    );
-    await browser.press('Space');
-    expect([await shown('line'), await shown('band')]).toEqual([9, 10]);
+    const pictures = [await drawn()];
+    // All lines, the first line, all bands.
+    for (const box of ['li:first-child', 'li:nth-child(2)', 'li:last-child']) {
+      await browser.evaluate(`document.querySelector('#task-2 .legend ${box} input').focus()`);
+      await browser.press('Space');
+      pictures.push(await drawn());
+    }
+    expect(new Set(pictures).size).toBe(4);
+  });
+
+  it('moves along a chart by the keyboard', async () => {
+    await browser.open(pages['a run of a linear policy']!, { width: 1440 });
+    await browser.evaluate(`document.querySelector('#curve .chart').focus()`);
+    for (let i = 0; i < 25; i++) await browser.press('ArrowRight');
+    const link = await browser.evaluate<string>(`document.querySelector('#curve .readout a').hash`);
+    await browser.press('Enter');
+    expect(await browser.evaluate(`location.hash`)).toBe(link);
+    const isOpen = `new Promise((resolve) => setTimeout(() => resolve(document.querySelector(location.hash).open), 200))`;
+    expect(await browser.evaluate(isOpen)).toBe(true);
+  });
+
+  it('prints charts in light colours, within the paper', async () => {
+    await browser.open(pages.repeats!, { width: 1440, dark: true });
+    const colours = `new Promise((resolve) => setTimeout(() => {
+      const canvas = document.querySelector('.chart canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      let found = '';
+      for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3] === 255 && data[i] < 60 && data[i + 1] > 80 && data[i + 1] < 90 && data[i + 2] > 190) found = 'light accent';
+      resolve(found);
+    }, 300))`;
+    expect(await browser.evaluate(colours)).toBe('');
+    await browser.print();
+    expect(await browser.evaluate(colours)).toBe('light accent');
   });
 
   it('says of a training that it has fallen silent, and follows it until a reader says no', async () => {
     await browser.open(pages['a training that goes on']!, { width: 1440 });
     // It was written long ago, by the clock of the test.
     expect(await browser.evaluate(`document.querySelector('#written').textContent`)).toMatch(
-      /^written at \d\d:\d\d:\d\d UTC, \d+ (min|h|days) ago: it may have ended without notice$/,
+      /^written at \d\d:\d\d:\d\d UTC, \d+ (min|h|days) ago; the process may have died$/,
     );
     await browser.evaluate(`document.querySelector('#follow').focus()`);
     await browser.press('Space');

@@ -3,7 +3,7 @@ import { type RepeatData, renderGroupReport } from '../../src/report/group-repor
 import { bootstrapMean95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean } from '../../src/statistics/descriptive.js';
 import { meanInterval95 } from '../../src/statistics/distributions.js';
-import { elementsOf, visibleText } from './markup.js';
+import { chartIn, elementsOf, visibleText } from './markup.js';
 import { runFixture } from './run-fixture.js';
 
 const repeats: readonly RepeatData[] = Array.from({ length: 5 }, (_, i) => ({
@@ -55,9 +55,18 @@ describe('renderGroupReport', () => {
           Math.max(...data.entries.filter((entry) => entry.iteration <= iteration).map(({ score }) => score)),
         ),
       );
-    expect(text).toContain(`After the warm-up: mean ${fourDigits(bestAfter(0))},`);
-    expect(text).toContain(`Iteration 17: mean ${fourDigits(bestAfter(17))},`);
-    expect(text).toContain(`Iteration 40: mean ${fourDigits(bestAfter(40))},`);
+    const { at, notes, series } = chartIn(page);
+    const line = series.at(-1)!;
+    expect(at).toEqual(Array.from({ length: 41 }, (_, i) => i));
+    expect(notes![0]).toContain(`After the warm-up: mean ${fourDigits(bestAfter(0))},`);
+    for (const i of [17, 40]) {
+      expect(notes![i]).toContain(`Iteration ${i}: mean ${fourDigits(bestAfter(i))},`);
+      expect(line.values[i]).toBeCloseTo(bestAfter(i), 9);
+      expect(line.low![i]).toBeLessThan(line.values[i]!);
+      expect(line.high![i]).toBeGreaterThan(line.values[i]!);
+    }
+    // A line per repeat as well.
+    expect(series).toHaveLength(repeats.length + 1);
   });
 
   it('carries a repeat that reached its target on, and drops one that was cut short', () => {
@@ -77,9 +86,9 @@ describe('renderGroupReport', () => {
       };
     };
     const counts = (list: readonly RepeatData[]) =>
-      visibleText(renderGroupReport(list)).match(/Iteration 11: mean [^:]*?, (\d) repeats?/)?.[1];
-    expect(counts([stopped('target'), ...repeats.slice(1)])).toBe('5');
-    expect(counts([stopped('interrupted'), ...repeats.slice(1)])).toBe('4');
+      chartIn(renderGroupReport(list)).notes![11]!.split(', ').at(-1);
+    expect(counts([stopped('target'), ...repeats.slice(1)])).toBe('5 runs');
+    expect(counts([stopped('interrupted'), ...repeats.slice(1)])).toBe('4 runs');
   });
 
   it('can link to nothing but a path below it', () => {

@@ -25,11 +25,14 @@ export interface Browser {
   screenshot(whole?: boolean): Promise<Buffer>;
   /** Presses a key where the focus is. */
   press(key: keyof typeof keys): Promise<void>;
+  /** Shows the page as on paper, printed by a system with dark colours. */
+  print(): Promise<void>;
   close(): Promise<void>;
 }
 
 const keys = {
   Tab: { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 },
+  ArrowRight: { key: 'ArrowRight', code: 'ArrowRight', windowsVirtualKeyCode: 39 },
   Enter: { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
   j: { key: 'j', code: 'KeyJ', windowsVirtualKeyCode: 74, text: 'j' },
   x: { key: 'x', code: 'KeyX', windowsVirtualKeyCode: 88, text: 'x' },
@@ -76,7 +79,7 @@ export async function openBrowser(program: string): Promise<Browser> {
       const size = { width, height: 900, deviceScaleFactor: 1, mobile: width < 600 };
       await inPage('Emulation.setDeviceMetricsOverride', size);
       const scheme = { name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' };
-      await inPage('Emulation.setEmulatedMedia', { features: [scheme] });
+      await inPage('Emulation.setEmulatedMedia', { media: '', features: [scheme] });
       const url = file.startsWith('http:') ? file : pathToFileURL(file).href;
       await inPage('Page.navigate', { url });
       const loaded = `document.readyState === 'complete' && location.href.startsWith(${JSON.stringify(url)})`;
@@ -87,6 +90,10 @@ export async function openBrowser(program: string): Promise<Browser> {
         captureBeyondViewport: whole,
       });
       return Buffer.from(data, 'base64');
+    },
+    async print() {
+      const dark = { name: 'prefers-color-scheme', value: 'dark' };
+      await inPage('Emulation.setEmulatedMedia', { media: 'print', features: [dark] });
     },
     async press(key) {
       await inPage('Input.dispatchKeyEvent', { type: 'keyDown', ...keys[key] });

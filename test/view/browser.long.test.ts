@@ -48,7 +48,9 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
       '{"kind":"step","step":61,"loss":7.25}\n',
     );
     await open(of('runs/training'));
-    await until(`document.querySelector('.metric h3').textContent.includes('7.25')`);
+    await until(
+      `document.querySelector('.training-charts .chart')?.ariaLabel.startsWith('Loss of 61 steps')`,
+    );
   });
 
   it('scrolls to the section that an address names, and opens the entry', async () => {
@@ -57,7 +59,9 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await until(`Math.abs(document.getElementById('log').getBoundingClientRect().top) < 60`);
     const id = await browser.evaluate<string>(`document.querySelectorAll('details.proposal')[20].id`);
     await open(`${of('runs/growing')}?#${id}`);
-    await until(`document.getElementById('${id}')?.open && document.getElementById('${id}').getBoundingClientRect().top < innerHeight`);
+    await until(
+      `document.getElementById('${id}')?.open && document.getElementById('${id}').getBoundingClientRect().top < innerHeight`,
+    );
   });
 
   it('is used by the keyboard', async () => {

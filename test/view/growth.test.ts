@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { Tail } from '../../src/storage/tail.js';
 import { subjectOf } from '../../src/view/subject.js';
 import { Curve, Figures } from '../../src/web/course.js';
-import type { Growth, Update } from '../../src/web/messages.js';
+import type { Growth, Row, Update } from '../../src/web/messages.js';
+import { trainingCharts } from '../../src/web/training-charts.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 function grow<T>(list: T[], { added, keep }: Growth<T>): void {
@@ -170,5 +171,52 @@ describe('a run that goes on', () => {
     const odd = ['null', '[]', '{}', '{"iteration":"1"}', '{"iteration":1,"candidate":0,"score":null}'];
     appendFileSync(join(path, 'evaluations.jsonl'), `${odd.join('\n')}\n`);
     expect(points(run.look())).toEqual([]);
+  });
+});
+
+describe('a training that is running', () => {
+  const step = (number: number) =>
+    `${JSON.stringify({ kind: 'step', step: number, loss: 1 / number, text: 'x' })}\n`;
+  const metricsIn = (path: string) => join(path, 'metrics.jsonl');
+  const place = () => {
+    const path = temporaryDirectory();
+    writeFileSync(metricsIn(path), step(1));
+    return path;
+  };
+  const open = (path: string) => subjectOf({ item: { kind: 'training' } as never, path })!;
+
+  it('sends each new row, and the charts grow', () => {
+    const path = place();
+    const training = open(path);
+    expect(training.look()).toEqual([]);
+    appendFileSync(metricsIn(path), step(2));
+    appendFileSync(metricsIn(path), '{"kind":"validation","step":2,"loss":0.7,"best":true}\n');
+    const updates = training.look();
+    expect(updates).toEqual([
+      { kind: 'metrics', of: 'step', rows: { keep: 1, added: [{ step: 2, loss: 0.5 }] } },
+      { kind: 'metrics', of: 'validation', rows: { keep: 0, added: [{ step: 2, loss: 0.7 }] } },
+      { kind: 'stale' },
+    ]);
+    const rows = { step: [{ step: 1, loss: 1 }], validation: [], evaluation: [] };
+    for (const update of updates) if (update.kind === 'metrics') grow<Row>(rows[update.of], update.rows);
+    const words = { unit: 'step', measured: '', rewards: '' } as const;
+    expect(trainingCharts(rows, words)[0]!.at).toEqual([1, 2]);
+  });
+
+  it('says that its page is stale when only samples were added', () => {
+    const path = place();
+    const training = open(path);
+    appendFileSync(join(path, 'samples.jsonl'), '{}\n');
+    expect(training.look()).toEqual([{ kind: 'stale' }]);
+  });
+
+  it('starts again if a resumption removed steps', () => {
+    const path = place();
+    appendFileSync(metricsIn(path), step(2) + step(3));
+    const training = open(path);
+    writeFileSync(metricsIn(path), step(1));
+    expect(training.look()[0]).toEqual({
+      ...{ kind: 'metrics', of: 'step', rows: { keep: 0, added: [{ step: 1, loss: 1 }] } },
+    });
   });
 });

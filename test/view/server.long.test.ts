@@ -235,11 +235,7 @@ describe('every page', () => {
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/unsafe|\*|https?:/);
     expect(headers['x-content-type-options']).toBe('nosniff');
-    expect(body.match(/<script[^>]*>/g)).toEqual([
-      '<script type="importmap">',
-      '<script type="module" src="/assets/app.js">',
-      '<script defer src="/assets/report.js">',
-    ]);
+    expect(body.match(/<script[^>]*>/g)).toEqual(['<script defer src="/assets/app.js">']);
     for (const [, file] of body.matchAll(/(?:src|href)="(\/[^"]+)"/g))
       expect((await ask(file!)).status).toBe(200);
   });

@@ -10,10 +10,10 @@ import {
 } from '../../../src/format/numbers.js';
 import type { Progress } from '../../../src/format/progress.js';
 import { requireRuntime } from '../../../src/models/local/engine/find-devices.js';
+import { secondsLeftOf } from '../../../src/runs/training/trainings.js';
 import { mean } from '../../../src/statistics/descriptive.js';
 import { playedLineage, type Training } from '../../dataset/lineage.js';
 import { machineMemory } from '../../train/memory-estimate.js';
-import { secondsLeftOf } from '../../train/record.js';
 import {
   beginProgress,
   runTraining,

@@ -142,7 +142,8 @@ interface CurvePoint {
 export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = largest([0, ...curves.map((curve) => curve.length)]);
   return Array.from({ length }, (_, i) => {
-    const values = curves.flatMap((curve) => curve[i] ?? []);
+    const values: number[] = [];
+    for (const { [i]: value } of curves) if (value !== undefined) values.push(value);
     const centre = mean(values);
     return { mean: centre, interval: clipped(meanInterval95(values), range, centre), count: values.length };
   });

@@ -126,7 +126,14 @@ const metricShape = z.looseObject({
   seconds: z.number().default(0),
   ...{ time: z.string().optional(), totalSteps: amount },
   ...{ episodes: amount, tokens: amount, sampledTokens: amount },
-  ...{ reward: amount, meanReward: amount, meanReturn: amount, bestReturn: amount, margin: amount, loss: amount },
+  ...{
+    reward: amount,
+    meanReward: amount,
+    meanReturn: amount,
+    bestReturn: amount,
+    margin: amount,
+    loss: amount,
+  },
   best: z.unknown().optional(),
   returns: z.array(z.number()).optional(),
   action: z.string().optional(),
@@ -289,6 +296,25 @@ function measuredIn(
   if (kind === 'validation' && loss !== undefined)
     return [{ measured: { step, kind: 'loss', name: 'validation loss', value: loss }, best: best === true }];
   return [];
+}
+
+interface TimedStep {
+  readonly kind: string;
+  readonly step: number;
+  readonly seconds: number;
+  readonly totalSteps?: number | undefined;
+}
+
+/** Number of steps that speed and remaining time are computed from. */
+export const recentSteps = 20;
+
+/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
+export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined {
+  const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
+  const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);
+  if (total === undefined || steps.length === 0) return undefined;
+  const each = steps.reduce((sum, { seconds }) => sum + seconds, 0) / steps.length;
+  return each * (total - steps.at(-1)!.step);
 }
 
 /** @throws UserError if an option for experiments is used with a training run */

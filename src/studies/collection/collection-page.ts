@@ -64,6 +64,7 @@ ${groupTable(groups)}`
       { id: 'settings', title: 'Settings', content: preformatted(stringify(settings)) },
     ],
     footer: undefined,
+    keys: ['environment', 'model'],
   };
 }
 

@@ -213,6 +213,7 @@ ${htmlTable(differences, differenceColumns, { tall: true })}`,
     }),
     sections: sections.filter((section) => section !== undefined),
     footer: writtenBy(policyloop),
+    keys: ['model'],
   };
 }
 

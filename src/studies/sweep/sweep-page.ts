@@ -70,6 +70,7 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
     }),
     sections: sections.filter((section) => section !== undefined),
     footer: writtenBy(policyloop),
+    keys: keys.map(({ key }) => key),
   };
 }
 
@@ -156,7 +157,7 @@ function parallelSection(
   return {
     id: 'parallel',
     title: 'Runs by key and result',
-    content: parallelFigure(parallelPlot(keys, lines, 'confirmed return')),
+    content: parallelFigure(parallelPlot(keys, lines, 'confirmed')),
   };
 }
 
@@ -177,15 +178,15 @@ function effectsSection(result: SweepResult, keys: readonly ParallelKey[]): Sect
       varied.length === 0
         ? html`<p class="empty">No effects yet: at least two values of a key need a complete run.</p>`
         : html`${levels.map(
-            (own, i) => html`<h3><code>${listed[i]!.key}</code></h3>
-${intervalRows(
-  own.map(({ confirmed, value }) => ({
-    name: shownValue(value),
-    value: confirmed.mean,
-    interval: confirmed.meanInterval,
-  })),
-  { title: 'Mean confirmed return', range: [smallest(ends), largest(ends)] },
-)}`,
+            (own, i) =>
+              html`${intervalRows(
+                own.map(({ confirmed, value }) => ({
+                  name: shownValue(value),
+                  value: confirmed.mean,
+                  interval: confirmed.meanInterval,
+                })),
+                { title: listed[i]!.key, range: [smallest(ends), largest(ends)] },
+              )}`,
           )}
 ${listed.length > 0 && html`<p class="note">Mean confirmed return of all settings with a value, with its 95 % interval over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
 ${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}

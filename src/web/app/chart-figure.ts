@@ -3,26 +3,21 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../format/numbers.js';
 import type { Axis, Chart, Colour, Series } from '../chart.js';
-import { drawBands, drawLevels, drawMarks, drawShades, drawWhiskers, edgeMarks } from './drawing.js';
+import {
+  drawBands,
+  drawLevels,
+  drawMarks,
+  drawOutliers,
+  drawShades,
+  drawWhiskers,
+  edgeMarks,
+} from './chart/drawing.js';
+import { colourOf, type Drawn } from './chart/drawn.js';
+import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from './chart/scales.js';
 import { html } from './html.js';
-import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from './scales.js';
 import { go } from './words.js';
 
-/** Value of a style sheet's colour. */
-export function colourOf(colour: Colour): string {
-  const name = colour.startsWith('arm-') ? `--${colour}` : colour;
-  const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  return /^\d/.test(value) ? `rgb(${value})` : value;
-}
-
-/** The labels of hidden parts. */
-type Hidden = ReadonlySet<string>;
-
-/** What the drawing needs of the latest props. */
-export interface Drawn {
-  readonly chart: Chart;
-  readonly hidden: Hidden;
-}
+type Hidden = Drawn['hidden'];
 
 /** Boxes of the legend: series and marks by label, then the one of the bands. */
 function partsOf({ bands, marks = [], series }: Chart) {
@@ -52,14 +47,15 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     chart.height,
     chart.x,
     chart.y,
-    edgeMarks(chart).length,
+    [chart.at.length === 0, edgeMarks(chart).length],
     chart.series.map(({ colour, draw, isDashed, label, values, width }) => [
       ...[colour, draw, isDashed, label, width],
       isSingle(values),
     ]),
   ]);
   useEffect(() => {
-    const box = place.current!;
+    const box = place.current;
+    if (box === null) return;
     const make = () => {
       plot.current?.destroy();
       plot.current = new uPlot(optionsOf(latest, box.clientWidth), data, box);
@@ -88,8 +84,9 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     setHidden(next);
   };
   const count = chart.at.length;
+  if (count === 0) return html`<p class="y-title">${chart.y.title}</p><p class="empty">No values yet.</p>`;
   const pointed = Math.min(last, count - 1);
-  const note = chart.notes?.[pointed] ?? (count > 0 ? valuesAt(chart, hidden, pointed) : '');
+  const note = chart.notes?.[pointed] ?? valuesAt(chart, hidden, pointed);
   const link = isPointed ? chart.links?.[pointed] : undefined;
   const onKeyDown = (event: KeyboardEvent) => {
     const next = nextOf(event.key, isPointed ? pointed : -1, count);
@@ -100,17 +97,9 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
     onPoint(next);
   };
   const parts = partsOf(chart);
-  const lines = parts.filter(({ draw }) => draw !== 'band').map(({ label }) => label);
+  const lines = [...new Set(chart.series.map(({ label }) => label))];
   return html`<p class="y-title">${chart.y.title}</p>
-<div class="chart" style=${{ minHeight: `${chart.height ?? 320}px` }} ref=${place} aria-label=${chart.label} ...${
-    count === 0
-      ? { role: 'img' }
-      : {
-          ...{ role: 'slider', tabIndex: 0, onKeyDown, 'aria-roledescription': 'chart' },
-          ...{ 'aria-valuemin': 1, 'aria-valuemax': count, 'aria-valuenow': pointed + 1 },
-          'aria-valuetext': note,
-        }
-  }></div>
+<div class="chart" ref=${place} style=${{ minHeight: chart.height ?? 320 }} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${pointed + 1} aria-valuetext=${note} onKeyDown=${onKeyDown}></div>
 <p class="readout">${link ? html`<a href=${link}>${note}</a>` : isPointed ? note : (chart.hint ?? '')}</p>
 ${
   parts.length + (chart.levels?.length ?? 0) > 1 &&
@@ -176,6 +165,10 @@ function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: num
   return `${x.title} ${textOf(x, at[index]!)}: ${[...new Set(own)].join(', ')}`;
 }
 
+const increments = Array.from({ length: 32 }, (_, i) =>
+  [1, 2, 5].map((digit) => Number(`${digit}e${i - 16}`)),
+).flat();
+
 interface Latest {
   readonly current: Drawn & { readonly onPoint: (index: number) => void };
 }
@@ -189,6 +182,8 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     grid: { stroke: grid!, width: 1 },
     values: (_, ticks) => tickTexts(axis, ticks),
     ...(axis.scale !== 'log' && {
+      // Without an increment that fits, there would be no axis.
+      incrs: (_, __, low, high) => (high - low > 1e15 ? [high - low] : increments),
       splits: ({ height, width }, index, low, high) =>
         ticksOf(axis, [low, high], index === 0 ? width : height, room),
     }),
@@ -196,11 +191,12 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
   /** The ends of the x in view. */
   let view: Ends = [-Infinity, Infinity];
   const edges = edgeMarks(chart).length;
+  const lastTick = textOf(chart.x, Math.round(chart.at.at(-1) ?? 0)).length;
   return {
     width,
     height: chart.height ?? 320,
     legend: { show: false },
-    padding: [8, edges === 0 ? 22 : 16 + (width > 600 ? 14 : 7) * edges, 0, 0],
+    padding: [8, Math.max(3.5 * lastTick + 4, 16 + (width > 600 ? 14 : 7) * edges), 0, 0],
     scales: {
       x: {
         time: false,
@@ -243,6 +239,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
         (plot) => {
           drawLevels(plot, latest.current);
           drawMarks(plot, latest.current);
+          drawOutliers(plot, latest.current);
         },
       ],
       setCursor: [

@@ -33,14 +33,16 @@ interface Props {
   readonly path: string;
   /** The directory whose runs are listed; undefined: everything. */
   readonly within?: string;
+  /** Columns unless the query names others. */
+  readonly columns?: readonly string[];
   /** Shown if there are no items at all. */
   readonly empty?: string;
   readonly onState?: (state: LinkState) => void;
 }
 
-export function LiveTable({ empty = 'No runs yet.', onState, path, query, within }: Props) {
+export function LiveTable({ columns, empty = 'No runs yet.', onState, path, query, within }: Props) {
   const [known, setKnown] = useState<ConfigKeys | undefined>(undefined);
-  const state = useMemo(() => stateOf(query), [String(query)]);
+  const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
   const filter = useMemo(() => parseFilter(state.filter, known?.keys), [state.filter, known]);
   const keys = askedBy(state, filter.asked);
   const { items, state: link } = useItems(keys);

@@ -136,14 +136,8 @@ function WholePage({
   if (page === undefined)
     return html`<main><p class="empty" role="status">${problem || `Loading ${name} …`}</p></main>`;
   const hasCurve = item?.kind === 'run' && course.current.points.length > 0;
-  const isTraining = item?.kind === 'training' && metrics.current.step.length > 0;
-  // A training run with known settings has its own charts.
-  const hasCharts = isTraining && !page.sections.some(({ id }) => id === 'course');
-  const sections = hasCharts
-    ? page.sections.toSpliced(1, 0, { id: 'course', title: 'Progress', html: '' })
-    : item && isHolder(item)
-      ? withItems(page.sections)
-      : page.sections;
+  const isTraining = item?.kind === 'training';
+  const sections = item && isHolder(item) ? withItems(page.sections) : page.sections;
   return html`
 ${problem && html`<p class="failure" role="status">${problem}</p>`}
 <${Markup} markup=${page.header} />
@@ -158,7 +152,7 @@ ${
     ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
 <${Markup} markup=${markup} class="for-print" />`
     : id === 'items'
-      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} />`
+      ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page.keys)} />`
       : id === 'course' && isTraining
         ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
         : html`<${Markup} markup=${markup} />`
@@ -167,6 +161,11 @@ ${
   )}</main>
 <${Markup} markup=${page.footer} class="footer" />`;
 }
+
+/** With columns for the keys that differ between the runs. */
+const columnsOf = (keys: readonly string[] = []): readonly string[] => [
+  ...['status', ...keys, 'seed', 'progress', 'observed', 'confirmed', 'started'],
+];
 
 /** The table of a study's runs is live. */
 function withItems(sections: Page['sections']): Page['sections'] {

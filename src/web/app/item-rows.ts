@@ -40,6 +40,10 @@ function cellOf(item: Item, key: string) {
       return progressBar(`progress of ${item.name}`, item.done, item.of, unitOf(item));
     case 'confirmed':
       return html`<b>${shownReturn(item.confirmed)}</b>${interval(item.ci95)}`;
+    case 'observed':
+      return item.final === undefined
+        ? shownReturn(item.observed)
+        : html`${item.final.value}<br /><span class="muted">${item.final.of}</span>`;
     case 'tag':
       return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
     default:

@@ -19,7 +19,7 @@ const rowsAtOnce = 100;
 const leastPause = 1000;
 
 /** Statistics of the groups, computed by the server. */
-function useFigures({ by, filter }: TableState, groups: readonly Group[]) {
+function useFigures({ by, filter }: TableState, groups: readonly Group[], isSound: boolean) {
   const [figures, setFigures] = useState<Readonly<Record<string, GroupFigures>>>({});
   const [problem, setProblem] = useState('');
   const address = `/api/groups${queryOf({ by: by.join(','), filter })}`;
@@ -50,8 +50,8 @@ function useFigures({ by, filter }: TableState, groups: readonly Group[]) {
   const results = groups.map(({ items }) => items.map((item) => [item.name, item.status, item.confirmed]));
   useEffect(() => {
     latest.current.address = address;
-    if (by.length > 0) load();
-  }, [address, JSON.stringify(results)]);
+    if (by.length > 0 && isSound) load();
+  }, [address, isSound, JSON.stringify(results)]);
   return { figures, problem };
 }
 
@@ -83,7 +83,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     [items, filter, isGrouped, within],
   );
   const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
-  const { figures, problem } = useFigures(state, groups);
+  const { figures, problem } = useFigures(state, groups, filter.problems.length === 0);
   const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),

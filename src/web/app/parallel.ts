@@ -51,7 +51,7 @@ ${axes.map(
 ${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, leastGap)}</text>`)}</g>`,
 )}
 </svg></div>
-<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Point at one for its values; click to open it.'}</p>`;
+<p class="readout" aria-live="polite">${line ? html`${line.note} <a ref=${note} href=${line.href}>${line.link}</a>` : 'Each line is a run, coloured by its result. Point at one for its values, or move with the arrow keys; click to open it.'}</p>`;
 }
 
 /** Pixels per character of the labels. */

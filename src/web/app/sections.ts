@@ -8,6 +8,8 @@ export interface Page {
   readonly title: string;
   readonly header: string;
   readonly footer: string;
+  /** Config keys that differ between the runs of a study. */
+  readonly keys?: readonly string[];
   readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
 }
 

@@ -60,7 +60,7 @@ function GroupBy({ by, change, known, loadKeys }: ChoiceProps & { readonly by: r
   // A datalist completes the last of several keys.
   const before = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
   return html`<label for="group-by">Group by</label>
-<input id="group-by" type="text" list="group-keys" value=${text} placeholder="e.g. model.temperature" autocomplete="off" spellcheck=${false}
+<input id="group-by" type="text" list="group-keys" size=${Math.max(24, text.length + 4)} value=${text} placeholder="e.g. model.temperature" autocomplete="off" spellcheck=${false}
   onFocus=${loadKeys} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value)} />
 <datalist id="group-keys">${[...(known?.different ?? []), ...groupable].map((key) => html`<option value=${`${before}${key}`}></option>`)}</datalist>`;
 }

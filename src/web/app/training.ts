@@ -18,5 +18,5 @@ export function TrainingCharts({ rows, version, words }: Props) {
   const isLarge = ({ height = 320 }: { readonly height?: number }) => height > 200;
   const figure = (chart: (typeof charts)[number]) =>
     html`<figure class="chart-figure" key=${chart.y.title}><${ChartFigure} chart=${chart} /></figure>`;
-  return html`${charts.filter(isLarge).map(figure)}<div class="charts">${charts.filter((chart) => !isLarge(chart)).map(figure)}</div>`;
+  return html`<div class="training-charts">${charts.filter(isLarge).map(figure)}<div class="charts">${charts.filter((chart) => !isLarge(chart)).map(figure)}</div></div>`;
 }

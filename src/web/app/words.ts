@@ -12,7 +12,9 @@ export const fieldOf = (form: HTMLFormElement, name: string): string =>
 export const unitOf = (item: Item): string =>
   isHolder(item)
     ? 'runs'
-    : { run: 'iterations', play: 'games', training: 'steps' }[item.kind as 'run' | 'play' | 'training'];
+    : { run: 'iterations', play: 'games', training: `${item.unit ?? 'step'}s` }[
+        item.kind as 'run' | 'play' | 'training'
+      ];
 
 export const shownReturn = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : formatReturn(value);

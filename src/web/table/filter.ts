@@ -40,7 +40,7 @@ function testOf(part: string, configKeys: readonly string[] | undefined): Test |
     return `“${part}”: filters have no ${sign}. For ranges, write ${key}=400.. (at least), ${key}=..400 (at most) or ${key}=100..400`;
   const field = fieldOf(key);
   if (!isKnown(field, configKeys)) return unknownKey(key, configKeys ?? []);
-  const accepts = valueTest(field, value);
+  const accepts = valueTest(field, key, value);
   return typeof accepts === 'string' ? accepts : { accepts, key: field.key };
 }
 
@@ -52,17 +52,18 @@ function wordTest(word: string): Test['accepts'] {
     );
 }
 
-function valueTest(field: Field, value: string): Test['accepts'] | string {
+/** @param name the key as it was written */
+function valueTest(field: Field, name: string, value: string): Test['accepts'] | string {
   const { key, kind, of, values } = field;
   const range = rangeOf(value);
   switch (kind) {
     case 'number':
       if (range === undefined || !range.every((end) => end === '' || isNumber(end)))
-        return `${key} must be a number or a range of numbers, such as 400, 400.., ..400 or 100..400, not “${value}”`;
+        return `${name} must be a number or a range of numbers, such as 400, 400.., ..400 or 100..400, not “${value}”`;
       return inRange(of, range);
     case 'time': {
       if (range === undefined || !range.every((end) => /^(\d{4}(-\d\d(-\d\d(T[\d:.Z]*)?)?)?)?$/.test(end)))
-        return `${key} must be a date or a range of dates, such as 2026-01, 2026-01-31.. or 2026-01-01..2026-01-31, not “${value}”`;
+        return `${name} must be a date or a range of dates, such as 2026-01, 2026-01-31.. or 2026-01-01..2026-01-31, not “${value}”`;
       const [first, last] = range;
       return (item) => {
         const own = of(item);
@@ -76,7 +77,7 @@ function valueTest(field: Field, value: string): Test['accepts'] | string {
       return textTest(of, value);
     case 'text':
       if (values && !values.some((known) => matches(value.toLowerCase(), known)))
-        return `${key} must be one of ${values.join(', ')}, not “${value}”`;
+        return `${name} must be one of ${values.join(', ')}, not “${value}”`;
       return key === 'tag' ? ({ tags }) => tags.some(fits(value)) : textTest(of, value);
   }
 }

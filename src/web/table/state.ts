@@ -30,12 +30,13 @@ const listOf = (text: string): readonly string[] => [
   ),
 ];
 
-export function stateOf(query: URLSearchParams): TableState {
+/** @param usual columns if the query names none */
+export function stateOf(query: URLSearchParams, usual = initialColumns): TableState {
   const [columns, by] = [query.get('columns'), query.get('by')];
   return {
     filter: query.get('filter') ?? initial.filter,
     sort: query.get('sort') ?? (by ? 'name' : initial.sort),
-    columns: columns === null ? initialColumns : listOf(columns).map((key) => fieldOf(key).key),
+    columns: columns === null ? usual : listOf(columns).map((key) => fieldOf(key).key),
     by: by === null ? [] : listOf(by),
   };
 }

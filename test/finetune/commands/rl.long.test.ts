@@ -41,9 +41,12 @@ describe('policyloop finetune rl', () => {
       buildGraph({ path: model, quantization: 'none' }, readDecoderConfig(model), weights),
     ).not.toThrow();
     expect(trainedEnvironments(readLineage(model)!)).toEqual(['bandit']);
-    const page = visibleText(readFileSync(join(folder, 'out', 'index.html'), 'utf8'));
-    for (const text of ['Best mean return', 'Groups without variance', 'Entropy', 'Clipped ratios'])
-      expect(page).toContain(text);
+    const written = readFileSync(join(folder, 'out', 'index.html'), 'utf8');
+    const page = visibleText(written);
+    expect(page).toContain('Best held-out mean return');
+    expect(page).toMatch(/What the model says .* update 0 Prompt .* Answer .* return \d/s);
+    for (const metric of ['reward', 'spread', 'flat', 'entropy', 'clipShare', 'turns'])
+      expect(written).toContain(`"${metric}":[`);
     expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');
     expect(page).toContain('policy.act=text policy.history=1000 model.maxTokens=1');
     expect(page).not.toContain('policyloop run');

@@ -136,6 +136,15 @@ describe('from runs to a tuned model that plays', () => {
     expect(text).toContain(`model.adapter=${join('tuned', 'adapter')}`);
     expect(text).toMatch(/recipe weighted/);
     expect(text).toContain('Built from 3 runs');
+    expect(text).toMatch(/What the model says .* step 2 Prompt .* Answer .* Answer in the data /s);
+    const samples = readFileSync(path('tuned', 'samples.jsonl'), 'utf8').trimEnd().split('\n');
+    const validations = readFileSync(path('tuned', 'metrics.jsonl'), 'utf8').match(/"kind":"validation"/g)!;
+    expect(samples).toHaveLength(3 * validations.length);
+    expect(JSON.parse(samples[0]!)).toMatchObject({
+      step: 2,
+      turns: [{ prompt: expect.stringContaining('Maximise f.'), reply: expect.any(String) }],
+      expected: expect.stringContaining('params[0]'),
+    });
     expect(readdirSync(path('tuned', 'tensorboard'))).toHaveLength(1);
   });
 
@@ -153,7 +162,15 @@ describe('from runs to a tuned model that plays', () => {
     const adapter = (name: string) => readFileSync(path(name, 'adapter', 'adapter_model.safetensors'));
     expect(adapter('resumed').equals(adapter('tuned'))).toBe(true);
     expect(losses('resumed')).toEqual(losses('tuned'));
+    const samples = (name: string) => readFileSync(path(name, 'samples.jsonl'), 'utf8');
+    expect(samples('resumed')).toBe(samples('tuned'));
     expect(readdirSync(path('resumed', 'tensorboard'))).toHaveLength(2);
+  });
+
+  it('records no samples if none are wanted, and trains the same', async () => {
+    await train(writeConfig('unsampled', 'learningRate: 0.01\nwarmupSteps: 1\nsamples: 0\n'));
+    expect(existsSync(path('unsampled', 'samples.jsonl'))).toBe(false);
+    expect(losses('unsampled')).toEqual(losses('tuned'));
   });
 
   it('writes what a stopped training has, and still goes on from there', async () => {

@@ -15,7 +15,7 @@ import { readManifest, readRun } from '../../../src/runs/reader.js';
 import { lockRun } from '../../../src/storage/lock.js';
 import { page as fileOf } from '../../../src/web/page.js';
 import { inFile } from '../../../src/web/study.js';
-import { elementsOf, visibleText } from '../../report/markup.js';
+import { chartsIn, elementsOf, visibleText } from '../../report/markup.js';
 import { recordingContext, temporaryDirectory } from '../../support/experiments.js';
 import { type OpenAIRequest, startFakeOpenAI } from '../../support/fake-openai.js';
 import type { FakeServer } from '../../support/fake-server.js';
@@ -500,7 +500,7 @@ describe('the page', () => {
     const runs = links.filter((link) => !link.startsWith('#'));
     expect(runs).toHaveLength(24);
     for (const link of runs) expect(existsSync(path('transfer', link))).toBe(true);
-    const lines = elements.filter(({ attributes }) => attributes.class?.startsWith('arm-line'));
+    const lines = chartsIn(page).flatMap(({ series }) => series);
     expect(lines).toHaveLength(4);
     expect(visibleText(page)).toContain('Trained on: CartPole-v1 (from --trained-on)');
 
@@ -518,7 +518,8 @@ describe('the page', () => {
     const evil = fileOf(evaluationPage(recorded, inFile));
     const made = elementsOf(evil);
     expect(made.filter(({ name }) => name === 'img')).toEqual([]);
-    expect(made.filter(({ name }) => name === 'script')).toHaveLength(1);
+    const code = made.filter(({ name, attributes }) => name === 'script' && attributes.type === undefined);
+    expect(code).toHaveLength(1);
     expect(visibleText(evil)).toContain(hostile);
   });
 });

@@ -48,6 +48,8 @@ describe('a learning that was cut off', () => {
     expect(checkpointIn(cut).equals(checkpointIn(whole))).toBe(true);
     expect(resumed.steps.at(-1)).toEqual(expected.steps.at(-1));
     expect(resumed.best).toEqual(expected.best);
+    expect(resumed.samples.length).toBeGreaterThan(0);
+    expect(resumed.samples).toEqual(expected.samples.slice(-resumed.samples.length));
   });
 
   it('by the user writes a checkpoint and goes on from it', async () => {

@@ -6,6 +6,7 @@ import type { RlEvent, RlEventOf } from '../../../finetune/rl/events.js';
 import { learnOnline, type OnlineHooks, type OnlineOutcome } from '../../../finetune/rl/online.js';
 import { loadRlConfig, type RlConfig } from '../../../finetune/rl/rl-config.js';
 import { writeByteModel } from '../../../scripts/byte-model.js';
+import type { Sample } from '../../../src/runs/training/samples.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 const shape = { hidden: 32, intermediate: 64, layers: 1, heads: 2, context: 512 };
@@ -31,6 +32,8 @@ export function tinyConfig(written: object, folder = temporaryDirectory()): RlCo
 }
 
 export interface Learnt extends OnlineOutcome {
+  /** What the model said, by update. */
+  readonly samples: readonly (readonly [step: number, samples: readonly Sample[]])[];
   readonly events: readonly RlEvent[];
   readonly steps: readonly RlEventOf<'step'>[];
 }
@@ -43,15 +46,17 @@ export async function learnt(
 ): Promise<Learnt> {
   const learning = await openLearning(planLearning(config));
   const events: RlEvent[] = [];
+  const samples: (readonly [number, readonly Sample[]])[] = [];
   try {
     const outcome = await learnOnline(change(learning), {
       ...hooks,
+      onSamples: (step, said) => samples.push([step, said]),
       onEvent(event) {
         events.push(event);
         hooks.onEvent?.(event);
       },
     });
-    return { ...outcome, events, steps: events.filter((event) => event.kind === 'step') };
+    return { ...outcome, events, samples, steps: events.filter((event) => event.kind === 'step') };
   } finally {
     await learning.close();
   }

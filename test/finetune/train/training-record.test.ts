@@ -1,11 +1,19 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { paceOf, trainingLoss } from '../../../finetune/train/pace.js';
+import { paceOf } from '../../../finetune/train/pace.js';
 import { createMeter, TrainingRecord } from '../../../finetune/train/record.js';
 import { trainConfigSchema } from '../../../finetune/train/train-config.js';
 import type { Metric, TrainingEvent } from '../../../finetune/train/trainer.js';
-import { packageText } from '../../../src/base/package.js';
+import { isSampled, readSamples, type Sample, sampleOf } from '../../../src/runs/training/samples.js';
+import type { TrainingRows } from '../../../src/web/messages.js';
+import { appScript } from '../../../src/web/page.js';
+import {
+  type TrainingInFile,
+  trainingCharts,
+  trainingLoss,
+  unpacked,
+} from '../../../src/web/training-charts.js';
 import { elementsOf, visibleText } from '../../report/markup.js';
 import { temporaryDirectory, tickingClock } from '../../support/experiments.js';
 
@@ -46,22 +54,23 @@ function events(from: number, to: number): readonly TrainingEvent[] {
 }
 
 function recordIn(output: string, dataset = 'data') {
-  const about = {
-    command: 'policyloop finetune train tune.yaml',
-    config: { ...trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output }), output },
-    dataset: {
-      path: dataset,
-      recipe: 'weighted',
-      sources: null,
-      files: { 'train.jsonl': 'abc' },
-      changed: false,
-    },
-  };
+  const config = trainConfigSchema.parse({ model: '/models/<b>tiny', dataset, output });
   return new TrainingRecord<Metric>(output, {
-    page: (metrics, status) => supervisedPage({ ...about, metrics, status }),
-    secondsLeft: (metrics) => paceOf(metrics, about.config).secondsLeft,
+    about: {
+      ...{ method: 'lora', base: { model: config.model }, config },
+      ...{ command: 'policyloop finetune train tune.yaml', folder: output },
+      outcome: { ended: 'running', step: 0 },
+      dataset: { path: dataset, recipe: 'weighted', sources: null, files: { 'train.jsonl': 'abc' } },
+    },
+    secondsLeft: (metrics) => paceOf(metrics, config).secondsLeft,
   });
 }
+
+const interrupted = { outcome: { ended: 'interrupted', step: 0 } };
+const complete = { outcome: { ended: 'complete', step: totalSteps } };
+const failed = (message: string, remedy?: string) => ({
+  outcome: { ended: 'failed', step: 0, message, ...(remedy !== undefined && { remedy }) },
+});
 
 const lines = (output: string) =>
   readFileSync(join(output, 'metrics.jsonl'), 'utf8')
@@ -93,7 +102,7 @@ describe('metrics', () => {
     writeFileSync(join(output, 'metrics.jsonl'), '{"kind":"st', { flag: 'a' });
     const resumed = recordIn(output);
     for (const event of events(50, 60).map(meter())) resumed.add(event);
-    await resumed.end({ kind: 'interrupted' });
+    await resumed.end(interrupted);
     expect(stepsOf(lines(output))).toEqual(upTo(60));
     expect(stepsOf(resumed.metrics)).toEqual(upTo(60));
     expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(2);
@@ -104,7 +113,7 @@ describe('metrics', () => {
     for (const last of [30, 10]) {
       const record = recordIn(output);
       for (const event of events(0, last).map(meter())) record.add(event);
-      await record.end({ kind: 'interrupted' });
+      await record.end(interrupted);
     }
     expect(stepsOf(lines(output))).toEqual(upTo(10));
     expect(lines(output).filter(({ kind }) => kind === 'start')).toHaveLength(1);
@@ -152,40 +161,129 @@ describe('pace', () => {
   });
 });
 
-describe('the page of a training', () => {
-  const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');
+/** What the app draws the charts of a page from. */
+const dataIn = (page: string) =>
+  JSON.parse(
+    /data-training><script type="application\/json">(.*?)<\/script>/.exec(page)![1]!,
+  ) as TrainingInFile;
+const wordsIn = (page: string) => dataIn(page).words;
+const rowsIn = (page: string): TrainingRows => {
+  const { evaluation, step: steps, validation } = dataIn(page);
+  return { step: unpacked(steps), validation: unpacked(validation), evaluation: unpacked(evaluation) };
+};
 
+const page = (output: string) => readFileSync(join(output, 'index.html'), 'utf8');
+
+describe('samples', () => {
+  const said = (number: number): Sample =>
+    sampleOf([{ prompt: 'p', reply: `r${number}` }], { expected: 'r40' });
+  const samplesIn = (output: string) => readFileSync(join(output, 'samples.jsonl'), 'utf8');
+
+  /** Trains from one step to another, as a process that ends without a word. */
+  function trainTo(output: string, from: number, to: number): TrainingRecord<Metric> {
+    const record = recordIn(output);
+    const measured = createMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });
+    for (const event of events(from, to)) {
+      if (event.kind === 'validation') record.addSamples(event.step, [said(event.step), said(0)]);
+      record.add(measured(event));
+    }
+    return record;
+  }
+
+  it('of a training that was killed and resumed are those of one that was not', async () => {
+    const [whole, cut] = [temporaryDirectory(), temporaryDirectory()];
+    await trainTo(whole, 0, 120).end(complete);
+    trainTo(cut, 0, 117);
+    // A kill in the midst of a line, after the checkpoint at step 50.
+    writeFileSync(join(cut, 'samples.jsonl'), '{"step":120,"tu', { flag: 'a' });
+    expect(samplesIn(cut)).not.toBe(samplesIn(whole));
+    await trainTo(cut, 50, 120).end(complete);
+    expect(samplesIn(cut)).toBe(samplesIn(whole));
+    expect(samplesIn(whole).trimEnd().split('\n')).toHaveLength(12);
+    // A training from the beginning keeps none.
+    await trainTo(cut, 0, 20).end(interrupted);
+    expect(samplesIn(cut).trimEnd().split('\n')).toHaveLength(2);
+  });
+
+  it('are shown by step, the latest first chosen, and as they were said', async () => {
+    const output = temporaryDirectory();
+    await trainTo(output, 0, 120).end(complete);
+    const text = visibleText(page(output));
+    expect(text).toContain('What the model says');
+    expect(text).toMatch(/step 20 Prompt p Answer r20 Answer in the data r40/);
+    expect(text).toMatch(/step 40 Prompt p Answer r40 Answer in the data \(the same\) r40/);
+    const buttons = elementsOf(page(output)).filter(({ attributes }) => attributes.name === 'samples');
+    expect(buttons.map(({ attributes }) => attributes.id)).toEqual([
+      ...[20, 40, 60, 80, 100].map((number) => `samples-${number}`),
+      'samples-last',
+    ]);
+    expect(buttons.filter(({ attributes }) => 'checked' in attributes)).toHaveLength(1);
+    expect(visibleText(await emptyPage())).not.toContain('What the model says');
+  });
+
+  async function emptyPage(): Promise<string> {
+    const output = temporaryDirectory();
+    const record = recordIn(output);
+    for (const event of events(0, 3).map(meter())) record.add(event);
+    await record.end(complete);
+    return page(output);
+  }
+
+  it('are bounded, in length and in number', async () => {
+    const endless = 'x'.repeat(1e6);
+    const turns = Array.from({ length: 50 }, () => ({ prompt: endless, reply: endless }));
+    expect(JSON.stringify(sampleOf(turns, { score: 1 })).length).toBeLessThan(5000);
+    expect(sampleOf(turns)).toMatchObject({ omitted: 47 });
+    const sampled = Array.from({ length: 20_000 }, (_, i) => i + 1).filter(isSampled);
+    expect(sampled.length).toBeLessThan(300);
+    expect(sampled.slice(98, 104)).toEqual([99, 100, 110, 120, 130, 140]);
+    expect(sampled).toContain(1000);
+  });
+
+  it('are left out where the file holds something else', async () => {
+    const output = temporaryDirectory();
+    await trainTo(output, 0, 20).end(complete);
+    const lines = ['nonsense', 'null', '{"step":1}', '{"step":1,"turns":[]}', '{"step":"1","turns":[{}]}'];
+    writeFileSync(join(output, 'samples.jsonl'), `${lines.join('\n')}\n${samplesIn(output)}`);
+    expect(readSamples(output)).toEqual([
+      { step: 20, ...said(20) },
+      { step: 20, ...said(0) },
+    ]);
+    rmSync(join(output, 'samples.jsonl'));
+    symlinkSync('/etc/hostname', join(output, 'samples.jsonl'));
+    expect(readSamples(output)).toEqual([]);
+  });
+});
+
+describe('the page of a training', () => {
   it('is there from the start, and tells at the end what came of it', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     const [start, ...rest] = events(0, totalSteps).map(meter());
     record.add(start!);
-    expect(visibleText(page(output))).toContain('o step');
+    expect(visibleText(page(output))).toContain('step 0 of 120');
     for (const event of rest) record.add(event);
     expect(visibleText(page(output))).toContain('running');
-    await record.end({ kind: 'complete', result: 'tuned/adapter' });
+    mkdirSync(join(output, 'adapter'));
+    await record.end(complete);
     expect(page(output)).not.toMatch(/http-equiv="refresh"|id="follow"/);
     const text = visibleText(page(output));
     expect(text).toContain('completed');
-    expect(text).toContain(
-      'Lowest validation loss 0.0167 at step 120; 0.1000 at the first validation, step 20',
-    );
+    expect(text).toContain('Best validation loss 0.0167 at step 120; 0.1000 at step 20');
     expect(text).toContain('policyloop run CONFIG model.provider=local');
-    expect(text).toContain('model.adapter=tuned/adapter');
-    expect(text).toContain('clipped to 1 in 100 % of the steps');
+    expect(text).toContain('model.adapter=adapter');
     expect(text).toContain('learningRate: 0.0002');
   });
 
-  it('has one training loss: in the terminal, on the tile, in the caption and in the description', async () => {
+  it('has one training loss: in the terminal, on the page and in the charts', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     for (const event of events(0, 60).map(meter())) record.add(event);
-    await record.end({ kind: 'interrupted' });
+    await record.end(interrupted);
     const loss = paceOf(record.metrics, intervals).loss!.toFixed(4);
-    const text = visibleText(page(output));
-    expect(text).toContain(`Training loss ${loss} `);
-    expect(page(output)).toContain(`: training loss ${loss} (`);
-    expect(page(output)).toMatch(new RegExp(`Loss of 60 steps: from \\S+ to ${loss}`));
+    expect(visibleText(page(output))).toContain(`Training loss ${loss} `);
+    const [chart] = trainingCharts(rowsIn(page(output)), wordsIn(page(output)));
+    expect(chart!.label).toMatch(new RegExp(`^Loss of 60 steps: from \\S+ to ${loss}; lowest .* at step 60`));
   });
 
   it('follows the training between its checkpoints, and says how far it is', async () => {
@@ -209,14 +307,14 @@ describe('the page of a training', () => {
     // Three times the longest event so far, which took 2 s.
     expect(written['data-silence']).toBe('66');
     expect(page(output)).toContain('<title>15 % ');
-    await record.end({ kind: 'interrupted' });
+    await record.end(interrupted);
   });
 
   it('shows a diverged training with the message and what to do', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     for (const event of events(0, 7).map(meter())) record.add(event);
-    await record.end({ kind: 'failed', message: 'training has diverged', remedy: 'lower the learning rate' });
+    await record.end(failed('training has diverged', 'lower the learning rate'));
     const text = visibleText(page(output));
     expect(text).toMatch(/failed training has diverged/);
     expect(text).toMatch(/Alarms training has diverged lower the learning rate/);
@@ -229,47 +327,45 @@ describe('the page of a training', () => {
     const alarm = { alarm: 'other-prompts', message: 'other prompts', remedy: 'see to it' } as const;
     for (const event of events(0, 3).map(meter())) record.add(event);
     for (const number of [2, 3]) record.add(meter()({ kind: 'alarm', step: number, ...alarm }));
-    await record.end({ kind: 'complete', result: 'tuned/adapter' });
+    await record.end(complete);
     expect(visibleText(page(output)).match(/other prompts see to it/g)).toHaveLength(1);
   });
 
   it('is not made for a training that does not start', async () => {
     const output = temporaryDirectory();
-    await recordIn(output).end({ kind: 'failed', message: 'no such model' });
+    await recordIn(output).end(failed('no such model'));
     expect(existsSync(join(output, 'index.html'))).toBe(false);
     expect(existsSync(join(output, 'metrics.jsonl'))).toBe(false);
   });
 
-  it('stays small and draws every extreme of a long training', async () => {
+  it('stays small for a long training', async () => {
     const output = temporaryDirectory();
     const record = recordIn(output);
     const measured = createMeter({ now: tickingClock(), milliseconds: () => 0, memory: () => 1 });
     record.add(measured({ kind: 'start', step: 0, totalSteps: 8000, training: split, validation: split }));
-    for (let i = 1; i <= 8000; i++) record.add(measured(step(i, i === 5234 ? 0.25 : 1 + (i % 2))));
-    await record.end({ kind: 'interrupted' });
-    expect(page(output).length).toBeLessThan(300_000);
-    const [raw] = elementsOf(page(output)).filter(
-      ({ name, attributes }) => name === 'path' && attributes.class === 'repeat',
-    );
-    // The only step below 1 is the lowest point of the curve.
-    const points = raw!.attributes
-      .d!.split(/[ML]/)
-      .slice(1)
-      .map((point) => point.split(' ').map(Number));
-    const lowest = points.reduce((a, b) => (b[1]! > a[1]! ? b : a));
-    expect(lowest[0]).toBe(5233.5);
+    for (let i = 1; i <= 8000; i++) record.add(measured(step(i, 1 + (i % 2))));
+    await record.end(interrupted);
+    const { step: rows } = rowsIn(page(output));
+    expect(JSON.stringify(dataIn(page(output))).length).toBeLessThan(100_000);
+    expect(rows.length).toBeLessThanOrEqual(1024);
+    expect(rows.at(-1)?.step).toBe(8000);
+    expect(rows.reduce((sum, { loss }) => sum + loss!, 0) / rows.length).toBeCloseTo(1.5, 2);
   });
 
   it('runs nothing that comes from outside', async () => {
     const evil = '<script>alert(1)</script><img src=x onerror=alert(2)>';
     const output = temporaryDirectory();
     const record = recordIn(output, `data${evil}`);
-    for (const event of events(0, 3).map(meter())) record.add(event);
-    await record.end({ kind: 'failed', message: evil, remedy: evil });
+    const [start, ...rest] = events(0, 3).map(meter());
+    record.add(start!);
+    record.addSamples(0, [sampleOf([{ prompt: evil, reply: evil }], { expected: evil })]);
+    for (const event of rest) record.add(event);
+    await record.end(failed(evil, evil));
     const elements = elementsOf(page(output));
     expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
-    expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
-    expect(page(output)).toContain(packageText('src/report/page/browser.js'));
+    const scripts = elements.filter(({ name }) => name === 'script');
+    expect(scripts.filter(({ attributes }) => attributes.type !== 'application/json')).toHaveLength(1);
+    expect(page(output)).toContain(appScript());
     expect(visibleText(page(output))).toContain(evil);
   });
 });

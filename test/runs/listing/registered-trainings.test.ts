@@ -53,7 +53,7 @@ describe('a training with its output elsewhere', () => {
       registeredTrainings(runsOf(cwd)).map((path) => ({ path, prefix: `${dirname(path).slice(1)}/` })),
     );
     items.look();
-    expect(items.all().map(({ name }) => items.find(name)?.path)).toHaveLength(4);
+    expect(items.all()).toHaveLength(4);
     expect(items.find('tuned/a')?.path).toBe(inside);
     expect(items.find(far.slice(1))?.path).toBe(far);
   });
@@ -62,7 +62,7 @@ describe('a training with its output elsewhere', () => {
     const own = training(join(temporaryDirectory(), 'tuned'));
     const items = new Items([{ path: own, prefix: 'tuned/', name: 'tuned' }]);
     items.look();
-    expect(items.all().map(({ name }) => name)).toEqual(['tuned']);
+    expect(items.all().map(({ item }) => item.name)).toEqual(['tuned']);
   });
 
   it('is registered when it starts', () => {

@@ -13,8 +13,8 @@ import {
   regression,
 } from '../../../src/studies/sweep/effects.js';
 import { dropsAfter, mostRuns, roundsOf } from '../../../src/studies/sweep/halving.js';
-import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
 import { ranked } from '../../../src/studies/sweep/ranking.js';
+import { overridesOf, settingsOf, sweptBy } from '../../../src/studies/sweep/settings.js';
 import type { SettingFigures } from '../../../src/studies/sweep/sweep-result.js';
 
 const section = (value: unknown) => sweepSchema.parse(value);

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from 'vitest';
-import { type Html, render } from '../../../src/format/html.js';
+import { embedJson, type Html, html, render } from '../../../src/format/html.js';
 import { htmlTable, number, text } from '../../../src/format/table.js';
 import { renderReport } from '../../../src/report/run-report.js';
 import { activate } from '../../../src/web/app/markup.js';
@@ -86,6 +86,102 @@ describe('a chart', () => {
   });
 });
 
+describe('a chart under the arrow keys', () => {
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+  const press = async (body: HTMLElement, key: string) => {
+    body.querySelector('.chart')!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+    await settled();
+  };
+  const chart: Chart = {
+    label: 'Three evaluations.',
+    x: { title: 'Iteration', kind: 'whole' },
+    y: { title: 'Return' },
+    at: [0, 1, 2],
+    series: [
+      {
+        label: 'score',
+        draw: 'points',
+        colour: '--point',
+        values: [3, 1, 2],
+        low: [1, 0, 1],
+        high: [4, 2, 2],
+      },
+    ],
+    links: [null, '#evaluation-1', null],
+    hint: 'Point at it.',
+  };
+
+  it('says the values of each x, and links to what it stands for', async () => {
+    const body = shown(chartFigure(chart));
+    await settled();
+    const [slider, line] = [body.querySelector('.chart')!, body.querySelector('.readout')!];
+    expect([slider.getAttribute('role'), slider.getAttribute('tabindex')]).toEqual(['slider', '0']);
+    expect(line.textContent).toBe('Point at it.');
+    await press(body, 'ArrowRight');
+    expect(line.textContent).toBe('Iteration 0: score 3 (1 … 4)');
+    expect(line.querySelector('a')).toBeNull();
+    await press(body, 'ArrowRight');
+    expect(line.querySelector('a')?.getAttribute('href')).toBe('#evaluation-1');
+    expect(slider.getAttribute('aria-valuetext')).toBe('Iteration 1: score 1 (0 … 2)');
+    await press(body, 'Enter');
+    expect(location.hash).toBe('#evaluation-1');
+    await press(body, 'End');
+    await press(body, 'ArrowRight');
+    expect(slider.getAttribute('aria-valuenow')).toBe('3');
+  });
+
+  it('is not there without values', async () => {
+    const body = shown(chartFigure({ ...chart, at: [], series: [{ ...chart.series[0]!, values: [] }] }));
+    await settled();
+    expect(body.querySelector('.chart')).toBeNull();
+    expect(body.textContent).toContain('No values yet.');
+  });
+
+  it('has one box for parts with the same label, and one for all bands', async () => {
+    const line = {
+      draw: 'line',
+      colour: '--accent',
+      values: [1, 2, 3],
+      low: [0, 0, 0],
+      high: [5, 5, 5],
+    } as const;
+    const body = shown(
+      chartFigure({
+        ...chart,
+        series: ['a', 'a', 'b'].map((label) => ({ ...line, label })),
+        marks: [{ label: 'b', draw: 'diamond', colour: '--good', marks: [{ y: 2 }] }],
+        bands: { label: 'intervals', isHidden: true },
+      }),
+    );
+    await settled();
+    const boxes = [...body.querySelectorAll<HTMLInputElement>('.legend input')];
+    expect(boxes.map((box) => [box.labels![0]!.textContent.trim(), box.checked])).toEqual([
+      ['a', true],
+      ['b', true],
+      ['intervals', false],
+    ]);
+    await press(body, 'Home');
+    expect(body.querySelector('.readout')!.textContent).toBe('Iteration 0: a 1, b 1');
+    boxes[2]!.click();
+    await settled();
+    expect(body.querySelector('.readout')!.textContent).toBe('Iteration 0: a 1 (0 … 5), b 1 (0 … 5)');
+  });
+});
+
+describe('a heat map', () => {
+  it('names the cell that the arrow keys move to', () => {
+    const page = renderReport(runFixture({ iterations: 5 }));
+    const body = shown(page.slice(page.indexOf('<main>'), page.indexOf('</main>')));
+    const map = body.querySelector('#heat-map')!;
+    const press = (key: string) => map.dispatchEvent(new KeyboardEvent('keydown', { key }));
+    press('ArrowDown');
+    press('ArrowRight');
+    const text = map.closest('figure')!.querySelector('.readout')!.textContent;
+    expect(text).toMatch(/^params\[1\], .* in evaluation 2 \(/);
+    expect(map.getAttribute('aria-valuetext')).toBe(text);
+  });
+});
+
 describe('a table', () => {
   const rows = [
     ['x', 3],
@@ -105,5 +201,24 @@ describe('a table', () => {
     expect(names(body)).toEqual(['w', 'x', 'y', 'z']);
     button.click();
     expect(names(body)).toEqual(['x', 'y', 'z', 'w']);
+  });
+});
+
+describe('the charts of a training', () => {
+  it('are made from the rows in the page, or say that there are none yet', () => {
+    const words = { unit: 'step', measured: 'held-out mean return', rewards: 'Return in training' };
+    const empty = { columns: {}, count: 0 };
+    const course = (step: object) =>
+      shown(
+        html`<figure data-training>${embedJson(undefined, { step, validation: empty, evaluation: empty, words })}<p class="note">needs JavaScript</p></figure>`,
+      );
+    expect(course(empty).textContent).toContain('No steps yet.');
+    const body = course({ columns: { step: [1, 2], loss: [2, 1], learningRate: [0.1, null] }, count: 2 });
+    const labels = [...body.querySelectorAll('.chart')].map((chart) => chart.getAttribute('aria-label'));
+    expect(labels).toEqual([
+      expect.stringMatching(/^Loss of 2 steps: from 2\.0000 to 1\.5000\./),
+      expect.stringMatching(/^Learning rate by step/),
+    ]);
+    expect(body.textContent).not.toContain('needs JavaScript');
   });
 });

@@ -1,7 +1,7 @@
 /** What uPlot doesn't draw itself: bands, whiskers, marks, levels and shades. */
 import type uPlot from 'uplot';
-import type { Chart, Series } from '../chart.js';
-import { colourOf, type Drawn } from './chart-figure.js';
+import type { Chart, Series } from '../../chart.js';
+import { colourOf, type Drawn } from './drawn.js';
 
 const px = () => devicePixelRatio;
 
@@ -149,5 +149,26 @@ export function drawMarks(plot: uPlot, { chart, hidden }: Drawn): void {
     }
     ctx.stroke();
     ctx.restore();
+  }
+}
+
+/** Triangles at the edge, for points beyond it. */
+export function drawOutliers(plot: uPlot, drawn: Drawn): void {
+  const { bbox, ctx, scales } = plot;
+  const { max = Infinity, min = -Infinity } = scales.y ?? {};
+  for (const { colour, draw, outliers, values } of shown(drawn)) {
+    if (draw !== 'points' || outliers === undefined) continue;
+    ctx.fillStyle = colourOf(colour);
+    for (const i of visible(plot, drawn.chart)) {
+      const value = values[i];
+      if (typeof value !== 'number' || (value >= min! && value <= max!)) continue;
+      const [x, size] = [plot.valToPos(drawn.chart.at[i]!, 'x', true), (value > max! ? -5 : 5) * px()];
+      const edge = value > max! ? bbox.top : bbox.top + bbox.height;
+      const triangle = new Path2D();
+      triangle.moveTo(x - size, edge - 1.6 * size);
+      triangle.lineTo(x + size, edge - 1.6 * size);
+      triangle.lineTo(x, edge);
+      ctx.fill(triangle);
+    }
   }
 }

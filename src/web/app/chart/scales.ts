@@ -7,10 +7,10 @@ import {
   formatDuration,
   formatNumber,
   formatShare,
-} from '../../format/numbers.js';
-import type { Axis, Chart } from '../chart.js';
-import { tickStep, ticksWithin } from '../ticks.js';
-import type { Drawn } from './chart-figure.js';
+} from '../../../format/numbers.js';
+import type { Axis, Chart } from '../../chart.js';
+import { tickStep, ticksWithin } from '../../ticks.js';
+import type { Drawn } from './drawn.js';
 
 export type Values = readonly (number | null)[];
 
@@ -51,9 +51,11 @@ export function ticksOf(axis: Axis, [low, high]: Ends, size: number, room: numbe
   return [...ticksWithin(low, high, (high - low) / tickStep(1))];
 }
 
-export function xRange({ at, series, x }: Chart, low: number, high: number): Ends {
-  const [first = 0, last = 1] = [at[0], at.at(-1)];
-  if (low > first || high < last) return [low, high];
+export function xRange({ at, marks = [], series, x }: Chart, low: number, high: number): Ends {
+  // Narrower than the data: zoomed in.
+  if (low > (at[0] ?? low) || high < (at.at(-1) ?? high)) return [low, high];
+  const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
+  const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
   // A bar is as wide as the distance between two; points of a scatter plot keep off the edges.
   const room = series.some(({ draw }) => draw === 'bars')

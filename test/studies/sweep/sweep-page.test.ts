@@ -1,0 +1,114 @@
+/** What the page of a sweep says. */
+import { describe, expect, it } from 'vitest';
+import { bestSentence } from '../../../src/studies/sweep/ranking.js';
+import { sweepPage } from '../../../src/studies/sweep/sweep-page.js';
+import type { SweepResult } from '../../../src/studies/sweep/sweep-result.js';
+import { page } from '../../../src/web/page.js';
+import { inFile } from '../../../src/web/study.js';
+import { elementsOf, visibleText } from '../../report/markup.js';
+import { figures, gridResult } from './sweeps.js';
+
+const shared = [3, 9, 4, 7, 1, 6];
+const file = (result: SweepResult) => page(sweepPage(result, inFile));
+
+describe('the best setting', () => {
+  const noise = (seed: number, of: number) => shared[seed - 1]! + ((seed * of * 7) % 3) / 10;
+
+  it('is significantly better where the same difference shows on every seed, and only there', () => {
+    const clear = gridResult((rate, size, seed) => (rate === 0.2 && size === 8 ? 20 : 0) + noise(seed, size));
+    expect(bestSentence(clear.settings)).toMatchObject({
+      mark: 'higher',
+      text: expect.stringMatching(/^rate=0.2, size=8 has the highest .* significantly more than the next/),
+    });
+    const close = gridResult((rate, size, seed) => (rate === 0.2 ? 0.01 : 0) + noise(seed, size));
+    expect(bestSentence(close.settings)).toMatchObject({
+      mark: '',
+      text: expect.stringContaining('not significantly more'),
+    });
+  });
+
+  it('has no verdict on few seeds, and no sentence before the first run ends', () => {
+    const few = gridResult((rate, _, seed) => rate + noise(seed, 1), [1, 2, 3]);
+    expect(bestSentence(few.settings)).toMatchObject({
+      mark: 'too-few',
+      text: expect.stringContaining('a verdict needs 6 seeds'),
+    });
+    expect(bestSentence(gridResult(() => null).settings)).toBeUndefined();
+    const alone = [figures('a', { x: '1' }, [1, 2]), figures('b', { x: '2' }, [null, null])];
+    expect(bestSentence(alone)?.text).toContain('nothing else is complete');
+  });
+
+  it('is corrected for the number of settings that it is the best of', () => {
+    const lead = [0, 1, 2, 3, 4, 5].map((i) => 1 + ((i * 5) % 6) * 0.75);
+    const first = figures('first', { x: '0' }, lead);
+    const others = Array.from({ length: 30 }, (_, i) =>
+      figures(`other-${i}`, { x: String(i + 1) }, [0, 0.1, 0, 0.1, 0, 0.1]),
+    );
+    expect(bestSentence([first, others[0]!])?.mark).toBe('higher');
+    expect(bestSentence([first, ...others])?.mark).toBe('');
+  });
+});
+
+describe('the page', () => {
+  const result = gridResult((rate, size, seed) => rate + size / 10 + shared[seed - 1]!);
+
+  it('says the result first, with a row per run that names its values', () => {
+    const text = visibleText(file(result));
+    const order = [
+      'Result',
+      'rate=10, size=16 has the highest',
+      'Runs by key and result',
+      'Effect of each key',
+    ];
+    const places = order.map((part) => text.lastIndexOf(part));
+    expect(places.every((place) => place >= 0)).toBe(true);
+    const elements = elementsOf(file(result));
+    const links = elements.filter(
+      ({ attributes, name }) => name === 'a' && attributes.href === './rate-0.1_size-8/seed-1/report.html',
+    );
+    expect(links.length).toBeGreaterThan(0);
+    expect(text).toContain('rate ↓ size →');
+  });
+
+  it('has headings in order and no empty table headers', () => {
+    const elements = elementsOf(file(result));
+    const levels = elements.flatMap(({ name }) => (/^h[1-6]$/.test(name) ? [Number(name[1])] : []));
+    for (const [i, level] of levels.entries()) expect(level - (levels[i - 1] ?? 0)).toBeLessThanOrEqual(1);
+    expect(file(result)).not.toMatch(/<th[^>]*><\/th>/);
+  });
+
+  it('shows what is known while runs are missing, and that nothing is known yet', () => {
+    const some = visibleText(file(gridResult((rate, _, seed) => (rate === 10 ? null : rate + seed))));
+    expect(some).toContain('6 settings');
+    expect(some).toContain('rate=0.2, size=8 has the highest mean return');
+    const none = visibleText(file(gridResult(() => null)));
+    expect(none).toContain('No run is complete yet');
+  });
+
+  it('shows results of earlier versions, which lack the kinds of the keys', () => {
+    const { keys: _, ...earlier } = result;
+    expect(visibleText(file(earlier))).toContain('rate=10, size=16 has the highest');
+  });
+
+  it('shows hostile names as text', () => {
+    const hostile = '"><img src=x onerror=alert(1)>';
+    const settings = result.settings.map((one) => ({
+      ...one,
+      name: hostile,
+      values: { [hostile]: hostile },
+    }));
+    const keys = [{ key: hostile, kind: 'list' }] as const;
+    const failures = [{ run: hostile, message: hostile }];
+    const evil = file({
+      ...result,
+      settings,
+      keys,
+      failures,
+      name: hostile,
+      environment: hostile,
+      effects: null,
+    });
+    expect(elementsOf(evil).filter(({ name }) => name === 'img')).toEqual([]);
+    expect(visibleText(evil)).toContain(hostile);
+  });
+});

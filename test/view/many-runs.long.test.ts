@@ -1,0 +1,274 @@
+/** Many runs in the view: config keys, groups, comparisons, tags and the trash. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compareRuns } from '../../src/comparison/compare.js';
+import type { RunComparison } from '../../src/comparison/run-comparison.js';
+import { readLabels } from '../../src/runs/listing/listing.js';
+import { runFiles } from '../../src/runs/reader.js';
+import { lockRun } from '../../src/storage/lock.js';
+import { authorizationOf } from '../../src/view/admission.js';
+import { type RunningView, startView } from '../../src/view/server.js';
+import type { ConfigKeys, GroupFigures, Item } from '../../src/web/messages.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { writeRun } from '../support/written-runs.js';
+
+const token = 'a-token-of-this-test';
+let place: string;
+let view: RunningView;
+const groups = 10;
+const seeds = 20;
+
+const nameOf = (group: number, seed: number) => `best-${group}/seed-${seed}`;
+
+beforeAll(async () => {
+  place = temporaryDirectory();
+  for (let group = 1; group <= groups; group++)
+    for (let seed = 1; seed <= seeds; seed++)
+      writeRun(join(place, nameOf(group, seed)), {
+        seed,
+        confirmed: 100 + 10 * group + ((seed * 7919 * group) % 37),
+        config: { memory: { best: group }, evaluation: { episodes: 1 } } as never,
+        // The last group is unfinished.
+        ...(group === groups && { status: 'interrupted', reason: { kind: 'interrupted' } as never }),
+      });
+  writeRun(join(place, 'lake'), {
+    ...{ seed: 1, confirmed: 0.5, scores: [0.1, 0.2, 0.3] },
+    config: { environment: 'FrozenLake-v1', policy: { kind: 'q-table' }, memory: { best: 1 } } as never,
+  });
+  writeFileSync(join(place, 'best-1', 'group.json'), '{"version":1,"runs":[]}');
+  mkdirSync(join(place, 'tuned'));
+  writeFileSync(join(place, 'tuned', 'metrics.jsonl'), '{"kind":"start","step":0,"totalSteps":9}\n');
+  const outcome = { ended: 'interrupted', step: 0 };
+  const about = { ...{ method: 'lora', base: { model: 'm' }, dataset: { path: 'd' }, config: {} }, outcome };
+  writeFileSync(join(place, 'tuned', 'training.json'), JSON.stringify(about));
+  mkdirSync(join(place, 'damaged'));
+  writeFileSync(join(place, 'damaged', 'manifest.json'), '{');
+  view = await startView({
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    milliseconds: () => performance.now(),
+    ...{ note: () => undefined, token, trainingPage: () => undefined },
+  });
+});
+afterAll(() => view?.close());
+
+const headers = { authorization: authorizationOf(token) };
+const ask = async (path: string) => {
+  const response = await fetch(new URL(path, view.url), { headers });
+  return { status: response.status, body: (await response.json()) as never };
+};
+const get = async <T>(path: string) => (await ask(path)).body as T;
+
+const post = async (path: string, body: object, more: Readonly<Record<string, string>> = {}) => {
+  const { origin } = new URL(view.url);
+  const response = await fetch(new URL(path, view.url), {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', origin, ...more },
+    body: JSON.stringify(body),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { text?: string; error?: { message: string } },
+  };
+};
+
+/** The first list of items that a page gets. */
+async function items(query: string): Promise<readonly Item[]> {
+  const stop = new AbortController();
+  const response = await fetch(new URL(`/api/events?all&${query}`, view.url), {
+    headers,
+    signal: stop.signal,
+  });
+  let text = '';
+  let found: string | undefined;
+  for await (const chunk of response.body!) {
+    text += Buffer.from(chunk).toString();
+    found = /event: items\ndata: (.*)\n\n/.exec(text)?.[1];
+    if (found !== undefined) break;
+  }
+  stop.abort();
+  return (JSON.parse(found!) as { changed: readonly Item[] }).changed;
+}
+
+const byCommand = (by: string, unfinished = false): RunComparison =>
+  JSON.parse(
+    compareRuns(
+      { runs: ['best-*', 'lake'], runsDir: place, by: [by], unfinished, json: true },
+      { cwd: place, columns: undefined },
+    ),
+  );
+
+describe('the list', () => {
+  it('brings along the config keys that the page asked for, and no others', async () => {
+    const asked = await items('key=memory.best&key=evaluations&key=no.such.key');
+    const of = (name: string) => asked.find((item) => item.name === name)!;
+    expect(of(nameOf(3, 1)).settings).toEqual({ 'memory.best': '3', evaluations: '4' });
+    expect(of('lake').settings).toEqual({ 'memory.best': '1', evaluations: '3' });
+    // Items of other kinds, and damaged ones, have none.
+    for (const name of ['tuned', 'damaged', 'best-1']) expect(of(name).settings).toBeUndefined();
+    const plain = await items('');
+    expect(plain.every(({ settings }) => settings === undefined)).toBe(true);
+  });
+
+  it('refuses more keys than a list can show', async () => {
+    const query = Array.from({ length: 51 }, (_, i) => `key=k${i}`).join('&');
+    expect((await ask(`/api/events?all&${query}`)).status).toBe(400);
+  });
+
+  it('knows all config keys, and those that differ', async () => {
+    const { different, keys } = await get<ConfigKeys>('/api/keys');
+    expect(keys).toEqual(expect.arrayContaining(['memory.best', 'policy.kind', 'evaluation.episodes']));
+    expect(different).toContain('memory.best');
+    expect(different).not.toContain('warmup.policies');
+    // The list has these as fields.
+    expect(keys).not.toContain('seed');
+  });
+});
+
+describe('groups', () => {
+  it('have the statistics of policyloop compare', async () => {
+    const found = await get<Record<string, GroupFigures>>('/api/groups?by=memory.best');
+    const compared = byCommand('memory.best');
+    const [cartPole] = compared.tasks;
+    expect(cartPole!.groups).toHaveLength(groups - 1);
+    for (const { confirmed, name } of cartPole!.groups)
+      expect(found[JSON.stringify(['CartPole-v1', Number(name)])]!.confirmed).toEqual({
+        ...{ count: seeds, mean: confirmed!.mean, interval: confirmed!.meanInterval },
+      });
+    // No run of the last group is complete, and one seed has no interval.
+    expect(found['["CartPole-v1",10]']).toEqual({ observed: null, confirmed: null });
+    expect(found['["FrozenLake-v1",1]']!.confirmed).toEqual({ count: 1, mean: 0.5, interval: null });
+  });
+
+  it('are of the runs that the filter accepts; a bad filter is refused', async () => {
+    const found = await get<object>('/api/groups?by=memory.best&filter=memory.best%3D2..3');
+    expect(Object.keys(found)).toEqual(['["CartPole-v1",2]', '["CartPole-v1",3]']);
+    const { body, status } = await ask('/api/groups?by=memory.best&filter=memory.bst%3D2');
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain('Did you mean memory.best?');
+  });
+});
+
+interface SentPage {
+  readonly header: string;
+  readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
+}
+
+const charts = ({ sections }: SentPage) =>
+  sections.flatMap(({ html }) =>
+    [...html.matchAll(/data-chart><script type="application\/json">(.*?)<\/script>/gs)].map(
+      ([, json]) =>
+        JSON.parse(json!) as { y: { title: string }; series: { label: string; values: number[] }[] },
+    ),
+  );
+
+describe('a comparison', () => {
+  it('of groups has no limit of runs, a chart per environment, and the verdicts of policyloop compare', async () => {
+    const page = await get<SentPage>('/api/compare?by=memory.best');
+    expect(charts(page).map(({ series }) => series.length)).toEqual([groups - 1, 1]);
+    const compared = byCommand('memory.best');
+    const evident = compared.tasks[0]!.differences.filter(({ verdict }) => verdict === 'higher');
+    expect(evident.length).toBeGreaterThan(0);
+    const task = page.sections.find(({ id }) => id === 'task-1')!.html;
+    expect(task.match(/chip good/g)).toHaveLength(evident.length);
+    expect(page.sections.find(({ id }) => id === 'config')!.html).toContain('memory.best');
+    expect(page.sections.find(({ id }) => id === 'left-out')!.html).toContain('best-10/seed-1: interrupted');
+  });
+
+  it('of chosen groups shows only these, in the order of their values', async () => {
+    const chosen = [7, 2, 10].map((value) => `group=${encodeURIComponent(`["CartPole-v1",${value}]`)}`);
+    const labels = async (more: string) =>
+      charts(await get<SentPage>(`/api/compare?by=memory.best&${chosen.join('&')}${more}`)).flatMap(
+        ({ series }) => series.map(({ label }) => label),
+      );
+    expect(await labels('')).toEqual(['2 (20 runs)', '7 (20 runs)']);
+    expect(await labels('&unfinished=1')).toEqual(['2 (20 runs)', '7 (20 runs)', '10 (20 runs)']);
+  });
+
+  it('of single runs shows each, without verdicts; of more than 16 it asks for groups', async () => {
+    const two = await get<SentPage>(`/api/compare?of=${nameOf(1, 1)}&of=${nameOf(1, 2)}`);
+    expect(charts(two)[0]!.series.map(({ label }) => label)).toEqual([nameOf(1, 1), nameOf(1, 2)]);
+    expect(JSON.stringify(two)).not.toContain('Differences in confirmed return');
+    const { body, status } = await ask('/api/compare?of=best-2&by=run');
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toContain('at most 16 single runs');
+  });
+
+  it('takes directories and patterns', async () => {
+    expect(charts(await get<SentPage>('/api/compare?of=best-2&of=best-3%2F*'))[0]!.series).toHaveLength(2);
+  });
+
+  it('normalises with the known range of returns, and says so', async () => {
+    const page = await get<SentPage>('/api/compare?of=best-2&normalise=1');
+    const [chart] = charts(page);
+    expect(chart!.y.title).toContain('normalised');
+    // 10 … 40 of 1 … 500.
+    expect(chart!.series[0]!.values.at(-1)).toBeCloseTo(39 / 499, 10);
+    expect(page.sections[0]!.html).toContain(
+      '0 is 1, the lowest possible return; 1 is 500, the highest possible return',
+    );
+  });
+
+  it.each([
+    ['of=nothing', 404, 'run nothing not found'],
+    ['by=no.such.key', 400, 'keys that differ: '],
+    ['of=best-10&by=config', 422, 'include unfinished runs'],
+    ['of=tuned', 422, 'no runs to compare'],
+  ])('%s is refused with a message', async (query, status, message) => {
+    const found = await ask(`/api/compare?${query}`);
+    expect(found.status).toBe(status);
+    expect(JSON.stringify(found.body)).toContain(message);
+  });
+});
+
+describe('actions', () => {
+  it('come only from pages of the view, as POST', async () => {
+    const body = { of: ['lake'], add: ['x'] };
+    const { status } = await fetch(new URL('/api/tag', view.url), {
+      ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
+      body: JSON.stringify(body),
+    });
+    expect(status).toBe(403);
+    expect((await post('/api/tag', body, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await post('/api/remove', body, { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await ask('/api/remove')).status).toBe(405);
+    expect(readLabels(join(place, 'lake')).tags).toEqual([]);
+    expect(existsSync(join(place, 'lake'))).toBe(true);
+  });
+
+  it('tag runs, and the runs of a directory; groups by tag can be compared', async () => {
+    expect((await post('/api/tag', { of: ['best-1', 'lake'], add: ['old'] })).body.text).toBe(
+      'tagged 21 runs',
+    );
+    await post('/api/tag', { of: [2, 3].map((group) => nameOf(group, 1)), add: ['new', 'extra'] });
+    await post('/api/tag', { of: [nameOf(2, 1)], remove: ['extra'] });
+    expect(readLabels(join(place, nameOf(1, 7))).tags).toEqual(['old']);
+    expect(readLabels(join(place, nameOf(2, 1))).tags).toEqual(['new']);
+    const page = await get<SentPage>('/api/compare?by=tag&filter=tag%3D*%20environment%3DCart*');
+    expect(charts(page)[0]!.series.map(({ label }) => label)).toEqual([
+      ...['extra new (1 run)', 'new (1 run)', 'old (20 runs)'],
+    ]);
+    expect((await post('/api/tag', { of: ['lake'], add: ['not a tag'] })).body.error!.message).toContain(
+      'spaces',
+    );
+    expect((await post('/api/tag', { of: ['../lake'], add: ['x'] })).status).toBe(404);
+  });
+
+  it('move to the trash of the directory, with the runs of a directory, but nothing that runs', async () => {
+    const release = lockRun(join(place, nameOf(4, 1), runFiles.lock));
+    const refused = await post('/api/remove', { of: ['lake', nameOf(4, 1)] });
+    release();
+    expect(refused.body.error!.message).toContain('a process is writing here');
+    expect(existsSync(join(place, 'lake'))).toBe(true);
+    expect((await post('/api/remove', { of: ['lake', 'best-1', nameOf(1, 1)] })).body.text).toBe(
+      'moved 2 to the trash',
+    );
+    expect(existsSync(join(place, '.trash', 'best-1', 'seed-1', 'manifest.json'))).toBe(true);
+    expect(existsSync(join(place, 'lake'))).toBe(false);
+    const names = (await items('')).map(({ name }) => name);
+    expect(names).not.toContain('lake');
+    expect(names).toContain(nameOf(2, 1));
+    expect((await post('/api/remove', { of: ['.trash/lake'] })).status).toBe(404);
+    expect((await post('/api/remove', { of: [] })).status).toBe(400);
+  });
+});

@@ -1,0 +1,111 @@
+/** The pages of studies in the view: from their recorded results, while they run and after. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { shownPages } from '../../finetune/evaluate/shown-pages.js';
+import { authorizationOf } from '../../src/view/admission.js';
+import { type RunningView, startView } from '../../src/view/server.js';
+import { visibleText } from '../report/markup.js';
+import { gridResult } from '../studies/sweep/sweeps.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { writeRun } from '../support/written-runs.js';
+
+const token = 'a-token-of-this-test';
+const headers = { authorization: authorizationOf(token) };
+let place: string;
+let view: RunningView;
+
+const sweepJson = (returns: Parameters<typeof gridResult>[0]) =>
+  writeFileSync(join(place, 'sweep', 'sweep.json'), JSON.stringify(gridResult(returns)));
+
+function study(name: string, plan: object): void {
+  mkdirSync(join(place, name), { recursive: true });
+  writeFileSync(join(place, name, 'plan.json'), JSON.stringify(plan));
+}
+
+beforeAll(async () => {
+  place = temporaryDirectory();
+  study('sweep', { version: 1, kind: 'sweep', settings: {} });
+  for (const seed of [1, 2]) {
+    const path = join(place, 'sweep', 'rate-0.1_size-8', `seed-${seed}`);
+    writeRun(path, { seed, confirmed: seed, ...(seed === 2 && { status: 'running' }) });
+  }
+  study('old', { version: 1 });
+  writeFileSync(join(place, 'old', 'index.html'), '<h1>as it was</h1>');
+  study('damaged', { version: 1, kind: 'models' });
+  writeFileSync(join(place, 'damaged', 'models.json'), '{"contestants":"<img src=x>"}');
+  view = await startView({
+    ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
+    milliseconds: () => performance.now(),
+    ...{ note: () => undefined, token, pages: shownPages },
+  });
+});
+afterAll(() => view?.close());
+
+const ask = (path: string) => fetch(new URL(path, view.url), { headers });
+
+/** A page as the browser gets it. */
+interface Page {
+  readonly title: string;
+  readonly header: string;
+  readonly footer: string;
+  readonly keys?: readonly string[];
+  readonly sections: readonly { readonly id: string; readonly html: string }[];
+}
+
+async function pageOf(name: string): Promise<Page & { readonly text: string }> {
+  const page = (await (await ask(`/api/page?of=${name}`)).json()) as Page;
+  const text = visibleText([page.header, ...page.sections.map(({ html }) => html), page.footer].join('\n'));
+  return { ...page, text };
+}
+
+describe('the page of a sweep', () => {
+  it('shows its plan until there is a result, then what is known, then the end', async () => {
+    expect((await pageOf('sweep')).text).toContain('no result yet');
+    sweepJson((rate, size, seed) => (rate === 0.1 && size === 8 && seed === 1 ? 7 : null));
+    const running = await pageOf('sweep');
+    expect(running.text).toContain('rate=0.1, size=8 has the highest mean return, 7.000 over 1 seed');
+    expect(running.keys).toEqual(['rate', 'size']);
+    sweepJson((rate, _, seed) => rate + (seed % 3));
+    const finished = await pageOf('sweep');
+    expect(finished.text).toContain('rate=10, size=8 has the highest');
+    expect(finished.text).toContain('36 runs complete');
+    const html = finished.sections.map((section) => section.html).join('');
+    expect(html).toContain('href="/of/sweep/rate-10_size-8/seed-1"');
+    expect(html).not.toContain('iframe');
+    expect(html).not.toContain('report.html');
+  });
+
+  it('is stale after each new result, and only then', async () => {
+    const stop = new AbortController();
+    const query = `/api/events?of=sweep&token=${token}`;
+    const response = await fetch(new URL(query, view.url), { headers, signal: stop.signal });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const readUntil = async (part: string) => {
+      while (!text.includes(part)) text += (await reader.read()).value ?? '';
+    };
+    await readUntil('event: items');
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(text).not.toContain('"stale"');
+    sweepJson((rate) => rate);
+    await readUntil('"of":"sweep","kind":"stale"');
+    stop.abort();
+  });
+});
+
+describe('a study without a readable result', () => {
+  it('is an evaluation if an earlier version recorded no kind, and links to its saved page', async () => {
+    const old = await pageOf('old');
+    expect(old.title).toBe('old: evaluation');
+    expect(old.footer).toContain('/saved/old');
+    expect(await (await ask('/saved/old')).text()).toContain('as it was');
+  });
+
+  it('shows why, and its plan', async () => {
+    const { sections, text } = await pageOf('damaged');
+    expect(text).toContain("can't show the recorded result");
+    expect(sections.map(({ id }) => id)).toEqual(['runs', 'plan']);
+    expect(sections.map(({ html }) => html).join('')).not.toContain('<img');
+  });
+});

@@ -1,0 +1,172 @@
+/** The logic of the list: filters, columns, order and groups. */
+import { describe, expect, it } from 'vitest';
+import type { Item } from '../../../src/web/messages.js';
+import { compareValues, fieldOf, sorted } from '../../../src/web/table/fields.js';
+import { parseFilter } from '../../../src/web/table/filter.js';
+import { groupsOf, groupTitle, groupValue, sortedGroups } from '../../../src/web/table/groups.js';
+import { askedBy, queryOfState, stateOf } from '../../../src/web/table/state.js';
+
+const nothing = {
+  ...{ kind: 'run', status: 'completed', environment: 'CartPole-v1', model: 'qwen3:8b', done: 5, of: 10 },
+  ...{ observed: null, confirmed: null, ci95: null, tokens: null, cost: null, seed: null, calls: null },
+  ...{ started: null, minutes: null, tags: [], note: null, within: null },
+} as const;
+
+const item = (name: string, more: Partial<Item> = {}) => ({ ...nothing, name, ...more }) as Item;
+
+const withTemperature = (name: string, temperature: string, more: Partial<Item> = {}) =>
+  item(name, { settings: { 'model.temperature': temperature }, ...more });
+
+const configKeys = ['model.temperature', 'memory.best', 'policy.kind'];
+
+const accepted = (filter: string, items: readonly Item[]) =>
+  items.filter(parseFilter(filter, configKeys).accepts).map(({ name }) => name);
+
+describe('a filter', () => {
+  const items = [
+    withTemperature('cold', '0', { observed: 10, tags: ['baseline'], started: '2026-01-31T10:00:00.000Z' }),
+    withTemperature('warm', '0.7', { observed: 400, status: 'running', started: '2026-02-01T10:00:00.000Z' }),
+    withTemperature('hot', '1.5', { observed: 500, seed: 3, model: 'control/random' }),
+    item('training', { kind: 'training', environment: 'data' }),
+  ];
+
+  it.each([
+    ['warm', ['warm']],
+    ['status=running', ['warm']],
+    ['model=*qwen*', ['cold', 'warm', 'training']],
+    ['best=400..', ['warm', 'hot']],
+    ['best=..400', ['cold', 'warm']],
+    ['observed=400', ['warm']],
+    ['seed=3', ['hot']],
+    ['tag=base*', ['cold']],
+    ['started=2026-01', ['cold']],
+    ['started=2026-02..', ['warm']],
+    ['kind=training', ['training']],
+    ['model.temperature=0.7..1', ['warm']],
+    ['model.temperature=0.7..', ['warm', 'hot']],
+    ['model.temperature=0', ['cold']],
+    ['model.temperature=0.7.. status=completed', ['hot']],
+  ])('%s', (filter, names) => {
+    expect(parseFilter(filter, configKeys).problems).toEqual([]);
+    expect(accepted(filter, items)).toEqual(names);
+  });
+
+  it.each([
+    ['stauts=running', /“stauts” is neither a field nor a config key.*Did you mean status\?/],
+    ['temperature=1', /Did you mean model\.temperature\?/],
+    ['model.temprature=1', /Did you mean model\.temperature\?/],
+    ['status=runing', /status must be one of running, paused, .*not “runing”/],
+    ['seed=three', /seed must be a number or a range.*100\.\.400, not “three”/],
+    ['best=1..2..3', /best must be a number or a range/],
+    ['best=..', /best must be a number or a range/],
+    ['started=yesterday', /started must be a date.*not “yesterday”/],
+    ['best>400', /have no >.*write best=400\.\. \(at least\)/],
+    ['status=', /incomplete: write key=value/],
+    ['=5', /incomplete/],
+  ])('%s is refused with a message', (filter, message) => {
+    const { accepts, problems } = parseFilter(filter, configKeys);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(message);
+    // The rest of the filter still applies.
+    expect(items.filter(accepts)).toHaveLength(items.length);
+    expect(accepted(`${filter} warm`, items)).toEqual(['warm']);
+  });
+
+  it('takes any config key while the keys are unknown, and says which it needs', () => {
+    expect(parseFilter('foo.bar=1 status=running')).toMatchObject({ problems: [], asked: ['foo.bar'] });
+    expect(parseFilter('foo.bar=1', configKeys).asked).toEqual([]);
+    expect(parseFilter('memory=best*', configKeys).problems).toEqual([]);
+  });
+});
+
+describe('the order', () => {
+  it('is of numbers as numbers, with missing values last in both directions', () => {
+    const items = [
+      withTemperature('b', '10'),
+      withTemperature('a', '9'),
+      item('c'),
+      withTemperature('d', 'auto'),
+    ];
+    const names = (sort: string) => sorted(items, sort).map(({ name }) => name);
+    expect(names('model.temperature')).toEqual(['a', 'b', 'd', 'c']);
+    expect(names('-model.temperature')).toEqual(['b', 'a', 'd', 'c']);
+    expect(names('name')).toEqual(['a', 'b', 'c', 'd']);
+    expect(compareValues(null, 1, -1)).toBe(1);
+  });
+
+  it('knows earlier names of fields', () => {
+    expect(fieldOf('best').key).toBe('observed');
+    expect(fieldOf('done').of(item('x'))).toBe(0.5);
+  });
+});
+
+describe('groups', () => {
+  const items = [
+    withTemperature('a-1', '0.7', { seed: 1, tokens: 10, confirmed: 100 }),
+    withTemperature('a-2', '0.7', { seed: 2, tokens: 30, status: 'failed' }),
+    withTemperature('b-1', '1', { seed: 1, confirmed: 300 }),
+    withTemperature('lake', '0.7', { environment: 'FrozenLake-v1', confirmed: 0.5 }),
+    item('tuned', { kind: 'training', environment: 'data' }),
+    item('sweep', { kind: 'sweep' }),
+  ];
+  const groups = groupsOf(items, ['model.temperature']);
+
+  it('share their values and their environment; directories of runs are left out', () => {
+    expect(groups.map(({ environment, items: own, values }) => [environment, values, own.length])).toEqual([
+      ['CartPole-v1', [0.7], 2],
+      ['CartPole-v1', [1], 1],
+      ['FrozenLake-v1', [0.7], 1],
+      ['data', [null], 1],
+    ]);
+    expect(groupTitle(groups[0]!, ['model.temperature'])).toBe('0.7');
+    expect(groupTitle({ values: [0.7, null] }, ['model.temperature', 'tag'])).toBe(
+      'model.temperature 0.7, tag –',
+    );
+  });
+
+  it('show means of numbers, and values that all share', () => {
+    const own = groups[0]!.items;
+    const shown = (key: string) => groupValue(own, fieldOf(key));
+    expect(shown('tokens')).toBe(20);
+    expect(shown('model')).toBe('qwen3:8b');
+    expect(shown('status')).toBe('2 values');
+    expect(shown('seed')).toBe('2 seeds');
+    expect(shown('cost')).toBeNull();
+    expect(groupValue(groups[3]!.items, fieldOf('model.temperature'))).toBeNull();
+  });
+
+  it('are in the order of their values, or of the means that the server computed', () => {
+    const order = (sort: string) =>
+      sortedGroups(groups, sort, ({ values }) =>
+        values[0] === 1 ? { observed: null, confirmed: { count: 1, mean: 50, interval: null } } : undefined,
+      ).map(({ environment, values }) => `${environment} ${values[0]}`);
+    expect(order('name')).toEqual(['CartPole-v1 0.7', 'FrozenLake-v1 0.7', 'CartPole-v1 1', 'data null']);
+    expect(order('-confirmed').slice(0, 2)).toEqual(['CartPole-v1 0.7', 'CartPole-v1 1']);
+  });
+});
+
+describe('the address', () => {
+  it('restores what it was made of, and leaves out what is as usual', () => {
+    for (const state of [
+      stateOf(new URLSearchParams()),
+      {
+        ...{ filter: 'model.temperature=0.7..1 a b', sort: '-confirmed' },
+        ...{ columns: ['status', 'model.temperature', 'cost'], by: ['model.temperature', 'policy.kind'] },
+      },
+      { ...stateOf(new URLSearchParams()), columns: [] },
+    ])
+      expect(stateOf(new URLSearchParams(queryOfState(state)))).toEqual(state);
+    expect(queryOfState(stateOf(new URLSearchParams()))).toEqual({});
+    expect(stateOf(new URLSearchParams('by=tag')).sort).toBe('name');
+  });
+
+  it('asks the server only for what the page shows', () => {
+    const state = stateOf(
+      new URLSearchParams('columns=status,evaluations,memory.best&by=policy.kind&sort=-confirmed'),
+    );
+    expect(askedBy(state, ['model.temperature'])).toEqual([
+      ...['evaluations', 'memory.best', 'model.temperature', 'policy.kind'],
+    ]);
+    expect(askedBy(stateOf(new URLSearchParams()), [])).toEqual([]);
+  });
+});

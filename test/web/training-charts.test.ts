@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import type { Chart } from '../../src/web/chart.js';
+import type { Row, TrainingRows } from '../../src/web/messages.js';
+import { packed, trainingCharts, unpacked } from '../../src/web/training-charts.js';
+
+const words = {
+  unit: 'update',
+  measured: 'held-out mean return',
+  rewards: 'Return in training',
+  maxGradientNorm: 1,
+} as const;
+const rowsWith = (rows: Partial<TrainingRows>): TrainingRows => ({
+  ...{ step: [], validation: [], evaluation: [] },
+  ...rows,
+});
+const titles = (charts: readonly Chart[]) => charts.map(({ y }) => y.title);
+const series = ({ series: all }: Chart, label: string) => all.find((one) => one.label.startsWith(label))!;
+
+describe('charts of a training', () => {
+  it('show the loss with the validations, and mark the lowest', () => {
+    const step = [1, 2, 3, 4].map((number) => ({ step: number, loss: 5 - number, learningRate: 0.1 }));
+    const validation = [
+      { step: 2, loss: 2 },
+      { step: 4, loss: 2.5 },
+    ];
+    const charts = trainingCharts(rowsWith({ step, validation }), { ...words, unit: 'step' });
+    expect(titles(charts)).toEqual(['Loss (nats per answer token)', 'Learning rate']);
+    const [loss] = charts;
+    expect(series(loss!, 'training loss of each step').values).toEqual([4, 3, 2, 1]);
+    expect(series(loss!, 'training loss, mean').values).toEqual([4, 3.5, 3, 2.5]);
+    expect(series(loss!, 'validation loss').values).toEqual([null, 2, null, 2.5]);
+    expect(loss!.marks![0]!.marks).toEqual([{ x: 2, y: 2 }]);
+    expect(loss!.label).toContain('lowest validation loss, 2.0000 at step 2');
+  });
+
+  it('show rewards with their spread within groups, evaluations with their margin, and the last of equal bests', () => {
+    const step: Row[] = [
+      { step: 1, reward: 0.5, spread: 0.2, flat: 0, entropy: 2, gradientNorm: 3, loss: -1 },
+      { step: 2, reward: 1, spread: 0, flat: 1, entropy: 1, gradientNorm: 0.5, loss: 0 },
+    ];
+    const evaluation = [0, 1, 2].map((number) => ({
+      step: number,
+      meanReward: Math.min(1, number),
+      margin: 0.1,
+    }));
+    const [returns, rewards, ...rest] = trainingCharts(rowsWith({ step, evaluation }), words);
+    expect(returns!.marks![0]!.marks).toEqual([{ x: 2, y: 1 }]);
+    expect(returns!.series.find(({ draw }) => draw === 'points')).toMatchObject({
+      ...{ values: [0, 1, 1], low: [-0.1, 0.9, 0.9], high: [0.1, 1.1, 1.1] },
+    });
+    expect(series(rewards!, 'mean of each')).toMatchObject({ low: [0.3, 1], high: [0.7, 1] });
+    expect(rewards!.bands?.label).toContain('within groups');
+    expect(titles(rest)).toEqual([
+      ...['Groups without signal: all returns equal', 'Entropy (nats per token or action)', 'Gradient norm'],
+    ]);
+    expect(rest.at(-1)!.levels).toEqual([{ y: 1, label: 'clipped to 1' }]);
+  });
+
+  it('show how long the episodes of a numeric policy are, from its totals', () => {
+    const step = [
+      { step: 1, reward: 20, episodes: 10, steps: 200 },
+      { step: 2, reward: 50, episodes: 14, steps: 400 },
+    ];
+    const lengths = trainingCharts(rowsWith({ step }), words).find(({ y }) => y.title.includes('(steps)'));
+    expect(lengths!.series[0]!.values).toEqual([20, 50]);
+  });
+
+  it('are none before the first step, and survive rows of any numbers', () => {
+    expect(trainingCharts(rowsWith({}), words)).toEqual([]);
+    const odd: Row[] = [{}, { step: 1 }, { loss: 1 }, { step: -1, loss: 0, kl: 1e300 }, { step: 1, loss: 2 }];
+    expect(() => trainingCharts({ step: odd, validation: odd, evaluation: odd }, words)).not.toThrow();
+    expect(() =>
+      trainingCharts(rowsWith({ step: [{ reward: 1 }], evaluation: [{ meanReturn: 1 }, {}] }), words),
+    ).not.toThrow();
+  });
+});
+
+it('rows survive packing, rounded', () => {
+  const rows: Row[] = [{ step: 1, loss: 1 / 3 }, { step: 1_234_567 }, { step: 3, loss: 2, kl: 1e-9 }];
+  expect(unpacked(packed(rows))).toEqual([{ step: 1, loss: 0.333333 }, { step: 1_234_570 }, rows[2]]);
+});
