@@ -47,7 +47,7 @@ beforeAll(async () => {
   view = await startView({
     ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
     milliseconds: () => performance.now(),
-    ...{ note: () => undefined, token, trainingPage: () => undefined },
+    ...{ note: () => undefined, token, pages: { evaluation: () => undefined } },
   });
 });
 afterAll(() => view?.close());

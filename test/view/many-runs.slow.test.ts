@@ -29,7 +29,7 @@ describe.skipIf(chromium === undefined)('many runs in a browser', () => {
     view = await startView({
       ...{ roots: [{ path: place, prefix: '' }], place: 'here', host: '127.0.0.1', port: 0 },
       milliseconds: () => performance.now(),
-      ...{ note: () => undefined, token: 'token', trainingPage: () => undefined },
+      ...{ note: () => undefined, token: 'token', pages: { evaluation: () => undefined } },
     });
     browser = await openBrowser(chromium!);
     await browser.evaluate(`location.href = ${JSON.stringify(view.url)}; undefined`);
