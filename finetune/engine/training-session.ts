@@ -141,7 +141,7 @@ export async function orOutOfMemory<T>(doing: string, work: () => T | Promise<T>
       message: `out of memory while ${doing}`,
       remedy:
         'lower batchTokens (you can still resume from the checkpoint), train on shorter examples, ' +
-        'or save memory: method lora, fewer method.modules, a lower method.rank, method.quantization int4',
+        'or save memory: samples=0 (finetune train), method lora, fewer method.modules, a lower method.rank, method.quantization int4',
     });
   }
 }

@@ -69,7 +69,6 @@ export type RlEvent =
 export type RlEventOf<Kind extends RlEvent['kind']> = Extract<RlEvent, { readonly kind: Kind }>;
 
 export type RlMetric = Timed<RlEvent>;
-export type RlMetricOf<Kind extends RlMetric['kind']> = Timed<RlEventOf<Kind>>;
 
 type Step = Pick<
   RlEventOf<'step'>,

@@ -49,10 +49,6 @@ export type NumericEvent =
   | ControlledTraining;
 
 export type NumericMetric = Timed<NumericEvent>;
-export type NumericMetricOf<Kind extends NumericEvent['kind']> = Extract<
-  NumericMetric,
-  { readonly kind: Kind }
->;
 
 export interface NumericHooks {
   onEvent?(event: NumericEvent): void;

@@ -31,7 +31,7 @@ const mostTurns = 3;
 const longestText = 700;
 
 /** Keeps the beginning and, of what is longer, more of the end, where prompts say what to do. */
-export function shortened(text: string): string {
+function shortened(text: string): string {
   if (text.length <= longestText) return text;
   return `${text.slice(0, longestText / 4)} […] ${text.slice((-3 * longestText) / 4)}`;
 }

@@ -90,10 +90,11 @@ const aboutShape = z.looseObject({
   base: z.looseObject({ model: z.string() }),
   dataset: z.looseObject({
     path: z.string(),
-    recipe: z.string().nullish(),
-    sources: z.array(sourceShape).nullish(),
-    files: z.record(z.string(), z.string()).optional(),
-    changed: z.boolean().optional(),
+    // Only shown, so damage doesn't matter.
+    recipe: z.string().nullish().catch(null),
+    sources: z.array(sourceShape).nullish().catch(null),
+    files: z.record(z.string(), z.string()).optional().catch(undefined),
+    changed: z.boolean().optional().catch(undefined),
   }),
   config: z.looseObject({
     method: z.looseObject({ quantization: z.string().optional() }).optional(),

@@ -133,7 +133,7 @@ interface ToggleProps {
 }
 
 /** A box that shows or hides part of a chart, labelled with the mark used there. */
-export function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
+function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
   return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': `var(${mark.colour.startsWith('arm-') ? '--' : ''}${mark.colour})` }}></span>`}${label}</label></li>`;
 }
 

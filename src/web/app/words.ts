@@ -1,5 +1,5 @@
 /** Helpers shared by several pages. Numbers are formatted as in reports. */
-import { formatNumber, formatReturn } from '../../format/numbers.js';
+import { formatReturn } from '../../format/numbers.js';
 import type { Item } from '../messages.js';
 import { html } from './html.js';
 
@@ -18,9 +18,6 @@ export const unitOf = (item: Item): string =>
 
 export const shownReturn = (value: number | null | undefined): string =>
   value === null || value === undefined ? '–' : formatReturn(value);
-
-export const shownNumber = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : formatNumber(value);
 
 /** `2026-01-31 12:30`, in UTC. */
 export const shownTime = (iso: string | null): string =>

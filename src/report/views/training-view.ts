@@ -1,0 +1,153 @@
+/** Parts of a training run's page: what the model says, baselines, and the dataset. */
+import { shownPath } from '../../base/context.js';
+import { type Html, html, preformatted } from '../../format/html.js';
+import { formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { htmlTable, number, text } from '../../format/table.js';
+import type { RecordedSample, Sample } from '../../runs/training/samples.js';
+import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../runs/training/trainings.js';
+import { mean, standardDeviation } from '../../statistics/descriptive.js';
+import type { Section } from '../../web/page.js';
+
+/** Maximum number of evaluations whose samples are shown, evenly spaced. */
+const mostShown = 12;
+
+/** Maximum number of samples per evaluation, because a malicious file may have any number. */
+const mostSamples = 8;
+
+/** Samples of one evaluation at a time. The steps are radio buttons, so this works without scripts. */
+export function samplesView(
+  samples: readonly RecordedSample[],
+  { steps, unit }: RecordedTraining,
+): Section | undefined {
+  if (samples.length === 0) return undefined;
+  const groups = new Map<number, Sample[]>();
+  for (const { step, ...sample } of samples) {
+    // Later ones are about to be repeated.
+    if (step <= steps.done) groups.set(step, [...(groups.get(step) ?? []), sample]);
+  }
+  const all = [...groups];
+  const count = Math.min(mostShown, all.length);
+  const shown = Array.from(
+    { length: count },
+    (_, i) => all[Math.round((i * (all.length - 1)) / Math.max(1, count - 1))]!,
+  );
+  const content = html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
+<div class="samples">${shown.map(([step, own], i) => {
+    const isLast = i === count - 1;
+    // The last one keeps its id, so that a live page goes on showing the latest answers.
+    const id = `samples-${isLast ? 'last' : step}`;
+    return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
+<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
+  })}</div>`;
+  return { id: 'samples', title: 'What the model says', content };
+}
+
+function sampleView({ expected, omitted, score, turns }: Sample): Html {
+  return html`<article>
+${turns.map(
+  ({ prompt, reply }, i) => html`<h3>${turns.length > 1 ? `Turn ${i + 1}` : 'Prompt'}</h3>
+${preformatted(prompt)}
+<h3>Answer</h3>
+${preformatted(reply, 'answer')}`,
+)}
+${
+  expected !== undefined &&
+  html`<h3>Answer in the data${expected.trim() === turns[0]!.reply.trim() && html` <span class="muted">(the same)</span>`}</h3>
+${preformatted(expected)}`
+}
+${omitted !== undefined && html`<p class="note">${plural(omitted, 'more turn')}</p>`}
+${score !== undefined && html`<p class="note">${score === null ? 'no usable answer' : html`return <b>${formatReturn(score)}</b>`}</p>`}
+</article>`;
+}
+
+/** Searches with as many episodes, next to the model or policy. */
+export function baselines({ facts, metrics }: TrainingFiles): Section | undefined {
+  const evaluations = metrics.filter(
+    ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
+  );
+  const searches = metrics.filter(({ kind }) => kind === 'baseline');
+  const finals = metrics.filter(({ kind }) => kind === 'final');
+  if (searches.length + finals.length === 0) return undefined;
+  const best = evaluations.findLast(({ best: isBest }) => isBest === true);
+  const own = [...new Set([evaluations[0], best])].filter((one) => one !== undefined);
+  const rows = [
+    ...finals.map((metric) => rowOf(metric, 'this policy')),
+    ...own.map((metric) => ({
+      ...{ label: `the model after ${facts.unit} ${formatCount(metric.step)}`, value: metric.bestReturn },
+      ...{ episodes: undefined, spread: undefined },
+    })),
+    ...searches.map((metric) => rowOf(metric, metric.label ?? 'baseline')),
+  ].filter(({ value }) => value !== undefined);
+  const isNumeric = finals.length > 0 || evaluations.length === 0;
+  const table = htmlTable(rows, [
+    text('', ({ label }) => label),
+    number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),
+    number(isNumeric ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
+    ...(isNumeric
+      ? [
+          number(
+            'standard deviation',
+            ({ spread }: (typeof rows)[number]) => spread && formatNumber(spread, 3),
+          ),
+        ]
+      : []),
+  ]);
+  return {
+    id: 'baselines',
+    title: 'Baselines',
+    content: html`${table}
+<p class="note">${isNumeric ? 'Over episodes from the same starts, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`,
+  };
+}
+
+function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {
+  const played = returns !== undefined && returns.length > 0 ? returns : undefined;
+  return {
+    ...{ label, episodes },
+    value: played ? mean(played) : bestReturn,
+    spread: played && standardDeviation(played),
+  };
+}
+
+/** Dataset and its runs; reinforcement learning has none. */
+export function dataView({ about, facts, metrics }: TrainingFiles): Section | undefined {
+  if (about === undefined || facts.unit === 'update') return undefined;
+  const { files = {}, path, recipe, sources } = about.dataset;
+  const start = metrics.findLast(({ kind }) => kind === 'start');
+  const splits = (['training', 'validation'] as const).flatMap((title) => {
+    const split = start?.[title] as { readonly examples?: unknown; readonly tokens?: unknown } | undefined;
+    const { examples, tokens } = split ?? {};
+    return typeof examples === 'number' && typeof tokens === 'number' ? [{ title, examples, tokens }] : [];
+  });
+  const content = html`<dl class="facts">
+<div><dt>dataset</dt><dd><code>${shownPath(path, facts.folder ?? facts.path)}</code></dd></div>
+${recipe != null && html`<div><dt>recipe</dt><dd>${recipe}</dd></div>`}
+${Object.entries(files).map(([name, hash]) => html`<div><dt>${name}</dt><dd><code>${hash.slice(0, 12)}</code></dd></div>`)}
+</dl>
+${
+  splits.length > 0 &&
+  htmlTable(splits, [
+    text('', ({ title }) => title),
+    number('examples', ({ examples }) => examples),
+    number('tokens', ({ tokens }) => tokens),
+  ])
+}
+${
+  sources == null
+    ? html`<p class="note">The dataset has no manifest, so the origin of its rows is unknown.</p>`
+    : html`<details><summary>Built from ${plural(sources.length, 'run')}</summary>
+${htmlTable(
+  sources,
+  [
+    text('run', ({ run }) => run),
+    text('environment', ({ environment }) => environment),
+    text('proposer', ({ model }) => model),
+    number('seed', ({ seed }) => String(seed)),
+    number('examples', ({ kept }) => kept),
+    text('split', ({ split }) => split),
+  ],
+  { tall: true },
+)}</details>`
+}`;
+  return { id: 'data', title: 'Data', content };
+}
