@@ -1,12 +1,12 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { CallsPage } from './calls-page.js';
-import { ComparePage } from './compare.js';
 import { html } from './html.js';
-import { IndexPage } from './index-page.js';
-import { DifferencePage, ItemPage } from './item-page.js';
 import { ask, enter } from './live.js';
-import { SearchPage } from './search-page.js';
+import { CallsPage } from './pages/calls-page.js';
+import { ComparePage } from './pages/compare.js';
+import { IndexPage } from './pages/index-page.js';
+import { DifferencePage, ItemPage } from './pages/item-page.js';
+import { SearchPage } from './pages/search-page.js';
 import { currentAddress, followLinks, go, onAddress } from './words.js';
 
 const links = {

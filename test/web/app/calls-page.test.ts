@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { render } from 'preact';
 import { expect, it, vi } from 'vitest';
-import { CallsPage } from '../../../src/web/app/calls-page.js';
 import { html } from '../../../src/web/app/html.js';
+import { CallsPage } from '../../../src/web/app/pages/calls-page.js';
 import { currentAddress, onAddress } from '../../../src/web/app/words.js';
 
 vi.hoisted(() => vi.stubGlobal('matchMedia', () => new EventTarget()));

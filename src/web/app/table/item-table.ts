@@ -1,16 +1,16 @@
 /** A table of items or of their groups; what it shows is part of the page's address. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ConfigKeys, GroupFigures, Item } from '../messages.js';
-import { fieldOf, sorted } from '../table/fields.js';
-import type { Filter } from '../table/filter.js';
-import { type Group, groupsOf, sortedGroups } from '../table/groups.js';
-import { queryOfState, type TableState } from '../table/state.js';
+import type { ConfigKeys, GroupFigures, Item } from '../../messages.js';
+import { fieldOf, sorted } from '../../table/fields.js';
+import type { Filter } from '../../table/filter.js';
+import { type Group, groupsOf, sortedGroups } from '../../table/groups.js';
+import { queryOfState, type TableState } from '../../table/state.js';
+import { html } from '../html.js';
+import { ask } from '../live.js';
+import { go, queryOf } from '../words.js';
 import { BulkActions } from './bulk-actions.js';
-import { html } from './html.js';
 import { GroupRow, ItemRow } from './item-rows.js';
-import { ask } from './live.js';
 import { TableControls } from './table-controls.js';
-import { go, queryOf } from './words.js';
 
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;

@@ -1,12 +1,12 @@
 /** Actions for the selected runs and groups. */
 import { useState } from 'preact/hooks';
-import { plural } from '../../format/numbers.js';
-import type { Item } from '../messages.js';
-import type { Group } from '../table/groups.js';
-import type { TableState } from '../table/state.js';
-import { html } from './html.js';
-import { post } from './live.js';
-import { compareAddress, go, fieldOf as valueIn } from './words.js';
+import { plural } from '../../../format/numbers.js';
+import type { Item } from '../../messages.js';
+import type { Group } from '../../table/groups.js';
+import type { TableState } from '../../table/state.js';
+import { html } from '../html.js';
+import { post } from '../live.js';
+import { compareAddress, go, fieldOf as valueIn } from '../words.js';
 
 interface Props {
   /** Names of items and ids of groups. */
