@@ -3,17 +3,17 @@
  * of heat maps. Text is inserted only as text nodes.
  */
 
-import { ChartFigure } from 'chart/chart-figure.js';
-import { activateHeatMap } from 'chart/heat-map.js';
-import { TrainingCharts } from 'chart/training.js';
-import { html } from 'html.js';
 import { type ComponentChild, render } from 'preact';
-import { showPrompt } from 'prompts.js';
-import { makeSortable } from 'sortable.js';
 import type { Chart } from '../chart.js';
 import type { Parallel } from '../parallel.js';
 import { type TrainingInFile, unpacked } from '../training-charts.js';
+import { ChartFigure } from './chart/chart-figure.js';
+import { activateHeatMap } from './chart/heat-map.js';
 import { ParallelPlot } from './chart/parallel.js';
+import { TrainingCharts } from './chart/training.js';
+import { html } from './html.js';
+import { showPrompt } from './prompts.js';
+import { makeSortable } from './sortable.js';
 
 /** Parses a block of JSON in the page. */
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>
