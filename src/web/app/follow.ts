@@ -1,0 +1,31 @@
+/** Reloads a file that shows work in progress. */
+
+const units = [
+  [86_400, 'days'],
+  [3600, 'h'],
+  [60, 'min'],
+  [1, 's'],
+] as const;
+
+export function followFile(): void {
+  const box = document.querySelector<HTMLInputElement>('#follow');
+  const written = document.querySelector<HTMLElement>('#written');
+  if (box === null || written === null) return;
+  const { silence, time = '' } = written.dataset;
+  const atTime = written.textContent;
+  const update = () => {
+    const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
+    const isSilent = seconds > Number(silence);
+    const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? units[3];
+    const ago = `${Math.floor(seconds / size)} ${unit}`;
+    written.textContent = `${atTime}, ${ago} ago${isSilent ? '; the process may have died' : ''}`;
+    written.classList.toggle('warn-text', isSilent);
+  };
+  update();
+  setInterval(update, 1000);
+  setInterval(() => {
+    // Don't reload while text is selected or a section is open, because that would be lost.
+    const isRead = getSelection()?.isCollapsed === false || document.querySelector('main details[open]');
+    if (box.checked && !isRead) location.reload();
+  }, 1000 * Number(box.dataset.every));
+}
