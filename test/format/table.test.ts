@@ -76,7 +76,9 @@ describe('one table', () => {
     expect(page).toContain(
       '<td class="number"><b>5.250</b><br><span class="muted">−1.500 … 12.00</span></td>',
     );
-    expect(page).toContain('<tr><th scope="row"><span class="repeated">pole</span></th><td><code>b</code></td>');
+    expect(page).toContain(
+      '<tr><th scope="row"><span class="repeated">pole</span></th><td><code>b</code></td>',
+    );
     expect(page).toContain('<b>−20.00</b><br><span class="muted">no interval</span>');
     expect(page).not.toContain('seed');
   });

@@ -4,7 +4,8 @@ export function outlineProblems(page: string): readonly string[] {
   const problems: string[] = [];
   let last = 0;
   for (const [, level, content] of markup.matchAll(/<h([1-6])\b[^>]*>(.*?)<\/h\1>/gs)) {
-    if (Number(level) > last + 1) problems.push(`h${level} after ${last === 0 ? 'nothing' : `h${last}`}: ${content}`);
+    if (Number(level) > last + 1)
+      problems.push(`h${level} after ${last === 0 ? 'nothing' : `h${last}`}: ${content}`);
     last = Number(level);
   }
   if (last === 0) problems.push('no headings');

@@ -160,7 +160,10 @@ interface About {
 /** Returns the model that answers calls of a purpose; undefined for baselines, people and replays. */
 function modelsOf({ kind, path }: UsageSource): (purpose: UsagePurpose) => string | undefined {
   if (kind === 'training') {
-    const about = unlessRefused(() => readOwnJson(join(path, trainingFiles.about))) as About | null | undefined;
+    const about = unlessRefused(() => readOwnJson(join(path, trainingFiles.about))) as
+      | About
+      | null
+      | undefined;
     const model = about?.base?.model;
     return () => `local/${typeof model === 'string' ? basename(model) : 'unknown'}`;
   }

@@ -12,7 +12,7 @@ import { type Column, number, text } from '../../format/table.js';
 import type { HourOfUsage, UsagePurpose } from './hourly-usage.js';
 import { sumOf, UsageSum } from './usage-sum.js';
 
-export const spans = ['day', 'week', 'month', 'all'] as const;
+const spans = ['day', 'week', 'month', 'all'] as const;
 export type Span = (typeof spans)[number];
 
 export const spanNames: Readonly<Record<Span, string>> = {

@@ -1,12 +1,12 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { CallsPage } from './calls-page.js';
-import { ComparePage } from './compare.js';
 import { html } from './html.js';
-import { IndexPage } from './index-page.js';
-import { DifferencePage, ItemPage } from './item-page.js';
 import { ask, enter } from './live.js';
-import { SearchPage } from './search-page.js';
+import { CallsPage } from './pages/calls-page.js';
+import { ComparePage } from './pages/compare.js';
+import { IndexPage } from './pages/index-page.js';
+import { DifferencePage, ItemPage } from './pages/item-page.js';
+import { SearchPage } from './pages/search-page.js';
 import { currentAddress, followLinks, go, onAddress } from './words.js';
 
 const links = {
@@ -18,7 +18,7 @@ const links = {
 const keys = [
   ['/', 'focus the filter or search field'],
   ['j, k', 'next, previous row'],
-  ['x', 'select the row for comparison'],
+  ['x', 'select the row'],
   ['n, p', 'next, previous iteration'],
   ['g', 'all runs'],
   ['s', 'search'],

@@ -2,17 +2,18 @@
  * What markup from the server or a file does in the browser: draws charts, sorts tables, unpacks prompts, shows the values
  * of heat maps. Text is inserted only as text nodes.
  */
+
+import { ChartFigure } from 'chart/chart-figure.js';
+import { activateHeatMap } from 'chart/heat-map.js';
+import { TrainingCharts } from 'chart/training.js';
+import { html } from 'html.js';
 import { type ComponentChild, render } from 'preact';
+import { showPrompt } from 'prompts.js';
+import { makeSortable } from 'sortable.js';
 import type { Chart } from '../chart.js';
 import type { Parallel } from '../parallel.js';
 import { type TrainingInFile, unpacked } from '../training-charts.js';
-import { ParallelPlot } from './parallel.js';
-import { ChartFigure } from './chart-figure.js';
-import { activateHeatMap } from './heat-map.js';
-import { html } from './html.js';
-import { showPrompt } from './prompts.js';
-import { makeSortable } from './sortable.js';
-import { TrainingCharts } from './training.js';
+import { ParallelPlot } from './chart/parallel.js';
 
 /** Parses a block of JSON in the page. */
 export const jsonIn = <T>(block: Element | null | undefined): T | null =>

@@ -27,7 +27,14 @@ const line = (more: object = {}, at = noon) =>
   })}\n`;
 
 const failed = {
-  outcome: { kind: 'error', error: 'timeout', message: '', retries: 1, latencyMs: 9000, failedTries: ['cut'] },
+  outcome: {
+    kind: 'error',
+    error: 'timeout',
+    message: '',
+    retries: 1,
+    latencyMs: 9000,
+    failedTries: ['cut'],
+  },
   completion: undefined,
   cost: undefined,
 };
@@ -91,7 +98,11 @@ describe('the sums of a run', () => {
     const training = join(temporaryDirectory(), 'tuned');
     mkdirSync(training);
     const step = { kind: 'step', step: 1, time: new Date(noon).toISOString() };
-    const lines = [{ ...step, sampledTokens: 60, replyTokens: 20 }, { ...step, tokens: 500 }, { kind: 'end' }];
+    const lines = [
+      { ...step, sampledTokens: 60, replyTokens: 20 },
+      { ...step, tokens: 500 },
+      { kind: 'end' },
+    ];
     writeFileSync(join(training, 'metrics.jsonl'), lines.map((one) => `${JSON.stringify(one)}\n`).join(''));
     const about = { base: { model: '/models/small' }, method: 'lora', dataset: { path: 'd' }, config: {} };
     const outcome = { ended: 'complete', step: 1 };
@@ -147,11 +158,20 @@ describe('a log that changes', () => {
   it('counts what is whole in a damaged one', async () => {
     const damaged = [
       ...['broken\n', '7\n', '{"outcome":null}\n', '{"outcome":{"kind":"accepted"},"time":"never"}\n'],
-      line({ completion: { usage: { promptTokens: -5, completionTokens: 'x' }, latencyMs: null }, cost: 'free' }),
+      line({
+        completion: { usage: { promptTokens: -5, completionTokens: 'x' }, latencyMs: null },
+        cost: 'free',
+      }),
       line().slice(0, 40),
     ];
     const [all] = await figures([written(line() + damaged.join(''))]);
-    expect(all).toMatchObject({ calls: 2, promptTokens: 100, completionTokens: 10, cost: 0.5, unpricedCalls: 0 });
+    expect(all).toMatchObject({
+      calls: 2,
+      promptTokens: 100,
+      completionTokens: 10,
+      cost: 0.5,
+      unpricedCalls: 0,
+    });
     const missing = { path: join(temporaryDirectory(), 'none'), kind: 'run' } as const;
     expect(await figures([missing])).toHaveLength(1);
   });
@@ -163,7 +183,9 @@ describe('a span', () => {
     const source = written([0, 1, 6.4, 8, 40].map((days) => line({}, noon - days * day)).join(''));
     const hours = await reader().read([source]);
     const over = (span: Span) => usageOver(hours, span, noon + 30 * minute);
-    expect(['day', 'week', 'month', 'all'].map((span) => over(span as Span).total.calls)).toEqual([1, 3, 4, 5]);
+    expect(['day', 'week', 'month', 'all'].map((span) => over(span as Span).total.calls)).toEqual([
+      1, 3, 4, 5,
+    ]);
     expect([over('day'), over('week'), over('month')].map(({ at }) => at.length)).toEqual([24, 7, 30]);
     expect(new Date(over('week').at.at(-1)!).toISOString()).toBe('2026-03-10T00:00:00.000Z');
     const { at, groups, step } = over('all');

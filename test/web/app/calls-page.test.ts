@@ -1,8 +1,8 @@
 // @vitest-environment jsdom
 import { render } from 'preact';
 import { expect, it, vi } from 'vitest';
-import { CallsPage } from '../../../src/web/app/calls-page.js';
 import { html } from '../../../src/web/app/html.js';
+import { CallsPage } from '../../../src/web/app/pages/calls-page.js';
 import { currentAddress, onAddress } from '../../../src/web/app/words.js';
 
 vi.hoisted(() => vi.stubGlobal('matchMedia', () => new EventTarget()));
@@ -28,7 +28,9 @@ it('asks for this week, keeps choices in the address, and scrolls to the section
   await until(() => text('.found') === 'week');
   await until(() => document.title === 'Calls, week');
   await until(() => vi.mocked(Element.prototype.scrollIntoView).mock.calls.length === 1);
-  expect(vi.mocked(Element.prototype.scrollIntoView).mock.contexts[0]).toBe(document.querySelector('#totals'));
+  expect(vi.mocked(Element.prototype.scrollIntoView).mock.contexts[0]).toBe(
+    document.querySelector('#totals'),
+  );
   document.querySelector<HTMLInputElement>('input[value="month"]')!.click();
   await until(() => text('.found') === 'month');
   expect(currentAddress()).toMatchObject({ page: 'calls' });

@@ -1,11 +1,11 @@
 /** Filter, columns and grouping of the table of items. */
 import { useEffect, useState } from 'preact/hooks';
-import { plural } from '../../format/numbers.js';
-import type { ConfigKeys, Item } from '../messages.js';
-import { fieldOf, fields } from '../table/fields.js';
-import type { Group } from '../table/groups.js';
-import { type TableState, unknownKeys } from '../table/state.js';
-import { html } from './html.js';
+import { plural } from '../../../format/numbers.js';
+import type { ConfigKeys, Item } from '../../messages.js';
+import { fieldOf, fields } from '../../table/fields.js';
+import type { Group } from '../../table/groups.js';
+import { type TableState, unknownKeys } from '../../table/state.js';
+import { html } from '../html.js';
 
 interface Props {
   readonly state: TableState;

@@ -1,9 +1,10 @@
 /** Charts of a training run, in files and in the live view. */
+
+import { ChartFigure } from 'chart-figure.js';
 import { useMemo } from 'preact/hooks';
-import type { TrainingRows } from '../messages.js';
-import { type TrainingWords, trainingCharts } from '../training-charts.js';
-import { ChartFigure } from './chart-figure.js';
-import { html } from './html.js';
+import type { TrainingRows } from '../../messages.js';
+import { type TrainingWords, trainingCharts } from '../../training-charts.js';
+import { html } from '../html.js';
 
 interface Props {
   readonly rows: TrainingRows;

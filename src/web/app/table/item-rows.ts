@@ -1,10 +1,10 @@
 /** Rows of the table of items. */
-import { formatCompact, formatCost, formatDuration, formatNumber } from '../../format/numbers.js';
-import type { GroupFigures, GroupMean, Item } from '../messages.js';
-import { fieldOf, type Value } from '../table/fields.js';
-import { type Group, groupMean, groupTitle } from '../table/groups.js';
-import { html } from './html.js';
-import { isHolder, itemAddress, shownReturn, shownTime, statusMark, unitOf } from './words.js';
+import { formatCompact, formatCost, formatDuration, formatNumber } from '../../../format/numbers.js';
+import type { GroupFigures, GroupMean, Item } from '../../messages.js';
+import { fieldOf, type Value } from '../../table/fields.js';
+import { type Group, groupMean, groupTitle } from '../../table/groups.js';
+import { html } from '../html.js';
+import { isHolder, itemAddress, shownReturn, shownTime, statusMark, unitOf } from '../words.js';
 
 const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   observed: shownReturn,
@@ -43,7 +43,7 @@ function cellOf(item: Item, key: string) {
     case 'observed':
       return item.final === undefined
         ? shownReturn(item.observed)
-        : html`${item.final.value}<br /><span class="muted">${item.final.of}</span>`;
+        : html`${item.final.value}<br /><span class="muted final">${item.final.of}</span>`;
     case 'tag':
       return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
     default:

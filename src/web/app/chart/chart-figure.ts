@@ -1,8 +1,8 @@
 /** Draws a chart with uPlot: follows its container's width and the page's colours; its legend hides and shows series. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { formatInterval } from '../../format/numbers.js';
-import type { Axis, Chart, Colour, Series } from '../chart.js';
+import { formatInterval } from '../../../format/numbers.js';
+import type { Axis, Chart, Colour, Series } from '../../chart.js';
 import {
   drawBands,
   drawLevels,
@@ -11,11 +11,11 @@ import {
   drawShades,
   drawWhiskers,
   edgeMarks,
-} from './chart/drawing.js';
-import { colourOf, type Drawn } from './chart/drawn.js';
-import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from './chart/scales.js';
-import { html } from './html.js';
-import { go } from './words.js';
+} from '../chart/drawing.js';
+import { colourOf, type Drawn } from '../chart/drawn.js';
+import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from '../chart/scales.js';
+import { html } from '../html.js';
+import { go } from '../words.js';
 
 type Hidden = Drawn['hidden'];
 

@@ -1,10 +1,10 @@
 /** Compares runs, or groups of them; the server computes the page. */
 import { useEffect, useState } from 'preact/hooks';
-import { html } from './html.js';
+import { html } from '../html.js';
+import { type LinkState, useLive } from '../live.js';
+import { Markup, Section, SectionLinks } from '../sections.js';
+import { go } from '../words.js';
 import { usePage } from './item-page.js';
-import { type LinkState, useLive } from './live.js';
-import { Markup, Section, SectionLinks } from './sections.js';
-import { go } from './words.js';
 
 interface Props {
   readonly query: URLSearchParams;

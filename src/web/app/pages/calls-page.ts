@@ -1,9 +1,9 @@
 /** Model calls over time: tokens, cost, latency and failures. */
 import { useEffect, useState } from 'preact/hooks';
-import { html } from './html.js';
+import { html } from '../html.js';
+import { Markup, Section, SectionLinks } from '../sections.js';
+import { go, queryOf } from '../words.js';
 import { usePage } from './item-page.js';
-import { Markup, Section, SectionLinks } from './sections.js';
-import { go, queryOf } from './words.js';
 
 const spans = [
   ['day', '24 hours'],

@@ -1,12 +1,12 @@
 /** The list of runs, training runs and directories of runs. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ConfigKeys, Item } from '../messages.js';
-import { parseFilter } from '../table/filter.js';
-import { askedBy, stateOf } from '../table/state.js';
-import { html } from './html.js';
-import { ItemTable } from './item-table.js';
-import { ask, type LinkState, useLive } from './live.js';
-import { isHolder } from './words.js';
+import type { ConfigKeys, Item } from '../../messages.js';
+import { parseFilter } from '../../table/filter.js';
+import { askedBy, stateOf } from '../../table/state.js';
+import { html } from '../html.js';
+import { ask, type LinkState, useLive } from '../live.js';
+import { ItemTable } from '../table/item-table.js';
+import { isHolder } from '../words.js';
 
 /** The directory's items, kept up to date, with the values of these config keys. */
 function useItems(keys: readonly string[]) {

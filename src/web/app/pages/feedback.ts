@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { ShownQuestion } from '../messages.js';
-import { html } from './html.js';
-import { ask, post } from './live.js';
-import { fieldOf } from './words.js';
+import type { ShownQuestion } from '../../messages.js';
+import { html } from '../html.js';
+import { ask, post } from '../live.js';
+import { fieldOf } from '../words.js';
 
 const ratings = [
   [1, 'bad'],
@@ -85,7 +85,7 @@ ${rest.length > 0 && html`<p class="told">${rest.join('\n')}</p>`}
 </section>`;
 }
 
-import type { Item } from '../messages.js';
+import type { Item } from '../../messages.js';
 
 export function Steering({ item }: { item: Item }) {
   const [said, setSaid] = useState('');

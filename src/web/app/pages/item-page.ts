@@ -1,17 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Chart } from '../chart.js';
-import type { Item, Row } from '../messages.js';
-import type { TrainingInFile } from '../training-charts.js';
+import type { Chart } from '../../chart.js';
+import type { Item, Row } from '../../messages.js';
+import type { TrainingInFile } from '../../training-charts.js';
+import { LiveCurve, newCourse } from '../chart/live-curve.js';
+import { TrainingCharts } from '../chart/training.js';
+import { html } from '../html.js';
+import { ask, grow, type LinkState, useLive } from '../live.js';
+import { jsonIn, openTarget } from '../markup.js';
+import type { Page } from '../sections.js';
+import { Markup, Section, SectionLinks } from '../sections.js';
+import { fieldOf, go, isHolder, itemAddress, unitOf } from '../words.js';
 import { Question, Steering, useQuestion } from './feedback.js';
-import { html } from './html.js';
 import { LiveTable } from './index-page.js';
-import { ask, grow, type LinkState, useLive } from './live.js';
-import { LiveCurve, newCourse } from './live-curve.js';
-import { jsonIn, openTarget } from './markup.js';
-import type { Page } from './sections.js';
-import { Markup, Section, SectionLinks } from './sections.js';
-import { TrainingCharts } from './training.js';
-import { fieldOf, go, isHolder, itemAddress, unitOf } from './words.js';
 
 /** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
 const leastPause = 1500;

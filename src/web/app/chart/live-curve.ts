@@ -1,9 +1,9 @@
+import { ChartFigure } from 'chart-figure.js';
 import { useMemo } from 'preact/hooks';
-import { type CurvePoint, curveChart } from '../curve.js';
-import type { PointRow } from '../messages.js';
-import { ChartFigure } from './chart-figure.js';
-import { html } from './html.js';
-import { itemAddress } from './words.js';
+import { type CurvePoint, curveChart } from '../../curve.js';
+import type { PointRow } from '../../messages.js';
+import { html } from '../html.js';
+import { itemAddress } from '../words.js';
 
 /** What the server has sent of a run's curve. */
 export interface LiveCourse {
