@@ -87,7 +87,7 @@ describe('a chart', () => {
 });
 
 describe('a chart under the arrow keys', () => {
-  const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 120));
   const press = async (body: HTMLElement, key: string) => {
     body.querySelector('.chart')!.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
     await settled();
