@@ -80,7 +80,7 @@ ${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</
         title: 'Runs',
         content: tasks.map(
           (task, i) =>
-            html`${tasks.length > 1 && html`<h5>${task.name}</h5>`}${runTable(task, groups[i]!.groups, shown)}`,
+            html`${tasks.length > 1 && html`<h3>${task.name}</h3>`}${runTable(task, groups[i]!.groups, shown)}`,
         ),
       },
       ...(settings === undefined ? [] : [settings]),
