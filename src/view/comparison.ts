@@ -19,6 +19,20 @@ import { isBelow, type Place } from './items.js';
 import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
 import { pageAddress } from './shown-run.js';
 
+/** The runs, directories and patterns that the address names (`of`); everything if it names none. */
+function namedPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
+  const names = query.getAll('of');
+  if (names.length === 0) return places;
+  const named = names.flatMap((name) => {
+    const found = places.filter(
+      ({ item }) => item.name === name || isBelow(item, { name }) || matches(name, item.name),
+    );
+    if (found.length === 0) throw notFound(`run ${name} not found`);
+    return found;
+  });
+  return [...new Set(named)];
+}
+
 /** The items that a filter accepts, in groups. */
 function filteredGroups(places: readonly Place[], query: URLSearchParams): readonly Group[] {
   const { by, filter } = stateOf(query);
@@ -37,7 +51,7 @@ export function groupFigures(
 ): Readonly<Record<string, GroupFigures>> {
   const byName = new Map(places.map((place) => [place.item.name, place]));
   return Object.fromEntries(
-    filteredGroups(places, query).map(({ id, items }) => {
+    filteredGroups(namedPlaces(places, query), query).map(({ id, items }) => {
       const runs = items.flatMap(({ name }) => configuredRun(byName.get(name)!) ?? []);
       const { kept } = selected(runs, false, (path) => path);
       return [
@@ -59,23 +73,14 @@ function groupMean(
   return found ? { count: found.count, mean: found.mean, interval: found.meanInterval } : null;
 }
 
-/** The runs that the address names: runs, directories and patterns (`of`), a filter, and groups of it (`group`). */
+/** The named runs that a filter accepts, or the groups of them that the address names (`group`). */
 function chosenPlaces(places: readonly Place[], query: URLSearchParams): readonly Place[] {
-  const [names, ids] = [query.getAll('of'), query.getAll('group')];
-  const named =
-    names.length === 0
-      ? places
-      : names.flatMap((name) => {
-          const found = places.filter(
-            ({ item }) => item.name === name || isBelow(item, { name }) || matches(name, item.name),
-          );
-          if (found.length === 0) throw notFound(`run ${name} not found`);
-          return found;
-        });
-  const groups = filteredGroups([...new Set(named)], query);
+  const named = namedPlaces(places, query);
+  const ids = query.getAll('group');
+  const groups = filteredGroups(named, query);
   const wanted = ids.length === 0 ? groups : groups.filter(({ id }) => ids.includes(id));
   const kept = new Set(wanted.flatMap(({ items }) => items.map(({ name }) => name)));
-  return [...new Set(named)].filter(({ item }) => kept.has(item.name));
+  return named.filter(({ item }) => kept.has(item.name));
 }
 
 /** Groups named in the address: `run` for single runs, `config` for everything but the seed, or keys. */

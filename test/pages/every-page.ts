@@ -19,10 +19,12 @@ import { renderGroupReport } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { sampleOf } from '../../src/runs/training/samples.js';
 import { baselineArm } from '../../src/search/baselines.js';
+import { sweepPage } from '../../src/studies/sweep/sweep-page.js';
 import { page } from '../../src/web/page.js';
 import { inFile } from '../../src/web/study.js';
 import { played } from '../finetune/dataset/runs.js';
 import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
+import { drawnResult, gridResult } from '../studies/sweep/sweeps.js';
 import { tickingClock } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
 
@@ -44,6 +46,13 @@ export async function everyPage(place: string): Promise<Readonly<Record<string, 
     ),
     'a comparison': comparison(join(place, 'compared')),
     'an evaluation': evaluation(join(place, 'evaluated')),
+    'a sweep': page(
+      sweepPage(
+        gridResult((rate, size, seed) => rate * size + ((seed * 7) % 5)),
+        inFile,
+      ),
+    ),
+    'a sweep of drawn values': page(sweepPage(drawnResult(), inFile)),
     'a dataset': await dataset(join(place, 'dataset')),
     'a training that goes on': await training(join(place, 'training'), false),
     'a finished training': await training(join(place, 'trained'), true),

@@ -143,6 +143,9 @@ describe('groups', () => {
   it('are of the runs that the filter accepts; a bad filter is refused', async () => {
     const found = await get<object>('/api/groups?by=memory.best&filter=memory.best%3D2..3');
     expect(Object.keys(found)).toEqual(['["CartPole-v1",2]', '["CartPole-v1",3]']);
+    // On the page of a directory, its runs alone.
+    const inside = await get<object>('/api/groups?by=environment&of=best-2');
+    expect(inside).toMatchObject({ '["CartPole-v1","CartPole-v1"]': { confirmed: { count: seeds } } });
     const { body, status } = await ask('/api/groups?by=memory.best&filter=memory.bst%3D2');
     expect(status).toBe(400);
     expect(JSON.stringify(body)).toContain('Did you mean memory.best?');

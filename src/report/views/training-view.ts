@@ -23,7 +23,10 @@ export function samplesView(
   const groups = new Map<number, Sample[]>();
   for (const { step, ...sample } of samples) {
     // Later ones are about to be repeated.
-    if (step <= steps.done) groups.set(step, [...(groups.get(step) ?? []), sample]);
+    if (step > steps.done) continue;
+    const own = groups.get(step);
+    if (own === undefined) groups.set(step, [sample]);
+    else if (own.length < mostSamples) own.push(sample);
   }
   const all = [...groups];
   const count = Math.min(mostShown, all.length);
@@ -37,7 +40,7 @@ export function samplesView(
     // The last one keeps its id, so that a live page goes on showing the latest answers.
     const id = `samples-${isLast ? 'last' : step}`;
     return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
-<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
+<div>${own.map(sampleView)}</div>`;
   })}</div>`;
   return { id: 'samples', title: 'What the model says', content };
 }

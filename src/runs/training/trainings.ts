@@ -139,7 +139,11 @@ const metricShape = z.looseObject({
   returns: z.array(z.number()).optional(),
   action: z.string().optional(),
   /** What evaluations measure. */
-  measured: z.string().optional(),
+  measured: z
+    .string()
+    .regex(/^[a-z ]{1,60}$/)
+    .optional()
+    .catch(undefined),
   ...{ label: z.string().optional(), message: z.string().optional(), remedy: z.string().optional() },
 });
 

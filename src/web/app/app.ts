@@ -18,7 +18,7 @@ const links = {
 const keys = [
   ['/', 'focus the filter or search field'],
   ['j, k', 'next, previous row'],
-  ['x', 'select the row for comparison'],
+  ['x', 'select the row'],
   ['n, p', 'next, previous iteration'],
   ['g', 'all runs'],
   ['s', 'search'],

@@ -14,6 +14,8 @@ interface Props {
   readonly items: readonly Item[];
   readonly groups: readonly Group[];
   readonly state: TableState;
+  /** The directory whose runs are listed; undefined: everything. */
+  readonly within?: string | undefined;
   readonly clear: () => void;
 }
 
@@ -24,13 +26,21 @@ const mostNames = 100;
 const mostListed = 8;
 
 /** Address of the comparison of these groups, or of all groups. */
-function groupsAddress({ by, filter }: TableState, ids: readonly string[]): string {
-  const query = new URLSearchParams({ by: by.join(','), ...(filter && { filter }) });
+function groupsAddress(
+  { by, filter }: TableState,
+  ids: readonly string[],
+  within: string | undefined,
+): string {
+  const query = new URLSearchParams({
+    ...(within && { of: within }),
+    by: by.join(','),
+    ...(filter && { filter }),
+  });
   for (const id of ids) query.append('group', id);
   return `/compare?${query}`;
 }
 
-export function BulkActions({ chosen, clear, groups, items, state }: Props) {
+export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
   const [asked, setAsked] = useState<'tag' | 'remove' | undefined>(undefined);
   const [outcome, setOutcome] = useState('');
   const chosenGroups = groups.filter(({ id }) => chosen.has(id));
@@ -46,6 +56,7 @@ export function BulkActions({ chosen, clear, groups, items, state }: Props) {
         ? groupsAddress(
             state,
             chosenGroups.map(({ id }) => id),
+            within,
           )
         : compareAddress(names),
     );

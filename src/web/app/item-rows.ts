@@ -43,7 +43,7 @@ function cellOf(item: Item, key: string) {
     case 'observed':
       return item.final === undefined
         ? shownReturn(item.observed)
-        : html`${item.final.value}<br /><span class="muted">${item.final.of}</span>`;
+        : html`${item.final.value}<br /><span class="muted final">${item.final.of}</span>`;
     case 'tag':
       return item.tags.map((tag) => html`<span class="tag">${tag}</span> `);
     default:

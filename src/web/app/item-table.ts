@@ -19,10 +19,17 @@ const rowsAtOnce = 100;
 const leastPause = 1000;
 
 /** Statistics of the groups, computed by the server. */
-function useFigures({ by, filter }: TableState, groups: readonly Group[], isSound: boolean) {
+function useFigures(
+  { by, filter }: TableState,
+  {
+    groups,
+    isSound,
+    within,
+  }: { readonly groups: readonly Group[]; readonly isSound: boolean; readonly within?: string | undefined },
+) {
   const [figures, setFigures] = useState<Readonly<Record<string, GroupFigures>>>({});
   const [problem, setProblem] = useState('');
-  const address = `/api/groups${queryOf({ by: by.join(','), filter })}`;
+  const address = `/api/groups${queryOf({ by: by.join(','), filter, ...(within && { of: within }) })}`;
   const latest = useRef({ address: '', isAsking: false, isStale: false });
   const load = () => {
     const now = latest.current;
@@ -83,7 +90,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     [items, filter, isGrouped, within],
   );
   const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
-  const { figures, problem } = useFigures(state, groups, filter.problems.length === 0);
+  const { figures, problem } = useFigures(state, { groups, within, isSound: filter.problems.length === 0 });
   const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),
@@ -114,7 +121,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const rowOf = (item: Item, isInside = false) =>
     html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(chosen, item.name))} />`;
   return html`<${TableControls} state=${state} problems=${[...filter.problems, ...(problem === '' ? [] : [problem])]} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
-<${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} clear=${() => setChosen(new Set())} />
+<${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
 <thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosen(new Set(isAll ? [] : ids))} /></th>
 <${Heading} title=${isGrouped ? by.join(', ') : 'name'} sort=${sort} column="name" change=${change} />

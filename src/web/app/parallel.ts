@@ -42,7 +42,7 @@ export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const open = () => note.current?.click();
   const line = chosen === null ? undefined : lines[chosen];
   return html`<div class="scroll" ref=${place}>
-<svg class=${line ? 'pointed' : ''} width=${wide} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosen(null)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
+<svg class=${line ? 'pointed' : ''} paint-order="stroke" width=${wide} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosen(null)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
 ${lines.map((one, i) => html`<path key=${i} class=${one.group === line?.group ? (i === chosen ? 'chosen' : 'related') : ''} style=${{ '--share': `${Math.round(100 * one.at.at(-1)!)}%` }} d=${path(one)} />`)}
 ${line && html`<path class="chosen" d=${path(line)} style=${{ '--share': '100%' }} />`}
 ${axes.map(

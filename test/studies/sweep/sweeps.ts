@@ -1,7 +1,7 @@
 /** Results of sweeps, without playing anything. */
 import { addUsage } from '../../../src/experiment/budget/usage.js';
 import { summarize } from '../../../src/statistics/paired.js';
-import { gridEffects } from '../../../src/studies/sweep/effects.js';
+import { drawnEffects, gridEffects } from '../../../src/studies/sweep/effects.js';
 import type { SettingFigures, SweepResult } from '../../../src/studies/sweep/sweep-result.js';
 
 export const figures = (
@@ -47,5 +47,29 @@ export function gridResult(
     ],
     effects: gridEffects([list('rate', rates), list('size', sizes)], measured, [-1000, 1000]) ?? null,
     ...{ usage: addUsage([]), activeMs: 1, failures: [] },
+  };
+}
+
+/** Settings drawn from a list, a range and, on a logarithmic scale, another range, with long names of keys. */
+export function drawnResult(): SweepResult {
+  const [list, rate, share] = ['model.temperature', 'a.very.long.key.learning_rate', 'policy.share'];
+  const values = Array.from({ length: 16 }, (_, i) => ({
+    [list]: String([0.2, 0.7, 1][i % 3]),
+    [rate]: String(10 ** (-4 + ((i * 7) % 16) / 5)),
+    [share]: String(((i * 5) % 16) / 16),
+  }));
+  const settings = values.map((own, i) => figures(`drawn-${i}`, own, [10 * Number(own[share]) + (i % 4)]));
+  const keys = [
+    { key: list, values: { kind: 'list', items: ['0.2', '0.7', '1'] } },
+    { key: rate, values: { kind: 'loguniform', low: 1e-4, high: 0.1 } },
+    { key: share, values: { kind: 'uniform', low: 0, high: 1 } },
+  ] as const;
+  const measured = settings.map(({ name, returns, values: own }) => ({
+    ...{ name, values: own, confirmed: returns },
+  }));
+  return {
+    ...gridResult(() => null, [1]),
+    ...{ status: 'completed', method: 'random', settings, effects: drawnEffects(keys, measured) ?? null },
+    keys: keys.map(({ key, values: { kind } }) => ({ key, kind })),
   };
 }
