@@ -1,13 +1,13 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { html } from './html.js';
-import { ask, enter } from './live.js';
+import { html } from './base/html.js';
+import { ask, enter } from './base/live.js';
+import { currentAddress, followLinks, go, onAddress } from './base/words.js';
 import { CallsPage } from './pages/calls-page.js';
 import { ComparePage } from './pages/compare.js';
 import { IndexPage } from './pages/index-page.js';
 import { DifferencePage, ItemPage } from './pages/item-page.js';
 import { SearchPage } from './pages/search-page.js';
-import { currentAddress, followLinks, go, onAddress } from './words.js';
 
 const links = {
   live: 'live',

@@ -1,9 +1,9 @@
 // @vitest-environment jsdom
 import { render } from 'preact';
 import { expect, it, vi } from 'vitest';
-import { html } from '../../../src/web/app/html.js';
+import { html } from '../../../src/web/app/base/html.js';
+import { currentAddress, onAddress } from '../../../src/web/app/base/words.js';
 import { CallsPage } from '../../../src/web/app/pages/calls-page.js';
-import { currentAddress, onAddress } from '../../../src/web/app/words.js';
 
 vi.hoisted(() => vi.stubGlobal('matchMedia', () => new EventTarget()));
 

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { embedJson, type Html, html, render } from '../../../src/format/html.js';
 import { htmlTable, number, text } from '../../../src/format/table.js';
 import { renderReport } from '../../../src/report/run-report.js';
-import { activate } from '../../../src/web/app/markup.js';
+import { activate } from '../../../src/web/app/markup/markup.js';
 import { type Chart, chartFigure } from '../../../src/web/chart.js';
 import { runFixture } from '../../report/run-fixture.js';
 

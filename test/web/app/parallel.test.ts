@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { describe, expect, it, vi } from 'vitest';
 import { render } from '../../../src/format/html.js';
-import { activate } from '../../../src/web/app/markup.js';
+import { activate } from '../../../src/web/app/markup/markup.js';
 import {
   type ParallelKey,
   type ParallelRun,

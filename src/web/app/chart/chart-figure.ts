@@ -3,8 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../../format/numbers.js';
 import type { Axis, Chart, Colour, Series } from '../../chart.js';
-import { html } from '../html.js';
-import { go } from '../words.js';
+import { html } from '../base/html.js';
+import { go } from '../base/words.js';
 import {
   drawBands,
   drawLevels,

@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import { type CurvePoint, curveChart } from '../../curve.js';
 import type { PointRow } from '../../messages.js';
-import { html } from '../html.js';
-import { itemAddress } from '../words.js';
+import { html } from '../base/html.js';
+import { itemAddress } from '../base/words.js';
 import { ChartFigure } from './chart-figure.js';
 
 /** What the server has sent of a run's curve. */

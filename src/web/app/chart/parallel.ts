@@ -1,7 +1,7 @@
 /** Draws parallel coordinates: the nearest line to the pointer is highlighted; a click opens its run. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Parallel, ParallelLine } from '../../parallel.js';
-import { html } from '../html.js';
+import { html } from '../base/html.js';
 
 const height = 320;
 const top = 34;

@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import type { TrainingRows } from '../../messages.js';
 import { type TrainingWords, trainingCharts } from '../../training-charts.js';
-import { html } from '../html.js';
+import { html } from '../base/html.js';
 import { ChartFigure } from './chart-figure.js';
 
 interface Props {

@@ -1,8 +1,8 @@
 /** Model calls over time: tokens, cost, latency and failures. */
 import { useEffect, useState } from 'preact/hooks';
-import { html } from '../html.js';
-import { Markup, Section, SectionLinks } from '../sections.js';
-import { go, queryOf } from '../words.js';
+import { html } from '../base/html.js';
+import { go, queryOf } from '../base/words.js';
+import { Markup, Section, SectionLinks } from '../markup/sections.js';
 import { usePage } from './item-page.js';
 
 const spans = [

@@ -1,9 +1,9 @@
 /** Compares runs, or groups of them; the server computes the page. */
 import { useEffect, useState } from 'preact/hooks';
-import { html } from '../html.js';
-import { type LinkState, useLive } from '../live.js';
-import { Markup, Section, SectionLinks } from '../sections.js';
-import { go } from '../words.js';
+import { html } from '../base/html.js';
+import { type LinkState, useLive } from '../base/live.js';
+import { go } from '../base/words.js';
+import { Markup, Section, SectionLinks } from '../markup/sections.js';
 import { usePage } from './item-page.js';
 
 interface Props {

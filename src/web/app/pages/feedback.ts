@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ShownQuestion } from '../../messages.js';
-import { html } from '../html.js';
-import { ask, post } from '../live.js';
-import { fieldOf } from '../words.js';
+import { html } from '../base/html.js';
+import { ask, post } from '../base/live.js';
+import { fieldOf } from '../base/words.js';
 
 const ratings = [
   [1, 'bad'],

@@ -3,10 +3,10 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ConfigKeys, Item } from '../../messages.js';
 import { parseFilter } from '../../table/filter.js';
 import { askedBy, stateOf } from '../../table/state.js';
-import { html } from '../html.js';
-import { ask, type LinkState, useLive } from '../live.js';
+import { html } from '../base/html.js';
+import { ask, type LinkState, useLive } from '../base/live.js';
+import { isHolder } from '../base/words.js';
 import { ItemTable } from '../table/item-table.js';
-import { isHolder } from '../words.js';
 
 /** The directory's items, kept up to date, with the values of these config keys. */
 function useItems(keys: readonly string[]) {

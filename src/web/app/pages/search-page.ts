@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Found } from '../../messages.js';
-import { html } from '../html.js';
-import { ask } from '../live.js';
-import { fieldOf, go, itemAddress } from '../words.js';
+import { html } from '../base/html.js';
+import { ask } from '../base/live.js';
+import { fieldOf, go, itemAddress } from '../base/words.js';
 
 export function SearchPage({ query }: { query: URLSearchParams }) {
   const [text, names] = [query.get('q') ?? '', query.getAll('of')];

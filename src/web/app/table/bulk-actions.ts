@@ -4,9 +4,9 @@ import { plural } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';
-import { html } from '../html.js';
-import { post } from '../live.js';
-import { compareAddress, go, fieldOf as valueIn } from '../words.js';
+import { html } from '../base/html.js';
+import { post } from '../base/live.js';
+import { compareAddress, go, fieldOf as valueIn } from '../base/words.js';
 
 interface Props {
   /** Names of items and ids of groups. */

@@ -3,8 +3,8 @@ import { formatCompact, formatCost, formatDuration, formatNumber } from '../../.
 import type { GroupFigures, GroupMean, Item } from '../../messages.js';
 import { fieldOf, type Value } from '../../table/fields.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
-import { html } from '../html.js';
-import { isHolder, itemAddress, shownReturn, shownTime, statusMark, unitOf } from '../words.js';
+import { html } from '../base/html.js';
+import { isHolder, itemAddress, shownReturn, shownTime, statusMark, unitOf } from '../base/words.js';
 
 const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   observed: shownReturn,

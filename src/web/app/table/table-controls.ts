@@ -5,7 +5,7 @@ import type { ConfigKeys, Item } from '../../messages.js';
 import { fieldOf, fields } from '../../table/fields.js';
 import type { Group } from '../../table/groups.js';
 import { type TableState, unknownKeys } from '../../table/state.js';
-import { html } from '../html.js';
+import { html } from '../base/html.js';
 
 interface Props {
   readonly state: TableState;

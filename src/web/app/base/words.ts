@@ -1,6 +1,6 @@
 /** Helpers shared by several pages. Numbers are formatted as in reports. */
-import { formatReturn } from '../../format/numbers.js';
-import type { Item } from '../messages.js';
+import { formatReturn } from '../../../format/numbers.js';
+import type { Item } from '../../messages.js';
 import { html } from './html.js';
 
 export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>

@@ -1,6 +1,6 @@
 /** Sections rendered by the server, which has escaped all text. */
 import { Component, type ComponentChildren, createRef, type RefObject } from 'preact';
-import { html } from './html.js';
+import { html } from '../base/html.js';
 import { activate } from './markup.js';
 
 /** A page with its content as escaped markup. */

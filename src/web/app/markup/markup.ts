@@ -4,14 +4,14 @@
  */
 
 import { type ComponentChild, render } from 'preact';
-import type { Chart } from '../chart.js';
-import type { Parallel } from '../parallel.js';
-import { type TrainingInFile, unpacked } from '../training-charts.js';
-import { ChartFigure } from './chart/chart-figure.js';
-import { activateHeatMap } from './chart/heat-map.js';
-import { ParallelPlot } from './chart/parallel.js';
-import { TrainingCharts } from './chart/training.js';
-import { html } from './html.js';
+import type { Chart } from '../../chart.js';
+import type { Parallel } from '../../parallel.js';
+import { type TrainingInFile, unpacked } from '../../training-charts.js';
+import { html } from '../base/html.js';
+import { ChartFigure } from '../chart/chart-figure.js';
+import { activateHeatMap } from '../chart/heat-map.js';
+import { ParallelPlot } from '../chart/parallel.js';
+import { TrainingCharts } from '../chart/training.js';
 import { showPrompt } from './prompts.js';
 import { makeSortable } from './sortable.js';
 

@@ -1,6 +1,6 @@
 /** Receives server-sent events. Hidden pages make no requests. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Growth, Item, Update } from '../messages.js';
+import type { Growth, Item, Update } from '../../messages.js';
 
 interface Change {
   readonly whole: boolean;
