@@ -1,7 +1,15 @@
 /** Which numbers of a program become the returned action, or a part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../environments/environment.js';
-import { calledName, type FunctionNode, isFunction, namesIn, nodesIn, numberOf, returnsOf } from './syntax.js';
+import {
+  calledName,
+  type FunctionNode,
+  isFunction,
+  namesIn,
+  nodesIn,
+  numberOf,
+  returnsOf,
+} from './syntax.js';
 
 /** Methods that return elements of an array or map. */
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));

@@ -10,7 +10,13 @@ import { type Evaluation, evaluate } from '../../rollout/evaluation.js';
 import { openTask } from '../../rollout/task.js';
 import { choosePolicy } from '../../runs/open-run.js';
 import { clipped } from '../../statistics/bootstrap.js';
-import { interquartileMean, largest, mean, smallest, standardDeviation } from '../../statistics/descriptive.js';
+import {
+  interquartileMean,
+  largest,
+  mean,
+  smallest,
+  standardDeviation,
+} from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';
 import { closeEnvironment, workersFor } from '../assemble.js';
 import { faultsOf, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';

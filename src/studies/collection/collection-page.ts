@@ -3,7 +3,14 @@
 import { stringify } from 'yaml';
 import { groupedBy } from '../../comparison/run-groups.js';
 import { type Html, html, preformatted } from '../../format/html.js';
-import { costNote, formatCompact, formatCost, formatCount, formatReturn, plural } from '../../format/numbers.js';
+import {
+  costNote,
+  formatCompact,
+  formatCost,
+  formatCount,
+  formatReturn,
+  plural,
+} from '../../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import { tile } from '../../report/views/overview.js';
 import { mean, sum } from '../../statistics/descriptive.js';
