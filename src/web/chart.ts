@@ -37,7 +37,7 @@ export interface Series {
   readonly outliers?: 'low' | 'high';
 }
 
-export interface Marks {
+interface Marks {
   readonly label: string;
   /** `cross`: at the lower edge, for x without a value. `diamond`: a mean, with its interval. */
   readonly draw: 'cross' | 'diamond';

@@ -96,6 +96,6 @@ function followLine({ silence, written }: Following): Html {
 }
 
 /** The Content-Security-Policy source that allows only this text. */
-export function hashSource(text: string): string {
+function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -4,7 +4,7 @@ import { apart, formatNumber } from '../format/numbers.js';
 import { largest, smallest } from '../statistics/descriptive.js';
 import { logTicks, tickStep, ticksWithin } from './ticks.js';
 
-export interface ParallelAxis {
+interface ParallelAxis {
   readonly title: string;
   /** Labels at positions from 0, the lower end, to 1. */
   readonly ticks: readonly (readonly [at: number, label: string])[];

@@ -139,7 +139,7 @@ interface CurvePoint {
  * Mean of the curves at each index, with its 95 % interval (Student's t, clipped to `range`), up to the length of
  * the longest curve.
  */
-export function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
+function meanCurve(curves: readonly (readonly number[])[], range: Interval): readonly CurvePoint[] {
   const length = largest([0, ...curves.map((curve) => curve.length)]);
   return Array.from({ length }, (_, i) => {
     const values: number[] = [];

@@ -15,7 +15,7 @@ export interface TableState {
 /** Maximum number of single runs in a comparison; groups have no maximum. */
 export const mostCompared = 16;
 
-export const initialColumns: readonly string[] = [
+const initialColumns: readonly string[] = [
   ...['status', 'environment', 'model', 'progress', 'observed', 'confirmed', 'started'],
 ];
 

@@ -56,6 +56,8 @@ export function xRange({ at, marks = [], series, x }: Chart, low: number, high: 
   if (low > (at[0] ?? low) || high < (at.at(-1) ?? high)) return [low, high];
   const marked = marks.flatMap((own) => own.marks.flatMap((mark) => mark.x ?? []));
   const [first, last] = endsOf([at[0] ?? 0, at.at(-1) ?? 1, ...marked]);
+  // A logarithmic axis that reaches 0 would never end.
+  if (x.scale === 'log') return [x.from ?? first / 1.1, x.to ?? last * 1.1];
   const distance = (last - first) / Math.max(1, at.length - 1) || 1;
   // A bar is as wide as the distance between two; points of a scatter plot keep off the edges.
   const room = series.some(({ draw }) => draw === 'bars')

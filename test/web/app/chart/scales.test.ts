@@ -90,3 +90,16 @@ describe('ticks', () => {
     expect(textsOf({ title: 'y' }, 0, 2e-7)[1]).toBe('5e−8');
   });
 });
+
+it('keeps a logarithmic axis above 0, where it would never end', () => {
+  const chart: Chart = {
+    label: '',
+    x: { title: 'rate', scale: 'log' },
+    y: { title: 'return' },
+    at: [1e-5, 1],
+    series: [{ label: 'a', draw: 'points', colour: '--accent', values: [1, 2] }],
+  };
+  const [from, to] = xRange(chart, 1e-5, 1);
+  expect(from).toBeGreaterThan(0);
+  expect(to).toBeGreaterThan(1);
+});
