@@ -49,7 +49,7 @@ function App() {
   }, []);
   const { name, page, query } = address;
   return html`<a class="repeated skip" href="#content">Skip to content</a>
-<div class="bar" role="banner"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
+<div class="bar" role="navigation" aria-label="policyloop"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
 <a href="/calls">Calls</a> <a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
 <span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>

@@ -30,7 +30,7 @@ export function CallsPage({ query }: { query: URLSearchParams }) {
   };
   const choice = (key: string, chosen: string, [value = '', label = '']: readonly string[]) =>
     html`<label><input type="radio" name=${key} value=${value} checked=${value === chosen} onChange=${() => change(key, value)} /> ${label}</label>`;
-  return html`<form class="filter-form" onSubmit=${(event: Event) => event.preventDefault()}>
+  return html`<form class="filter-form" aria-label="What to show" onSubmit=${(event: Event) => event.preventDefault()}>
 <fieldset class="filter"><legend>Time</legend>${spans.map((one) => choice('span', span, one))}</fieldset>
 <fieldset class="filter"><legend>Charts by</legend>${choice('by', by, ['model', 'model'])}${choice('by', by, ['purpose', 'purpose'])}</fieldset>
 <label for="filter">Runs</label>
@@ -42,6 +42,6 @@ ${
     : html`<${Markup} markup=${page.header} />
 <${SectionLinks} sections=${page.sections} />
 <main>${page.sections.map(({ id, title, html: markup }) => html`<${Section} key=${`${span} ${by} ${id}`} id=${id} title=${title}><${Markup} markup=${markup} /></${Section}>`)}</main>
-<${Markup} markup=${page.footer} class="footer" />`
+<footer class="footer"><${Markup} markup=${page.footer} /></footer>`
 }`;
 }

@@ -57,7 +57,7 @@ function CompareControls({ query }: { readonly query: URLSearchParams }) {
   };
   const box = (key: string, label: string) =>
     html`<label><input type="checkbox" checked=${query.has(key)} onChange=${({ currentTarget }: InputEvent) => change(key, currentTarget.checked ? '1' : '')} /> ${label}</label>`;
-  return html`<form class="filter-form" onSubmit=${(event: Event) => event.preventDefault()}>
+  return html`<form class="filter-form" aria-label="How to compare" onSubmit=${(event: Event) => event.preventDefault()}>
 <label for="by">Group by</label>
 <input id="by" type="text" size=${Math.max(24, text.length + 4)} value=${text} placeholder="run, config or keys" aria-describedby="by-help" autocomplete="off" spellcheck=${false} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => change('by', currentTarget.value.trim())} />
 ${box('normalise', 'Normalise returns')} ${box('unfinished', 'Include unfinished runs')}

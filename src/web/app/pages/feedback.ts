@@ -109,7 +109,7 @@ export function Steering({ item }: { item: Item }) {
     const overrides = fieldOf(event.currentTarget, 'overrides').trim().split(/\s+/).filter(Boolean);
     if (overrides.length > 0) void steer({ action: 'set', overrides });
   };
-  return html`<div class="live-line" role="group" aria-label=${`Control this ${item.kind}`}>
+  return html`<div class="live-line" role="region" aria-label=${`Control this ${item.kind}`}>
 ${
   status === 'running'
     ? html`<button type="button" disabled=${isAsking} onClick=${() => steer({ action: 'pause' })}>Pause</button>`

@@ -159,7 +159,7 @@ ${
 }
 </${Section}>`,
   )}</main>
-<${Markup} markup=${page.footer} class="footer" />`;
+<footer class="footer"><${Markup} markup=${page.footer} /></footer>`;
 }
 
 /** With columns for the keys that differ between the runs. */
@@ -185,7 +185,7 @@ const dataIn = <T>(markup: string): T | null =>
 
 function LiveLine({ item, name }: { item: Item; name: string }) {
   const { done, of } = item;
-  return html`<div class="live-line">
+  return html`<div class="live-line" role="region" aria-label="State of the work">
 <span><b>${done}</b> of ${of} ${unitOf(item)}</span>
 <progress aria-label="progress" value=${of === 0 ? 0 : Math.min(1, done / of)} max="1"></progress>
 ${
@@ -253,7 +253,7 @@ function IterationPage({
     b: name,
     bIteration: String(iteration),
   });
-  return html`<div class="live-line iteration-line">
+  return html`<div class="live-line iteration-line" role="region" aria-label="Iteration">
 <a href=${itemAddress(name)}>${name}</a>
 <b>${iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`} of ${last}</b>
 <span><button type="button" disabled=${iteration <= 0} onClick=${() => step(-1)}>← previous</button> <button type="button" disabled=${iteration >= last} onClick=${() => step(1)}>next →</button></span>
@@ -285,7 +285,7 @@ export function DifferencePage({ query }: { query: URLSearchParams }) {
       `/diff?${new URLSearchParams({ a, b, ...(left && { aIteration: left }), ...(right && { bIteration: right }) })}`,
     );
   };
-  return html`<form class="live-line" onSubmit=${submit}>
+  return html`<form class="live-line" aria-label="Iterations to compare" onSubmit=${submit}>
 <label>${a}, iteration <input name="left" type="number" min="0" value=${query.get('aIteration') ?? ''} placeholder="best" /></label>
 <label>${b}, iteration <input name="right" type="number" min="0" value=${query.get('bIteration') ?? ''} placeholder="best" /></label>
 <button type="submit">Compare</button> <a href=${`/diff?${swapped}`}>Swap</a>
