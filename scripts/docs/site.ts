@@ -55,7 +55,7 @@ export function brokenLinks(rendered: ReadonlyMap<string, RenderedPage>): readon
 
 /** The colours of reports, so that the site looks like them. */
 function colours(): string {
-  const style = readFileSync(join(root, 'src/report/page/page.css'), 'utf8');
+  const style = readFileSync(join(root, 'src/web/style/base.css'), 'utf8');
   return style.slice(style.indexOf(':root'), style.indexOf('\n* {'));
 }
 
@@ -92,7 +92,7 @@ function layout(
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <title>${page === 'README.md' ? 'policyloop' : `${title} · policyloop`}</title>
-<link rel="icon" href="data:,">
+${icon}
 <link rel="stylesheet" href="${up}site.css">
 <script defer src="${up}search.js" data-site="${up}"></script>
 </head>

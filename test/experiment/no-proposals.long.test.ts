@@ -319,7 +319,7 @@ describe('commands', () => {
       expect(listed.text).toContain('failed: 0 proposals accepted');
       const items = new Items([{ path: join(cwd, 'buffers'), prefix: '' }]);
       items.look();
-      expect(items.all()).toEqual([
+      expect(items.all().map(({ item }) => item)).toEqual([
         expect.objectContaining({ status: 'failed', fault: expect.stringMatching(/^0 proposals accepted/) }),
       ]);
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { execute as datasetCommand } from '../../../finetune/commands/dataset.js';
 import type { DatasetManifest } from '../../../finetune/dataset/dataset.js';
 import { recipes, rowFormats } from '../../../finetune/dataset/example.js';
-import { packageText } from '../../../src/base/package.js';
+import { appScript } from '../../../src/web/page.js';
 import { elementsOf, scriptContent, visibleText } from '../../report/markup.js';
 import { ask } from '../../support/ask.js';
 import { built } from '../../support/built.js';
@@ -113,7 +113,7 @@ describe('the page', () => {
     const page = readFileSync(join(cwd, 'dataset/index.html'), 'utf8');
     const elements = elementsOf(page);
     expect(elements.filter(({ name }) => name === 'script')).toHaveLength(1);
-    expect(scriptContent(page)).toBe(packageText('src/report/page/browser.js'));
+    expect(scriptContent(page)).toBe(appScript());
     expect(elements.filter(({ name }) => name === 'img')).toEqual([]);
     expect(elements.filter(({ name }) => name === 'article')).toHaveLength(6);
     const text = visibleText(page);

@@ -188,7 +188,7 @@ describe('list and show', () => {
       expect.arrayContaining(['whole', 'lora', 'numbers', 'cut'].map((name) => join('tuned', name))),
     );
     await listCommand({ runsDir: 'buffers', json: false }, context);
-    expect(printed[1]).toMatch(/tuned.whole +completed +model +grpo +bandit +2\/2 +return/);
+    expect(printed[1]).toMatch(/tuned.whole +completed +model +grpo +bandit +2\/2 +held-out mean return/);
     mkdirSync(at('elsewhere'));
     await listCommand({ runsDir: 'elsewhere', json: true }, context);
     expect(JSON.parse(printed[2]!)).toEqual([]);
