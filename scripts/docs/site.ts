@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { packageRoot, version } from '../../src/base/package.js';
 import { html, render, trusted } from '../../src/format/html.js';
+import { icon } from '../../src/web/page.js';
 import { addressOf, contents, pages, unlisted } from './contents.js';
 import { type RenderedPage, relative, renderPage } from './markdown.js';
 
