@@ -88,6 +88,6 @@ describe.skipIf(chromium === undefined)('the view in a browser', () => {
     await open('/?filter=iterations%3D30..%20status%3Dcompleted');
     expect(await browser.evaluate<string[]>(names)).toContain('runs/growing');
     await browser.open(new URL('/?filter=colour%3Dred', view.url).href, { width: 1440 });
-    await until(`document.querySelector('#filter-help')?.textContent.includes('unknown key colour')`);
+    await until(`document.querySelector('#filter-problems')?.textContent.includes('“colour” is neither')`);
   });
 });
