@@ -15,7 +15,7 @@ import {
 } from '../format/numbers.js';
 import { type Controlled, controlledText } from '../runs/requests.js';
 import { type RecordedSample, readSamples } from '../runs/training/samples.js';
-import { usedAs } from '../runs/training/text.js';
+import { notEvaluated, usedAs } from '../runs/training/text.js';
 import {
   measuredText,
   readTrainingFiles,
@@ -152,7 +152,7 @@ function headline({ facts, metrics }: ShownTraining): Html {
   return html`<dl class="headline main">
 ${
   best === null
-    ? tile('Final figure', '–', 'not evaluated yet')
+    ? tile('Final figure', '–', notEvaluated(facts.status))
     : tile(
         `Best ${best.name}`,
         html`${measuredText(best)}${margin !== '' && html`<span class="muted">${margin}</span>`}`,

@@ -88,9 +88,13 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
 /** Numeric policies have no path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
+/** Said in place of a final figure. */
+export const notEvaluated = (status: RecordedTraining['status']): string =>
+  status === 'completed' ? 'without validation' : 'not evaluated yet';
+
 function bestText(training: RecordedTraining): string {
   const { best, first, unit } = training;
-  if (best === null) return 'not evaluated yet';
+  if (best === null) return notEvaluated(training.status);
   const margin = best.margin === undefined ? '' : `, ± ${formatNumber(best.margin, 2)}`;
   const over = best.episodes === undefined ? '' : ` over ${plural(best.episodes, 'episode')}`;
   const before =
