@@ -73,8 +73,10 @@ interface Props {
 }
 
 export function ItemTable({ filter, items, known, loadKeys, path, state, within }: Props) {
-  const { by, columns, sort } = state;
+  const { by, sort } = state;
   const isGrouped = by.length > 0;
+  // The first column of groups already shows these.
+  const columns = state.columns.filter((key) => !by.includes(key));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [most, setMost] = useState(rowsAtOnce);
