@@ -126,6 +126,7 @@ describe.skipIf(chromium === undefined)('many runs in a browser', () => {
     await browser.open(new URL('/?filter=lake', view.url).href, { width: 1440 });
     await until(`document.querySelectorAll('.items tbody tr').length === 2`);
     await browser.evaluate(`document.querySelector('thead input').click()`);
+    await until(`document.querySelector('.bulk button:enabled') !== null`);
     await click('.bulk button', 'Tag');
     await until(`document.querySelector('.bulk form') !== null`);
     await type('.bulk form input', 'slippery');
