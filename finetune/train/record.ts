@@ -87,7 +87,6 @@ export class TrainingRecord<M extends Timed<LoggedEvent>> {
   readonly #samples: JsonLinesFile<RecordedSample>;
   readonly #events: EventFile<M> | undefined;
   #metrics: M[] = [];
-  /** The metrics as any reader of the file sees them. */
   #read: TrainingMetric[] = [];
   #figures = new TrainingFigures();
   #unwritten = 0;

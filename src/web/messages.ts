@@ -24,9 +24,9 @@ export interface Item {
   readonly of: number;
   /** Highest observed mean return; for a training run, the best held-out return. */
   readonly observed: number | null;
-  /** Of a training run: its final figure, and what that is, such as `validation loss at step 24`. */
+  /** The final figure of a training run, and what it is, such as `validation loss at step 24`. */
   readonly final?: { readonly value: string; readonly of: string };
-  /** Of a training run: the unit of `done`. */
+  /** What a training run counts in `done`. */
   readonly unit?: 'step' | 'update';
   /** Mean return on unseen episodes; for a play, over its games. */
   readonly confirmed: number | null;

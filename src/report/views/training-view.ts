@@ -37,7 +37,7 @@ export function samplesView(
   const content = html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
 <div class="samples">${shown.map(([step, own], i) => {
     const isLast = i === count - 1;
-    // The last one keeps its id, so that a live page goes on showing the latest answers.
+    // A fixed id keeps a live page on the latest answers.
     const id = `samples-${isLast ? 'last' : step}`;
     return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
 <div>${own.map(sampleView)}</div>`;

@@ -17,7 +17,7 @@ export class UsageSum {
   cachedTokens = 0;
   completionTokens = 0;
   reasoningTokens = 0;
-  /** Of the calls with a known price. */
+  /** Cost of the calls with a known price. */
   cost = 0;
   /** Calls with a known price. */
   priced = 0;

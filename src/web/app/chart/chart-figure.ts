@@ -262,7 +262,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
   };
 }
 
-/** Of points with the same x, the one closest to the pointer. */
+/** The index of the point closest to the pointer, among those with the same x. */
 function nearest(plot: uPlot, { chart: { at, series }, hidden }: Drawn, index: number): number {
   const values = series.find(({ label }) => !hidden.has(label))?.values ?? [];
   const distance = (i: number) =>

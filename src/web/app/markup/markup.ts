@@ -1,6 +1,6 @@
 /**
  * What markup from the server or a file does in the browser: draws charts, sorts tables, unpacks prompts, shows the values
- * of heat maps. Text is inserted only as text nodes.
+ * of heat maps. Inserts text only as text nodes.
  */
 
 import { type ComponentChild, render } from 'preact';

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { go, queryOf } from '../base/words.js';
 import { Markup, Section, SectionLinks } from '../markup/sections.js';
-import { usePage } from './item-page.js';
+import { usePage } from './use-page.js';
 
 const spans = [
   ['day', '24 hours'],

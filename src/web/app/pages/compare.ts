@@ -4,7 +4,7 @@ import { html } from '../base/html.js';
 import { type LinkState, useLive } from '../base/live.js';
 import { go } from '../base/words.js';
 import { Markup, Section, SectionLinks } from '../markup/sections.js';
-import { usePage } from './item-page.js';
+import { usePage } from './use-page.js';
 
 interface Props {
   readonly query: URLSearchParams;

@@ -1,68 +1,18 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Chart } from '../../chart.js';
 import type { Item, Row } from '../../messages.js';
 import type { TrainingInFile } from '../../training-charts.js';
 import { html } from '../base/html.js';
-import { ask, grow, type LinkState, useLive } from '../base/live.js';
+import { grow, type LinkState, useLive } from '../base/live.js';
 import { fieldOf, go, isHolder, itemAddress, unitOf } from '../base/words.js';
 import { LiveCurve, newCourse } from '../chart/live-curve.js';
 import { TrainingCharts } from '../chart/training.js';
-import { jsonIn, openTarget } from '../markup/markup.js';
+import { jsonIn } from '../markup/markup.js';
 import type { Page } from '../markup/sections.js';
 import { Markup, Section, SectionLinks } from '../markup/sections.js';
 import { Question, Steering, useQuestion } from './feedback.js';
 import { LiveTable } from './index-page.js';
-
-/** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
-const leastPause = 1500;
-
-/**
- * Loads a page, and reloads it when it is stale. Once it is shown, scrolls to the section that the address names.
- * @param parts number of other parts of the page that are shown
- */
-export function usePage(address: string, parts = 0) {
-  const [page, setPage] = useState<Page | undefined>(undefined);
-  const [problem, setProblem] = useState('');
-  const state = useRef({ address: '', asking: false, stale: false, next: 0 });
-  const load = async () => {
-    const now = state.current;
-    if (now.asking) {
-      now.stale = true;
-      return;
-    }
-    now.asking = true;
-    now.stale = false;
-    const began = performance.now();
-    try {
-      const found = await ask<Page>(address);
-      if (now.address === address) {
-        setPage(found);
-        setProblem('');
-      }
-    } catch (error) {
-      if (now.address === address) setProblem(String((error as Error).message));
-    }
-    const took = performance.now() - began;
-    setTimeout(
-      () => {
-        now.asking = false;
-        if (now.stale && now.address === address) void load();
-      },
-      Math.max(leastPause, 4 * took),
-    );
-  };
-  useEffect(() => {
-    state.current = { address, asking: false, stale: false, next: 0 };
-    setPage(undefined);
-    setProblem('');
-    void load();
-  }, [address]);
-  const isShown = page !== undefined;
-  useEffect(() => {
-    if (isShown && location.hash !== '') openTarget();
-  }, [address, isShown, parts]);
-  return { page, problem, refresh: load };
-}
+import { usePage } from './use-page.js';
 
 export function ItemPage({
   name,
@@ -127,6 +77,9 @@ function WholePage({
       setVersion((last) => last + 1);
     },
   });
+  // Markup is parsed once for each version of the page, not with each live update.
+  const target = useMemo(() => dataIn<Chart>(page, 'curve')?.levels?.[0]?.y, [page]);
+  const words = useMemo(() => dataIn<TrainingInFile>(page, 'course')?.words, [page]);
   useEffect(() => onState(state), [state]);
   useEffect(() => {
     const asks = question === null ? '' : 'asks: ';
@@ -149,12 +102,11 @@ ${item && isLive(item) && question && html`<${Question} key=${question.question}
     ({ id, title, html: markup }) => html`<${Section} key=${id} id=${id} title=${title}>
 ${
   id === 'curve' && hasCurve
-    ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${targetIn(markup)} />
-<${Markup} markup=${markup} class="for-print" />`
+    ? html`<${LiveCurve} name=${name} course=${course.current} version=${version} confirmed=${item.confirmed} ci95=${item.ci95} target=${target} />`
     : id === 'items'
       ? html`<${LiveTable} path=${itemAddress(name)} query=${query} within=${name} columns=${columnsOf(page.keys)} />`
       : id === 'course' && isTraining
-        ? html`<${TrainingCharts} rows=${metrics.current} words=${dataIn<TrainingInFile>(markup)?.words} version=${version} />`
+        ? html`<${TrainingCharts} rows=${metrics.current} words=${words} version=${version} />`
         : html`<${Markup} markup=${markup} />`
 }
 </${Section}>`,
@@ -176,12 +128,11 @@ function withItems(sections: Page['sections']): Page['sections'] {
 
 const isLive = ({ status }: Item) => status === 'running' || status === 'paused';
 
-/** The target in the chart of the report's markup. */
-const targetIn = (markup: string): number | undefined => dataIn<Chart>(markup)?.levels?.[0]?.y;
-
-/** The first block of JSON in markup from the server. */
-const dataIn = <T>(markup: string): T | null =>
-  jsonIn<T>(new DOMParser().parseFromString(markup, 'text/html').querySelector('figure script'));
+/** The first block of JSON in a section's markup. */
+function dataIn<T>(page: Page | undefined, id: string): T | null {
+  const markup = page?.sections.find((section) => section.id === id)?.html ?? '';
+  return jsonIn<T>(new DOMParser().parseFromString(markup, 'text/html').querySelector('figure script'));
+}
 
 function LiveLine({ item, name }: { item: Item; name: string }) {
   const { done, of } = item;
