@@ -20,9 +20,11 @@ try {
     run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', place], root),
   );
   const packed = new Set(files.map(({ path }) => path));
-  const missing = run('git', ['ls-files', 'src', 'finetune'], root)
+  const compiled = /\.ts$|tsconfig\.json$|^src\/web\/style\//;
+  const read = run('git', ['ls-files', 'src', 'finetune'], root)
     .split('\n')
-    .filter((path) => path !== '' && !/\.ts$|tsconfig\.json$/.test(path) && !packed.has(path));
+    .filter((path) => path !== '' && !compiled.test(path));
+  const missing = [...read, 'dist/web/app.css', 'dist/web/app.js'].filter((path) => !packed.has(path));
   if (missing.length > 0) throw new Error(`read at run time, not packed: ${missing.join(', ')}`);
   run('tar', ['-xf', filename], place);
   symlinkSync(join(root, 'node_modules'), join(place, 'package', 'node_modules'));
