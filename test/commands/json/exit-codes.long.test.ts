@@ -162,8 +162,8 @@ const interruptible: Readonly<Record<string, readonly string[]>> = {
 /** Codes that other tests check. */
 const elsewhere: Readonly<Record<string, string>> = {
   'finetune evaluate 1': 'test/finetune/evaluate/evaluate.long.test.ts',
-  'models compare 1': 'test/commands/models-compare.long.test.ts',
-  'models compare 130': 'test/commands/models-compare.long.test.ts',
+  'models compare 1': 'test/commands/models-compare.slow.test.ts',
+  'models compare 130': 'test/commands/models-compare.slow.test.ts',
 };
 
 /** The rows of the table: the codes of each command but 0 and 2. */

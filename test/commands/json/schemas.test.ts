@@ -19,7 +19,7 @@ const model = referenceDirectory('qwen3-fp32');
 
 /** Those of the tests that hold the others to their schemas. */
 const elsewhere: Readonly<Record<string, string>> = {
-  'models compare': 'test/commands/models-compare.long.test.ts',
+  'models compare': 'test/commands/models-compare.slow.test.ts',
   'models pull': 'test/models/local/stores/hf-download.test.ts',
   'models remove': 'test/models/local/stores/hf-download.test.ts',
 };
