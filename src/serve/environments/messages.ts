@@ -1,7 +1,8 @@
-/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10): one answer per request. */
+/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10), and our own for batches: one answer per request. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';
+import type { Batch, BatchObserved } from './batch.js';
 import { faultList, Refusal, type RefusalCode, validated } from './refusal.js';
 import type { Observed, Session, SessionState } from './session.js';
 
@@ -16,6 +17,7 @@ export interface ErrorAnswer {
 export type Answer =
   | { readonly type: 'observation'; readonly data: Observed }
   | { readonly type: 'state'; readonly data: SessionState }
+  | { readonly type: 'batch'; readonly data: BatchObserved }
   | { readonly type: 'mcp'; readonly data: object }
   | ErrorAnswer;
 
@@ -35,17 +37,28 @@ export function readMessage(text: string): Readonly<Record<string, unknown>> {
   throw new Refusal('VALIDATION_ERROR', 'a message must be a JSON object with a type');
 }
 
+/** Types of messages that a session answers. */
+export const sessionTypes = ['reset', 'step', 'reset_batch', 'step_batch', 'state'] as const;
+
 /**
  * @returns undefined if the client ends the session
  * @throws Refusal
  */
-export function answerTo(message: Readonly<Record<string, unknown>>, session: Session): Answer | undefined {
+export async function answerTo(
+  message: Readonly<Record<string, unknown>>,
+  session: Session,
+  batch: Batch,
+): Promise<Answer | undefined> {
   const { type } = message;
   switch (type) {
     case 'reset':
       return { type: 'observation', data: session.reset(validated(withoutData, message).data ?? {}) };
     case 'step':
       return { type: 'observation', data: session.step(validated(withData, message).data) };
+    case 'reset_batch':
+      return { type: 'batch', data: await batch.reset(validated(withData, message).data) };
+    case 'step_batch':
+      return { type: 'batch', data: batch.step(validated(withData, message).data) };
     case 'state':
       validated(withoutData, message);
       return { type, data: session.state };
@@ -54,7 +67,7 @@ export function answerTo(message: Readonly<Record<string, unknown>>, session: Se
     case 'close':
       return undefined;
     default:
-      throw unknownType(type, ['reset', 'step', 'state', 'close']);
+      throw unknownType(type, [...sessionTypes, 'close']);
   }
 }
 

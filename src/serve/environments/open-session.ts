@@ -1,8 +1,10 @@
 /** Client sessions. A session with a user's module runs in its own thread. */
 import { basename } from 'node:path';
 import { makeEnvironment } from '../../environments/catalogue/open.js';
+import { plural } from '../../format/numbers.js';
 import { ModuleThread, usualSeconds } from '../../modules/module-thread.js';
 import { isModulePath } from '../../modules/user-module.js';
+import { Batch } from './batch.js';
 import { type Answer, answerTo } from './messages.js';
 import { Refusal } from './refusal.js';
 import { type Observed, Session } from './session.js';
@@ -35,14 +37,20 @@ export async function sessionHere(
   id: string,
   options: Readonly<Record<string, unknown>>,
 ): Promise<OpenSession> {
-  const session = new Session(await makeEnvironment(id, options));
+  const make = () => makeEnvironment(id, options);
+  const session = new Session(await make());
+  const batch = new Batch(make);
   return {
-    answer: async (message) => answerTo(message, session),
+    answer: (message) => answerTo(message, session, batch),
     reset: async (data) => session.reset(data),
     get played() {
-      return session.played;
+      const [episodes, steps] = [session.episodes + batch.episodes, session.steps + batch.steps];
+      return `${plural(episodes, 'episode')}, ${plural(steps, 'step')}`;
     },
-    close: () => session.close(),
+    close() {
+      session.close();
+      batch.close();
+    },
   };
 }
 

@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../base/errors.js';
-import type { Environment, Observation, Step } from '../../environments/environment.js';
+import type { Action, Environment, Observation, Step } from '../../environments/environment.js';
 import { invalidAction, isValidAction } from '../../environments/limited-environment.js';
-import { plural } from '../../format/numbers.js';
 import { type Fault, Refusal, validated } from './refusal.js';
 
 /** What an environment returns; the reward is null after a reset. */
@@ -31,8 +30,10 @@ export interface SessionState {
 /** Maximum number of characters in a text action, far more than any command has. */
 const longestAction = 10_000;
 
+export const seedSchema = z.int('must be a whole number from 0 to 2^53 - 1').min(0);
+
 const resetSchema = z.strictObject({
-  seed: z.int('must be a whole number from 0 to 2^53 - 1').min(0).nullish(),
+  seed: seedSchema.nullish(),
   episode_id: z.string().max(255).nullish(),
 });
 
@@ -51,17 +52,13 @@ export class Session {
   readonly #fresh: SessionState;
   #state: SessionState;
   /** Totals over all episodes. */
-  #steps = 0;
-  #episodes = 0;
+  steps = 0;
+  episodes = 0;
 
   constructor(environment: Environment) {
     this.#environment = environment;
     this.#fresh = freshState(environment.id);
     this.#state = this.#fresh;
-  }
-
-  get played(): string {
-    return `${plural(this.#episodes, 'episode')}, ${plural(this.#steps, 'step')}`;
   }
 
   get state(): SessionState {
@@ -76,9 +73,9 @@ export class Session {
   reset(data: unknown): Observed {
     const { seed, episode_id } = validated(resetSchema, data);
     this.#state = this.#fresh;
-    const observation = this.#tried(() => this.#environment.reset(seed ?? undefined));
+    const observation = tried(() => this.#environment.reset(seed ?? undefined));
     this.#state = { ...this.#fresh, episode_id: episode_id ?? randomUUID(), seed: seed ?? null };
-    this.#episodes++;
+    this.episodes++;
     return this.#observed(observation, null);
   }
 
@@ -90,8 +87,8 @@ export class Session {
   step(data: unknown): Observed {
     const environment = this.#environment;
     const { action } = checkedAction(data, environment);
-    const { observation, reward, terminated, truncated } = this.#tried((): Step => environment.step(action));
-    this.#steps++;
+    const { observation, reward, terminated, truncated } = tried((): Step => environment.step(action));
+    this.steps++;
     const { step_count, episode_return } = this.#state;
     this.#state = {
       ...this.#state,
@@ -104,14 +101,6 @@ export class Session {
 
   close(): void {
     this.#environment.close?.();
-  }
-
-  #tried<T>(act: () => T): T {
-    try {
-      return act();
-    } catch (error) {
-      throw new Refusal('EXECUTION_ERROR', messageOf(error));
-    }
   }
 
   #observed(observation: Observation, reward: number | null): Observed {
@@ -131,6 +120,19 @@ export class Session {
   }
 }
 
+/** @throws Refusal if the environment throws */
+export function tried<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    return executionFailed(error);
+  }
+}
+
+export function executionFailed(error: unknown): never {
+  throw new Refusal('EXECUTION_ERROR', messageOf(error));
+}
+
 export function freshState(environment: string): SessionState {
   return {
     ...{ episode_id: null, step_count: 0, environment, seed: null, episode_return: 0 },
@@ -145,18 +147,24 @@ export function observationField(kind: Environment['observationSpace']['kind']):
 }
 
 /** @throws Refusal for an invalid action */
-export function checkedAction(
-  data: unknown,
-  { actionSpace, id }: Pick<Environment, 'actionSpace' | 'id'>,
-): ActionData {
+export function checkedAction(data: unknown, spec: Pick<Environment, 'actionSpace' | 'id'>): ActionData {
   const given = validated(actionSchema, data);
-  if (isValidAction(given.action, actionSpace)) return given;
-  const { problems } = new UserError(invalidAction(given.action, actionSpace, id).problems);
+  if (isValidAction(given.action, spec.actionSpace)) return given;
+  throw invalid(given.action, spec, ['action']);
+}
+
+/** @param path place of the action in the request */
+export function invalid(
+  action: Action,
+  { actionSpace, id }: Pick<Environment, 'actionSpace' | 'id'>,
+  path: Fault['path'],
+): Refusal {
+  const { problems } = new UserError(invalidAction(action, actionSpace, id).problems);
   const faults = problems.map(({ message, alternatives = [], remedy }): Fault => {
     const expected = alternatives.length === 0 ? '' : `; expected: ${alternatives.join(', ')}`;
-    return { path: ['action'], message: `${message}${expected}${remedy === undefined ? '' : `; ${remedy}`}` };
+    return { path, message: `${message}${expected}${remedy === undefined ? '' : `; ${remedy}`}` };
   });
-  throw new Refusal('VALIDATION_ERROR', '', faults);
+  return new Refusal('VALIDATION_ERROR', '', faults);
 }
 
 function infoFields(environment: Environment) {

@@ -5,7 +5,14 @@
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
-import { type Answer, errorAnswer, longestMessage, readMessage, unknownType } from './messages.js';
+import {
+  type Answer,
+  errorAnswer,
+  longestMessage,
+  readMessage,
+  sessionTypes,
+  unknownType,
+} from './messages.js';
 import type { OfferedEnvironment } from './offered.js';
 import type { OpenSession } from './open-session.js';
 import { Refusal, validated } from './refusal.js';
@@ -40,7 +47,7 @@ type LineAnswer =
   | Answer
   | { readonly type: 'closed' | 'health' | 'metadata' | 'schema'; readonly data: object };
 
-const types = ['reset', 'step', 'state', 'close', 'schema', 'metadata', 'health'] as const;
+const types = [...sessionTypes, 'close', 'schema', 'metadata', 'health'] as const;
 
 export class LineSessions {
   readonly #offered: readonly OfferedEnvironment[];
@@ -84,18 +91,15 @@ export class LineSessions {
       case 'health':
         return { type, data: { status: 'healthy', sessions: this.#open.size } };
       case 'metadata':
-        return { type, data: metadataOf(await this.#named(envelope).describe()) };
+        return { type, data: await metadataWithSpaces(this.#named(envelope)) };
       case 'schema':
         return { type, data: schemasOf(await this.#named(envelope).describe()) };
       case 'close':
         this.#end(key);
         return { type: 'closed', data: {} };
-      case 'reset':
-      case 'step':
-      case 'state':
-        return (await (await this.#session(envelope)).answer(message))!;
       default:
-        throw unknownType(type, types);
+        if (!sessionTypes.some((known) => known === type)) throw unknownType(type, types);
+        return (await (await this.#session(envelope)).answer(message))!;
     }
   }
 
@@ -144,6 +148,17 @@ function written(answer: LineAnswer, { id, session }: Envelope): string {
     ...(session !== undefined && { session }),
     ...answer,
   });
+}
+
+/** The spaces too, because a JSON Schema has no data types. */
+async function metadataWithSpaces(offered: OfferedEnvironment): Promise<object> {
+  const described = await offered.describe();
+  const {
+    actionSpace: action_space,
+    maxSteps: max_steps = null,
+    observationSpace: observation_space,
+  } = described;
+  return { ...metadataOf(described), observation_space, action_space, max_steps };
 }
 
 /** Splits a stream into lines; yields undefined for a line longer than `longest` bytes, which is discarded. */
