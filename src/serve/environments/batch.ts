@@ -1,10 +1,11 @@
 /** Environments of one kind that are reset and stepped together, with one message for all of them. */
 import { z } from 'zod';
+import { messageOf } from '../../base/errors.js';
 import type { Action, Environment, Observation } from '../../environments/environment.js';
 import { isValidAction } from '../../environments/limited-environment.js';
 import { plural } from '../../format/numbers.js';
 import { Refusal, validated } from './refusal.js';
-import { executionFailed, invalid, seedSchema, tried } from './session.js';
+import { invalid, seedSchema, tried } from './session.js';
 
 /** Maximum number of environments in a batch. */
 export const mostInBatch = 1024;
@@ -55,8 +56,14 @@ export class Batch {
     this.#ended = undefined;
     this.#autoreset = autoreset;
     for (const surplus of this.#environments.splice(seeds.length)) surplus.close?.();
-    while (this.#environments.length < seeds.length)
-      this.#environments.push(await this.#make().catch(executionFailed));
+    try {
+      while (this.#environments.length < seeds.length) this.#environments.push(await this.#make());
+    } catch (error) {
+      const place = `environment ${this.#environments.length + 1} of ${seeds.length}`;
+      // Memory may be short.
+      this.close();
+      throw new Refusal('EXECUTION_ERROR', `${place}: ${messageOf(error)}`);
+    }
     const observations = tried(() => seeds.map((seed, i) => this.#reset(i, seed ?? undefined)));
     const none = seeds.map(() => false);
     this.#ended = none;

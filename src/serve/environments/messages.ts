@@ -1,4 +1,4 @@
-/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10), and our own for batches: one answer per request. */
+/** Messages of OpenEnv's WebSockets (versions 0.3 to 0.10), and of batches: one answer per request. */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { parseJson } from '../../storage/json-depth.js';
@@ -30,15 +30,18 @@ export function readMessage(text: string): Readonly<Record<string, unknown>> {
   try {
     message = parseJson(text);
   } catch (error) {
-    throw new Refusal('INVALID_JSON', `Invalid JSON: ${messageOf(error)}`);
+    const hint = /[[:, ](?:NaN|-?Infinity)\b/.test(text) ? '; numbers must be finite' : '';
+    throw new Refusal('INVALID_JSON', `Invalid JSON: ${messageOf(error)}${hint}`);
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message))
     return message as Readonly<Record<string, unknown>>;
   throw new Refusal('VALIDATION_ERROR', 'a message must be a JSON object with a type');
 }
 
-/** Types of messages that a session answers. */
-export const sessionTypes = ['reset', 'step', 'reset_batch', 'step_batch', 'state'] as const;
+/** Types of messages for one environment. */
+export const sessionTypes: readonly unknown[] = ['reset', 'step', 'state'];
+/** Types of messages for many environments, which can keep a server busy for seconds. */
+export const batchTypes: readonly unknown[] = ['reset_batch', 'step_batch'];
 
 /**
  * @returns undefined if the client ends the session
@@ -71,7 +74,7 @@ export async function answerTo(
   }
 }
 
-export function unknownType(type: unknown, known: readonly string[]): Refusal {
+export function unknownType(type: unknown, known: readonly unknown[]): Refusal {
   const shown = JSON.stringify(type)?.slice(0, 80) ?? 'none';
   return new Refusal('UNKNOWN_TYPE', `Unknown message type: ${shown}; use one of: ${known.join(', ')}`);
 }

@@ -125,12 +125,8 @@ export function tried<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    return executionFailed(error);
+    throw new Refusal('EXECUTION_ERROR', messageOf(error));
   }
-}
-
-export function executionFailed(error: unknown): never {
-  throw new Refusal('EXECUTION_ERROR', messageOf(error));
 }
 
 export function freshState(environment: string): SessionState {

@@ -2,7 +2,7 @@
 import { type RawData, WebSocket } from 'ws';
 import { messageOf } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
-import { type Answer, errorAnswer, readMessage } from './messages.js';
+import { type Answer, batchTypes, errorAnswer, readMessage, sessionTypes, unknownType } from './messages.js';
 import type { OfferedEnvironment } from './offered.js';
 import type { OpenSession } from './open-session.js';
 import { Refusal } from './refusal.js';
@@ -113,7 +113,10 @@ export class SocketSessions {
 async function answered(data: RawData, isBinary: boolean, session: OpenSession): Promise<Answer | undefined> {
   try {
     if (isBinary) throw new Refusal('INVALID_JSON', 'Invalid JSON: a message must be text, not binary');
-    return await session.answer(readMessage(String(data)));
+    const message = readMessage(String(data));
+    // A large batch would make other clients wait.
+    if (batchTypes.includes(message.type)) throw unknownType(message.type, [...sessionTypes, 'close']);
+    return await session.answer(message);
   } catch (error) {
     return errorAnswer(error);
   }

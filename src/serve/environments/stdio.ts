@@ -1,12 +1,13 @@
 /**
  * Environments over standard input and output: one JSON object per line, answered in order. Messages are those
- * of OpenEnv's WebSockets, plus the name of a session.
+ * of OpenEnv's WebSockets, plus the name of a session, and those of batches.
  */
 import { z } from 'zod';
 import { messageOf } from '../../base/errors.js';
 import { plural } from '../../format/numbers.js';
 import {
   type Answer,
+  batchTypes,
   errorAnswer,
   longestMessage,
   readMessage,
@@ -47,7 +48,8 @@ type LineAnswer =
   | Answer
   | { readonly type: 'closed' | 'health' | 'metadata' | 'schema'; readonly data: object };
 
-const types = [...sessionTypes, 'close', 'schema', 'metadata', 'health'] as const;
+const playing = [...sessionTypes, ...batchTypes];
+const types = [...playing, 'close', 'schema', 'metadata', 'health'];
 
 export class LineSessions {
   readonly #offered: readonly OfferedEnvironment[];
@@ -98,7 +100,7 @@ export class LineSessions {
         this.#end(key);
         return { type: 'closed', data: {} };
       default:
-        if (!sessionTypes.some((known) => known === type)) throw unknownType(type, types);
+        if (!playing.includes(type)) throw unknownType(type, types);
         return (await (await this.#session(envelope)).answer(message))!;
     }
   }

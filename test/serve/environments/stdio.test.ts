@@ -1,6 +1,8 @@
 /** Environments over lines of JSON. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -9,6 +11,7 @@ import { longestMessage } from '../../../src/serve/environments/messages.js';
 import { offerEnvironments } from '../../../src/serve/environments/offered.js';
 import { LineSessions, linesOf } from '../../../src/serve/environments/stdio.js';
 import { built } from '../../support/built.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { type Message, nativeTrace, type Seen, turnOf } from './environment-server.js';
 
 const closing: (() => void)[] = [];
@@ -105,8 +108,50 @@ describe('lines', () => {
     );
   });
 
+  it('carry batches, each in a session, in a thread for a module too', async () => {
+    const directory = temporaryDirectory();
+    writeFileSync(
+      join(directory, 'own.mjs'),
+      `export default { name: 'own', create: () => ({
+        observationSpace: { kind: 'discrete', n: 9 }, actionSpace: { kind: 'discrete', n: 2 },
+        reset() { this.at = 0; return 0; },
+        step(action) { this.at += action; return { observation: this.at, reward: action, terminated: this.at > 1 }; },
+      }) };`,
+    );
+    const sessions = new LineSessions(
+      await offerEnvironments(['CartPole-v1', './own.mjs'], {}, directory),
+      2,
+    );
+    closing.push(() => sessions.close());
+    const ask = async (type: string, session: string, data: object, environment?: string) =>
+      (JSON.parse(await sessions.answer(JSON.stringify({ type, session, environment, data }))) as Answer)
+        .data;
+    await ask('reset_batch', 'a', { seeds: [1, 2] }, 'CartPole-v1');
+    await ask('reset_batch', 'b', { seeds: [1, 2, 3] }, 'own');
+    expect(await ask('step_batch', 'a', { actions: [1, 1] })).toMatchObject({ rewards: [1, 1] });
+    const step = (...actions: readonly number[]) => ask('step_batch', 'b', { actions });
+    expect(await step(1, 0, 1)).toMatchObject({ observations: [1, 0, 1], rewards: [1, 0, 1] });
+    expect(await step(1, 0, 2)).toMatchObject({
+      message: expect.stringMatching(/actions\.2: is out of range/),
+    });
+    expect(await step(1, 0, 0)).toMatchObject({ observations: [2, 0, 1], terminated: [true, false, false] });
+    expect(await step(1, 1, 1)).toMatchObject({ observations: [0, 1, 2], rewards: [0, 1, 1] });
+  });
+
+  it('tell spaces with their data types, for programs that need them', async () => {
+    const ask = await lines(['InvertedPendulum-v5', 'CartPole-v1']);
+    expect((await ask({ type: 'metadata', environment: 'InvertedPendulum-v5' })).data).toMatchObject({
+      observation_space: { kind: 'box', low: [null, null, null, null], dtype: 'float64' },
+      max_steps: 1000,
+    });
+    expect((await ask({ type: 'metadata', environment: 'CartPole-v1' })).data).toMatchObject({
+      action_space: { kind: 'discrete', n: 2 },
+    });
+  });
+
   it.each<readonly [string, unknown, string]>([
     ['no JSON', '{', 'INVALID_JSON'],
+    ['a number that is none', '{"type": "step_batch", "data": {"actions": [NaN]}}', 'INVALID_JSON'],
     ['a list', '[1]', 'VALIDATION_ERROR'],
     ['another type', { type: 'jump', id: 7 }, 'UNKNOWN_TYPE'],
     ['an id that is none', { type: 'state', id: {} }, 'VALIDATION_ERROR'],
