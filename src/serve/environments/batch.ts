@@ -115,8 +115,7 @@ export class Batch {
   /** @returns whether each episode has ended. @throws Refusal */
   #checked(actions: readonly unknown[]): readonly boolean[] {
     const ended = this.#ended;
-    if (ended === undefined)
-      throw new Refusal('EXECUTION_ERROR', 'the batch must be reset first: reset_batch');
+    if (ended === undefined) throw new Refusal('EXECUTION_ERROR', 'reset the environments first');
     const { length } = ended;
     if (actions.length !== length)
       throw new Refusal('VALIDATION_ERROR', '', [
@@ -127,7 +126,10 @@ export class Batch {
       ]);
     const over = this.#autoreset === 'disabled' ? ended.indexOf(true) : -1;
     if (over >= 0)
-      throw new Refusal('EXECUTION_ERROR', `the episode of environment ${over} has ended: reset_batch`);
+      throw new Refusal(
+        'EXECUTION_ERROR',
+        `the episode of environment ${over} has ended; reset the environments`,
+      );
     for (const [i, environment] of this.#environments.entries())
       if (!ended[i] && !isValidAction(actions[i] as Action, environment.actionSpace))
         throw invalid(actions[i] as Action, environment, ['actions', i]);

@@ -1,8 +1,9 @@
 """Environments of policyloop for Gymnasium: one as an Env, many as a VectorEnv. For Stable-Baselines3: policyloop_sb3.py.
 
-A process (`policyloop serve --environments ID --stdio`) plays all copies of an environment, one message per step of all.
+A process (`policyloop serve --environments ID --stdio`) plays all copies of an environment, with one message per step.
 """
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -23,9 +24,9 @@ class Copies:
     def __init__(self, id, autoreset, command, options):
         words = [shutil.which(command[0]) or command[0], *command[1:], "serve", "--stdio", "--environments", id]
         words += [f"--option={name}={json.dumps(value)}" for name, value in options.items()]
-        self._autoreset, self._errors = autoreset, tempfile.TemporaryFile()
+        self._autoreset, self._asked, self._errors = autoreset, 0, tempfile.TemporaryFile()
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors}
-        # Ctrl-C ends the training, not this process, because the trainer may save and evaluate before it exits.
+        # Ctrl-C doesn't reach the process: the trainer may want to evaluate and save before it exits.
         self._process = subprocess.Popen(words, start_new_session=True, **pipes)
         described = self._ask("metadata")
         self.observation_space = space_of(described["observation_space"])
@@ -36,31 +37,33 @@ class Copies:
         return self._array(self._ask("reset_batch", seeds=seeds, autoreset=self._autoreset)["observations"])
 
     def step(self, actions):
-        """Returns observations, rewards, terminated, truncated, and the last observations of episodes that ended."""
+        """Returns observations, rewards, terminated, truncated, and the last observation of each episode that ended."""
         answer = self._ask("step_batch", actions=np.asarray(actions).tolist())
-        final = [None if last is None else self._array(last) for last in answer.get("final_observations", ())]
         flags = (np.array(answer[name], dtype=bool) for name in ("terminated", "truncated"))
+        final = [None if last is None else self._array(last) for last in answer.get("final_observations", ())]
         return self._array(answer["observations"]), np.array(answer["rewards"], dtype=np.float64), *flags, final
 
     def close(self):
-        self._process.stdin.close()
-        return self._process.wait()
+        with contextlib.suppress(OSError), self._process:
+            pass  # Closes the pipes, which ends the process, and waits for it.
 
     def _array(self, observations):
         return np.array(observations, dtype=self.observation_space.dtype)
 
     def _ask(self, type, **data):
-        try:
-            self._process.stdin.write(json.dumps({"type": type, "data": data}).encode() + b"\n")
+        self._asked += 1
+        answer = {"id": 0}
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(json.dumps({"type": type, "id": self._asked, "data": data}).encode() + b"\n")
             self._process.stdin.flush()
+        # Ctrl-C may have left the answer to an earlier request unread. The answer to invalid JSON has no id.
+        while answer.get("id", self._asked) != self._asked:
             line = self._process.stdout.readline()
-        except OSError:
-            line = b""
-        if line == b"":
-            code = self._process.wait()
-            self._errors.seek(0)
-            raise RuntimeError(f"policyloop ended with exit code {code}: {self._errors.read().decode().strip()}")
-        answer = json.loads(line)
+            if line == b"":
+                code = self._process.wait()
+                self._errors.seek(0)
+                raise RuntimeError(f"policyloop ended with exit code {code}: {self._errors.read().decode().strip()}")
+            answer = json.loads(line)
         if answer["type"] == "error":
             raise ValueError(answer["data"]["message"])
         return answer["data"]
@@ -73,7 +76,7 @@ def space_of(space):
         starts = [part.get("start", 0) for part in space["spaces"]]
         return spaces.MultiDiscrete([part["n"] for part in space["spaces"]], start=starts)
     if space["kind"] == "text":
-        raise ValueError("a text world has no numeric spaces; play it with OpenEnv's client")
+        raise ValueError("a text world has no numeric spaces; play it as an OpenEnv server")
     dtype = np.dtype(space.get("dtype", "float32"))
     low, high = (
         np.array([none if bound is None else bound for bound in space[side]], dtype=dtype)

@@ -68,7 +68,7 @@ describe('a batch', () => {
     const step = () => batch.step({ actions: [1, 1, 1] });
     let at = -1;
     while (at < 0) at = step().terminated.indexOf(true);
-    expect(step).toThrow(`the episode of environment ${at} has ended: reset_batch`);
+    expect(step).toThrow(`the episode of environment ${at} has ended; reset the environments`);
     await batch.reset({ seeds });
     expect(step().rewards).toEqual([1, 1, 1]);
   });
@@ -94,7 +94,7 @@ describe('a batch', () => {
 
   it('refuses sizes and modes that it does not have, and a step before a reset', async () => {
     const batch = new Batch(short);
-    expect(() => batch.step({ actions: [] })).toThrow(/must be reset first/);
+    expect(() => batch.step({ actions: [] })).toThrow(/reset the environments first/);
     const size = /seeds: must have 1 to 1024 seeds/;
     await expect(batch.reset({ seeds: [] })).rejects.toThrow(size);
     await expect(batch.reset({ seeds: Array(mostInBatch + 1).fill(1) })).rejects.toThrow(size);
@@ -117,7 +117,7 @@ describe('a batch', () => {
     await batch.reset({ seeds });
     expect(() => batch.step({ actions: [1, 1, 1] })).toThrow(Refusal);
     broken = false;
-    expect(() => batch.step({ actions: [1, 1, 1] })).toThrow(/must be reset first/);
+    expect(() => batch.step({ actions: [1, 1, 1] })).toThrow(/reset the environments first/);
     await batch.reset({ seeds });
     expect(batch.step({ actions: [1, 1, 1] }).rewards).toEqual([1, 1, 1]);
   });
