@@ -22,8 +22,8 @@ import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({
   run: z.string().describe('Run name to pass to the other tools'),
-  pid: z.int().describe('Process id'),
-  ended: z.int().nullable().describe('Exit code, if the run has already ended'),
+  pid: z.number().describe('Process id'),
+  ended: z.number().nullable().describe('Exit code, if the run has already ended'),
 });
 
 export type Launched = z.output<typeof launched>;

@@ -1,14 +1,13 @@
 /** `policyloop mcp`: offers commands as tools of the Model Context Protocol, over standard input and output. */
-import { readFileSync } from 'node:fs';
 import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Command } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
 import { messageOf, UserError } from '../base/errors.js';
-import { outputSchemaFile } from '../base/output-schema.js';
 import { version } from '../base/package.js';
 import type { RunPlaces } from '../runs/listing/listing.js';
 import { requireWithin } from '../runs/listing/names.js';
+import { answerSchema } from './answer-schema.js';
 import { type Launched, launched, launchResumption, launchRun } from './launch.js';
 import { type Tool, tools } from './tools.js';
 
@@ -49,7 +48,7 @@ export async function serveMcp(
         const { description, input, launches, name, reads } = tool;
         const outputSchema = launches
           ? z.strictObject({ result: launched })
-          : fromJsonSchema<Answer>(answerSchema(tool.command));
+          : fromJsonSchema<Answer>(answerSchema(tool.command, tool.kinds));
         const annotations = { readOnlyHint: reads, destructiveHint: false, openWorldHint: false };
         server.registerTool(
           name,
@@ -95,18 +94,6 @@ const instructions = ({ allowRuns, runsDir }: McpRequest) =>
 interface Answer extends Record<string, unknown> {
   readonly result: unknown;
   readonly notes?: readonly string[];
-}
-
-/** Schema of a command's output and notes; an object, as the protocol requires. */
-function answerSchema(command: string): Record<string, unknown> {
-  const { $schema, definitions, ...result } = JSON.parse(
-    readFileSync(outputSchemaFile(command), 'utf8'),
-  ) as Record<string, unknown>;
-  const notes = { type: 'array', items: { type: 'string' } };
-  return {
-    ...{ $schema, type: 'object', properties: { result, notes } },
-    ...{ required: ['result'], additionalProperties: false, definitions },
-  };
 }
 
 /** Runs a tool. Never throws: errors become answers. */
@@ -175,5 +162,6 @@ async function execute(
   await command.execute({ ...defaults, ...own, ...configs, ...tool.fixed, runsDir, json: true }, context);
   const last = printed.at(-1);
   if (last === undefined) throw new UserError({ message: notes.join('\n') || 'no answer' });
-  return { result: JSON.parse(last) as unknown, ...(notes.length > 0 && { notes }) };
+  const result = JSON.parse(last) as unknown;
+  return { result: tool.shorten?.(result, given) ?? result, ...(notes.length > 0 && { notes }) };
 }

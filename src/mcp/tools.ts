@@ -9,6 +9,10 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that the client can't set. */
   readonly fixed?: Readonly<Record<string, unknown>>;
+  /** The alternatives of the command's output that the tool returns (default: all). */
+  readonly kinds?: readonly string[];
+  /** Shortens the result of a call with these arguments. */
+  readonly shorten?: (result: unknown, given: Readonly<Record<string, unknown>>) => unknown;
   /** False for tools that change or start something; these require `--allow-runs`. */
   readonly reads: boolean;
   /** True if the tool starts a process that outlives the call. */
@@ -26,6 +30,19 @@ const overrides = z
     'key=value for budgets and search, e.g. iterations=50, limits.calls=200, model.provider=cma-es (a baseline)',
   );
 
+type Environments = readonly {
+  readonly id: string;
+  readonly observation: string;
+  readonly action: string;
+  readonly description: string;
+}[];
+
+/** Keeps the first sentence of the description. */
+function inOneLine({ action, description, id, observation }: Environments[number]) {
+  const [sentence] = description.split(/(?<=[.!?])\s/, 1);
+  return { id, observation, action, description: sentence };
+}
+
 /** Clients show the tools in this order. */
 export const tools: readonly Tool[] = [
   {
@@ -38,17 +55,19 @@ export const tools: readonly Tool[] = [
         .optional()
         .describe('key=value: environment, model, status, tag, name, best, confirmed; best=400.. is a range'),
       sort: z.string().max(50).optional().describe('Sort key; the highest or newest come first'),
-      limit: count.optional(),
+      limit: count.default(20).describe('Number of runs; without sort, the newest'),
     }),
   },
   {
     ...{ name: 'show_run', command: 'show', reads: true },
+    kinds: ['RunFigures', 'PlayResult', 'TrainingFigures'],
     description:
       'Shows a run: status, best evaluations, confirmed return with its 95 % interval, failures, usage. Judge by `confirmed`, not by `best`.',
     input: z.strictObject({ run, top: count.max(1000).optional().describe('Number of evaluations to list') }),
   },
   {
     ...{ name: 'show_iteration', command: 'show', reads: true },
+    kinds: ['IterationFigures', 'GameRecord'],
     description: 'Shows an iteration of a run: prompts, replies and scores',
     input: z.strictObject({
       run,
@@ -74,8 +93,9 @@ export const tools: readonly Tool[] = [
   },
   {
     ...{ name: 'environments', command: 'environments', reads: true },
-    description: 'Lists built-in environments: spaces, options, descriptions',
-    input: z.strictObject({ id: confinedId.optional().describe('Only this environment') }),
+    description: 'Lists built-in environments; with an id: its options, observations, actions and rewards',
+    input: z.strictObject({ id: confinedId.optional().describe('Only this environment, with all details') }),
+    shorten: (result, { id }) => (id === undefined ? (result as Environments).map(inOneLine) : result),
   },
   {
     ...{ name: 'check_config', command: 'check', reads: true },

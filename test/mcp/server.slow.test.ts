@@ -55,6 +55,9 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       ...['check_config', 'doctor'],
     ]);
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+    expect(JSON.stringify(tools).length).toBeLessThan(20_000);
+    const { properties } = tools[1]!.outputSchema as { properties: { result: object } };
+    expect(JSON.stringify(properties.result)).toContain('"confirmed":{"description":');
     const read = async (name: string, given?: Record<string, unknown>) => {
       const answer = await call(name, given);
       expect(answer).toMatchObject({ isError: false });
@@ -71,7 +74,16 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect(await read('show_iteration', { run: 'latest', iteration: 1 })).toMatchObject({ iteration: 1 });
     expect(await read('compare_runs', { runs: ['a', 'b'] })).toMatchObject({ kind: 'comparison' });
     expect(await read('query_runs', { sql: 'SELECT count(*) AS n FROM runs' })).toEqual([{ n: 2 }]);
-    expect(await read('environments', { id: 'CartPole-v1' })).toMatchObject([{ id: 'CartPole-v1' }]);
+    expect(await read('list_runs', { limit: 1 })).toHaveLength(1);
+    expect(await read('environments', { id: 'CartPole-v1' })).toMatchObject([
+      { id: 'CartPole-v1', maxSteps: 500, description: expect.stringMatching(/^A pole.*Reward: /s) },
+    ]);
+    const environments = (await read('environments')) as readonly object[];
+    expect(environments).toContainEqual({
+      ...{ id: 'CartPole-v1', observation: 'Box(4)', action: 'Discrete(2)' },
+      description: 'A pole stands on a cart, joined to it by a free hinge.',
+    });
+    expect(JSON.stringify(environments).length).toBeLessThan(12_000);
     expect(await read('check_config', { configs: ['c.yaml'], overrides: ['iterations=5'] })).toMatchObject({
       errors: 0,
     });
@@ -132,7 +144,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
       ] as const)
         expect((await call(name, given)).isError).toBe(true);
     for (const name of ['away/secret.yaml', 'away'])
-      expect((await call('check_config', { configs: [name] })).text).toMatch(/link to a file outside/);
+      expect((await call('check_config', { configs: [name] })).text).toMatch(/link to a path outside/);
     expect((await call('list_runs', { filters: [`name=${'*a'.repeat(90)}b`] })).result).toEqual([]);
     expect((await call('query_runs', { sql: 'SELECT 5 AS x, 7 AS x' })).result).toEqual([{ x: 5, x_2: 7 }]);
     expect((await call('query_runs', { sql: 'SELECT * FROM range(50000000)' })).text).toMatch(/rows/);
@@ -148,6 +160,7 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
 
   it('begins, pauses, resumes, stops and evaluates where it is, in processes that outlive it', async () => {
     const { call, client } = await connected('--allow-runs');
+    expect(JSON.stringify(await client.listTools()).length).toBeLessThan(25_000);
     const begun = await call('run', { config: 'c.yaml', overrides: ['iterations=100000'] });
     expect(begun).toMatchObject({ isError: false, result: { ended: null } });
     const { run } = begun.result as { run: string };
