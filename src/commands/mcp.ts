@@ -1,6 +1,7 @@
 import type { Argv } from 'yargs';
 import { type Arguments, common, kinds } from '../base/command.js';
 import type { CommandContext } from '../base/context.js';
+import { messageOf, UserError } from '../base/errors.js';
 import type { LoadCommand } from '../mcp/serve-mcp.js';
 
 export const options = (y: Argv) =>
@@ -8,6 +9,10 @@ export const options = (y: Argv) =>
     .option('allow-runs', {
       ...kinds.flag,
       describe: 'Allow starting, pausing, resuming, stopping and evaluating runs (default: read-only)',
+    })
+    .option('project', {
+      ...kinds.text,
+      describe: 'Project directory (default: the current one, which some clients do not let you choose)',
     })
     .option('runs-dir', common.runsDir)
     .epilogue('For Model Context Protocol clients; docs/automation.md shows how to configure them.')
@@ -21,6 +26,17 @@ export const finishing = 'closing the server; its runs continue';
 /** Serves until its input ends. @param load loads the commands that the tools call */
 export async function execute(args: Args, context: CommandContext, load: LoadCommand): Promise<number> {
   const { serveMcp } = await import('../mcp/serve-mcp.js');
-  await serveMcp(args, load, context);
+  const cwd = args.project === undefined ? context.cwd : entered(args.project);
+  await serveMcp(args, load, { ...context, cwd });
   return 0;
+}
+
+/** @returns the absolute path. @throws UserError if it isn't a directory */
+function entered(project: string): string {
+  try {
+    process.chdir(project);
+    return process.cwd();
+  } catch (error) {
+    throw new UserError({ field: '--project', value: project, message: messageOf(error) });
+  }
 }

@@ -20,7 +20,9 @@ interface Answer {
 }
 
 /** A client of a server that was started in the directory of the runs. */
-async function connected(...options: readonly string[]) {
+const connected = (...options: readonly string[]) => connectedFrom(cwd, ...options);
+
+async function connectedFrom(cwd: string, ...options: readonly string[]) {
   const client = new Client({ name: 'test', version: '1' });
   const env = { PATH: process.env.PATH ?? '', NO_COLOR: '1' };
   const args = [built('src/cli.js'), 'mcp', ...options];
@@ -175,6 +177,18 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     const wrong = await later.call('run', { config: 'none.yaml' });
     expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('none.yaml') });
     expect(readdirSync(join(cwd, 'buffers'))).toHaveLength(3);
+  });
+
+  it('serves the project that it is given, for clients that start it elsewhere', async () => {
+    const { call } = await connectedFrom(temporaryDirectory(), '--project', cwd);
+    expect(await call('show_run', { run: 'a' })).toMatchObject({ isError: false });
+    expect(await call('check_config', { configs: ['c.yaml'] })).toMatchObject({ result: { errors: 0 } });
+    expect((await call('show_run', { run: '../a' })).isError).toBe(true);
+    const { ended } = startCommand(cwd, ['mcp', '--project', 'none']);
+    expect(await ended).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/--project.*no such.*none/is),
+    });
   });
 
   it('prints nothing but the protocol, survives lines that are none, and ends with its input', async () => {
