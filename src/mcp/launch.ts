@@ -18,6 +18,7 @@ import { z } from 'zod';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { findRun } from '../runs/listing/names.js';
+import { groupFile, runFiles } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({
@@ -39,11 +40,12 @@ export async function launchRun(
   const [day, time] = outside.now().toISOString().replaceAll(/[-:]/g, '').split(/[T.]/);
   const stem = plainName(basename(config, extname(config)), 'run');
   const path = claimDirectory(resolve(outside.cwd, runsDir), `${stem}-${day}-${time}`);
-  const isBegun = () => readdirSync(path).length > 0;
+  // Other tools accept the run as soon as one of these files exists.
+  const isBegun = () => [runFiles.manifest, groupFile].some((name) => existsSync(join(path, name)));
   try {
     return await launch(['run', config, ...overrides, '--run-dir', path], path, isBegun, outside);
   } finally {
-    if (existsSync(path) && !isBegun()) rmdirSync(path);
+    if (existsSync(path) && readdirSync(path).length === 0) rmdirSync(path);
   }
 }
 

@@ -20,7 +20,7 @@ it.skipIf(!present)(
       nan: expect.stringMatching(/^ValueError: Invalid JSON: .*numbers must be finite$/),
       many: expect.stringMatching(/^ValueError: .*seeds: must have 1 to 1024 seeds/),
       unknown: expect.stringMatching(
-        /^RuntimeError: policyloop ended with exit code 2: .*unknown environment/,
+        /^RuntimeError: policyloop ended with exit code 2: .*CartPole has no version v9/,
       ),
       text: expect.stringMatching(/^ValueError: a text world has no numeric spaces/),
       option: expect.stringMatching(/exit code 2: .*size/s),

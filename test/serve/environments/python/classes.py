@@ -2,7 +2,12 @@
 
 import json
 import sys
+import tempfile
 import warnings
+
+# PyTorch and the loggers of Stable-Baselines3 leave folders behind.
+scratch = tempfile.TemporaryDirectory()
+tempfile.tempdir = scratch.name
 
 import gymnasium
 import numpy as np
