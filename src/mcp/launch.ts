@@ -18,7 +18,7 @@ import { z } from 'zod';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { UserError } from '../base/errors.js';
 import { findRun } from '../runs/listing/names.js';
-import { groupFile, runFiles } from '../runs/reader.js';
+import { groupFile, readManifest, runFiles, statusOf } from '../runs/reader.js';
 import { claimDirectory, plainName } from '../storage/files.js';
 
 export const launched = z.strictObject({
@@ -56,8 +56,14 @@ export async function launchResumption(
   outside: Outside,
 ): Promise<Launched> {
   const path = findRun(run, { cwd: outside.cwd, runsDir });
-  const from = outside.now().getTime();
-  const isBegun = () => outside.now().getTime() > from + 1000;
+  const status = () =>
+    existsSync(join(path, runFiles.manifest)) ? statusOf(path, readManifest(path)) : undefined;
+  const [before, from] = [status(), outside.now().getTime()];
+  // If this returned earlier, a stop could overtake the resumption, which would then restart the stopped run.
+  const isBegun =
+    before === undefined || before === 'running'
+      ? () => outside.now().getTime() > from + 1000
+      : () => status() === 'running';
   return launch(['resume', path, ...overrides], path, isBegun, outside);
 }
 

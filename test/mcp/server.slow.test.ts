@@ -1,5 +1,5 @@
 /** The MCP server as a client meets it: by the protocol's own library, over the input and output of a process. */
-import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -173,6 +173,8 @@ describe('policyloop mcp', { timeout: 400_000 }, () => {
     expect(await later.call('resume_run', { run })).toMatchObject({ isError: false });
     expect(await later.call('stop_run', { runs: [run] })).toMatchObject({ result: [{ action: 'stop' }] });
     await expect.poll(() => readManifest(join(cwd, run)).status, { timeout: 60_000 }).toBe('interrupted');
+    // The process finishes its report before it ends.
+    await expect.poll(() => existsSync(join(cwd, run, 'run.lock')), { timeout: 60_000 }).toBe(false);
     expect(await later.call('evaluate_run', { run, episodes: 5 })).toMatchObject({ result: { episodes: 5 } });
     const wrong = await later.call('run', { config: 'none.yaml' });
     expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('none.yaml') });
