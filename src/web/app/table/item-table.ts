@@ -3,10 +3,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ConfigKeys, GroupFigures, Item } from '../../messages.js';
 import { fieldOf, sorted } from '../../table/fields.js';
 import type { Filter } from '../../table/filter.js';
-import { type Group, groupsOf, sortedGroups } from '../../table/groups.js';
+import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
-import { ask } from '../base/live.js';
+import { useAnswer } from '../base/live.js';
 import { go, queryOf } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
@@ -15,52 +15,7 @@ import { TableControls } from './table-controls.js';
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
-/** Milliseconds between requests for statistics. */
-const leastPause = 1000;
-
-/** Statistics of the groups, computed by the server. */
-function useFigures(
-  { by, filter }: TableState,
-  {
-    groups,
-    isSound,
-    within,
-  }: { readonly groups: readonly Group[]; readonly isSound: boolean; readonly within?: string | undefined },
-) {
-  const [figures, setFigures] = useState<Readonly<Record<string, GroupFigures>>>({});
-  const [problem, setProblem] = useState('');
-  const address = `/api/groups${queryOf({ by: by.join(','), filter, ...(within && { of: within }) })}`;
-  const latest = useRef({ address: '', isAsking: false, isStale: false });
-  const load = () => {
-    const now = latest.current;
-    now.isStale = true;
-    if (now.isAsking) return;
-    now.isAsking = true;
-    now.isStale = false;
-    const asked = now.address;
-    ask<Readonly<Record<string, GroupFigures>>>(asked)
-      .then(
-        (found) => {
-          if (asked === now.address) setFigures(found);
-          setProblem('');
-        },
-        (error: Error) => setProblem(error.message),
-      )
-      .finally(() =>
-        setTimeout(() => {
-          now.isAsking = false;
-          if (now.isStale) load();
-        }, leastPause),
-      );
-  };
-  // Only these affect the statistics.
-  const results = groups.map(({ items }) => items.map((item) => [item.name, item.status, item.confirmed]));
-  useEffect(() => {
-    latest.current.address = address;
-    if (by.length > 0 && isSound) load();
-  }, [address, isSound, JSON.stringify(results)]);
-  return { figures, problem };
-}
+type Figures = Readonly<Record<string, GroupFigures>>;
 
 interface Props {
   readonly items: readonly Item[];
@@ -92,7 +47,13 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     [items, filter, isGrouped, within],
   );
   const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
-  const { figures, problem } = useFigures(state, { groups, within, isSound: filter.problems.length === 0 });
+  // The server computes the statistics of the groups; only these affect them.
+  const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
+  const address = `/api/groups${queryOf({ by: by.join(','), filter: state.filter, of: within })}`;
+  const { answer: figures = {}, problem } = useAnswer<Figures>(
+    isGrouped && filter.problems.length === 0 ? address : undefined,
+    JSON.stringify(results),
+  );
   const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),
