@@ -166,8 +166,8 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     grid: { stroke: grid!, width: 1 },
     values: (_, ticks) => tickTexts(axis, ticks),
     ...(axis.scale !== 'log' && {
-      // Without an increment that fits, there would be no axis.
-      incrs: (_, __, low, high) => [high - low],
+      // Any increment that is large enough: the ticks below are chosen without it.
+      incrs: [Number.MAX_VALUE],
       splits: ({ height, width }, index, low, high) =>
         ticksOf(axis, [low, high], index === 0 ? width : height, room),
     }),

@@ -113,5 +113,5 @@ function Heading({ change, column, sort, title }: HeadingProps) {
   const isDown = sort === `-${column}`;
   const order = isDown ? 'descending' : sort === column ? 'ascending' : 'none';
   const isNumber = fieldOf(column).kind === 'number';
-  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column : `-${column}` })}>${title}<span aria-hidden="true">${order === 'none' ? '' : isDown ? ' ↓' : ' ↑'}</span></button></th>`;
+  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column : `-${column}` })}>${title}</button></th>`;
 }
