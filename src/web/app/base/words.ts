@@ -2,9 +2,6 @@
 import { formatReturn, missing } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 
-export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>
-  !['run', 'play', 'training'].includes(kind);
-
 export const unitOf = ({ kind, unit = 'step' }: Item): string =>
   ({ run: 'iterations', play: 'games', training: `${unit}s` })[kind as string] ?? 'runs';
 

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../../format/numbers.js';
 import type { Axis, Chart, Colour, Series } from '../../chart.js';
-import { html } from '../base/html.js';
+import { html, type InputEvent } from '../base/html.js';
 import { go } from '../base/words.js';
 import { drawAbove, drawBelow, edgeMarks } from './drawing.js';
 import { colourIn, colourOf, type Drawn } from './drawn.js';
@@ -122,7 +122,7 @@ interface ToggleProps {
 
 /** A box that shows or hides part of a chart, labelled with the mark used there. */
 function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
-  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': colourIn(mark.colour) }}></span>`}${label}</label></li>`;
+  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': colourIn(mark.colour) }}></span>`}${label}</label></li>`;
 }
 
 /** Values by series, with bars stacked on those after them, which are drawn later. */
@@ -197,7 +197,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     },
     axes: [
       {
-        ...axisOf(chart.x, 90),
+        ...axisOf(chart.x, 60 + 4 * lastTick),
         grid: { show: false },
         size: 28,
         label: chart.x.title,

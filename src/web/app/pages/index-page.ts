@@ -1,12 +1,12 @@
 /** The list of runs, training runs and directories of runs. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ConfigKeys, Item } from '../../messages.js';
+import { type ConfigKeys, type Item, isHolder } from '../../messages.js';
 import { parseFilter } from '../../table/filter.js';
 import { askedBy, stateOf } from '../../table/state.js';
 import { html } from '../base/html.js';
 import { useAnswer, useLive } from '../base/live.js';
-import { isHolder, queryOf } from '../base/words.js';
+import { queryOf } from '../base/words.js';
 import { ItemTable } from '../table/item-table.js';
 
 interface Props {

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Chart } from '../../chart.js';
-import type { Item, Row } from '../../messages.js';
+import { type Item, isHolder, type Row } from '../../messages.js';
 import type { TrainingInFile } from '../../training-charts.js';
 import { html, submitted } from '../base/html.js';
 import { grow, useLive } from '../base/live.js';
-import { go, isHolder, itemAddress, queryOf, unitOf } from '../base/words.js';
+import { go, itemAddress, queryOf, unitOf } from '../base/words.js';
 import { LiveCurve, newCourse } from '../chart/live-curve.js';
 import { TrainingCharts } from '../chart/training.js';
 import { jsonIn } from '../markup/markup.js';

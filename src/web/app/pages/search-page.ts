@@ -12,8 +12,7 @@ export function SearchPage({ query }: { readonly query: URLSearchParams }) {
   }, [text]);
   const submit = submitted((field) => go(`/search${queryOf({ q: field('q'), of: names })}`));
   return html`<form class="filter-form" role="search" onSubmit=${submit}>
-<label for="text">Text</label>
-<input id="text" name="q" type="search" value=${text} maxlength="200" placeholder="Search prompts and replies" autocomplete="off" />
+<label>Text <input name="q" type="search" value=${text} maxlength="200" placeholder="Search prompts and replies" autocomplete="off" /></label>
 <button type="submit">Search</button>
 <span class="muted">${names.length === 0 ? 'in all runs' : html`in ${names.join(', ')}; <a href=${`/search${queryOf({ q: text })}`}>in all runs</a>`}</span>
 </form>

@@ -1,10 +1,10 @@
 /** Rows of the table of items. */
 import { formatCompact, formatCost, formatDuration, formatNumber, missing } from '../../../format/numbers.js';
-import type { GroupFigures, Item } from '../../messages.js';
+import { type GroupFigures, type Item, isHolder } from '../../messages.js';
 import { fieldOf, type Value } from '../../table/fields.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
-import { isHolder, itemAddress, shownReturn, unitOf } from '../base/words.js';
+import { itemAddress, shownReturn, unitOf } from '../base/words.js';
 
 const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   observed: shownReturn,

@@ -20,8 +20,7 @@ export function KeysField({ apply, by, help, id, known = [], onFocus, placeholde
   useEffect(() => setText(by), [by]);
   // A datalist completes the last of several keys.
   const before = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
-  return html`<label for=${id}>Group by</label>
-<input id=${id} type="text" list=${`${id}-keys`} size=${Math.max(24, text.length + 4)} value=${text} placeholder=${placeholder} aria-describedby=${help} autocomplete="off" spellcheck=${false}
-  onFocus=${onFocus} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value.trim())} />
+  return html`<label>Group by <input id=${id} type="text" list=${`${id}-keys`} size=${Math.max(24, text.length + 4)} value=${text} placeholder=${placeholder} aria-describedby=${help} autocomplete="off" spellcheck=${false}
+  onFocus=${onFocus} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value.trim())} /></label>
 <datalist id=${`${id}-keys`}>${known.map((key) => html`<option value=${`${before}${key}`}></option>`)}</datalist>`;
 }

@@ -35,9 +35,8 @@ export function TableControls({ change, groups, items, known, loadKeys, problems
       ...(text === '' && { sort: '-started' }),
     });
   return html`<form class="filter-form" role="search" onSubmit=${(event: Event) => event.preventDefault()}>
-<label for="filter">Filter</label>
-<input id="filter" type="search" value=${filter} placeholder="text, or status=running model.temperature=0.7..1" autocomplete="off" spellcheck=${false}
-  aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} />
+<label>Filter <input id="filter" type="search" value=${filter} placeholder="text, or status=running model.temperature=0.7..1" autocomplete="off" spellcheck=${false}
+  aria-describedby="filter-help filter-problems" aria-invalid=${problems.length > 0} onInput=${({ currentTarget }: InputEvent) => change({ filter: currentTarget.value })} /></label>
 <${KeysField} id="group-by" by=${by.join(', ')} placeholder="e.g. model.temperature" known=${[...(known?.different ?? []), ...groupable]} onFocus=${loadKeys} apply=${group} />
 <span class="muted" role="status">${count}${running > 0 && `, ${running} running`}</span>
 <div id="filter-problems" role="status">${all.map((problem) => html`<p class="note warn-text">${problem}.</p>`)}</div>
