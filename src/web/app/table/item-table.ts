@@ -1,5 +1,5 @@
 /** A table of items or of their groups; what it shows is part of the page's address. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ConfigKeys, GroupFigures, Item } from '../../messages.js';
 import { fieldOf, sorted } from '../../table/fields.js';
 import type { Filter } from '../../table/filter.js';
@@ -63,7 +63,8 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const change = (changes: Partial<TableState>) =>
     go(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
   useEffect(() => setMost(rowsAtOnce), [state]);
-  useEffect(() => setChosen(new Set()), [by]);
+  // Before anything can be chosen.
+  useLayoutEffect(() => setChosen(new Set()), [by]);
   useEffect(() => {
     const observer = new IntersectionObserver(
       ([entry]) => {
@@ -74,7 +75,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     if (end.current !== null) observer.observe(end.current);
     return () => observer.disconnect();
   }, [count > most, most]);
-  const toggled = (set: ReadonlySet<string>, key: string) => {
+  const toggled = (key: string) => (set: ReadonlySet<string>) => {
     const next = new Set(set);
     if (!next.delete(key)) next.add(key);
     return next;
@@ -82,7 +83,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const ids = isGrouped ? groupRows.map(({ id }) => id) : rows.map(({ name }) => name);
   const isAll = ids.length > 0 && ids.every((id) => chosen.has(id));
   const rowOf = (item: Item, isInside = false) =>
-    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(chosen, item.name))} />`;
+    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(item.name))} />`;
   return html`<${TableControls} state=${state} problems=${[...filter.problems, ...(problem === '' ? [] : [problem])]} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
 <${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
@@ -93,7 +94,7 @@ ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} s
 <tbody>${rows.slice(0, most).map((item) => rowOf(item))}${groupRows
     .slice(0, most)
     .map((group) => [
-      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(open, group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(chosen, group.id))} />`,
+      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(group.id))} />`,
       open.has(group.id) && sorted(group.items, sort).map((item) => rowOf(item, true)),
     ])}</tbody>
 </table></div>
