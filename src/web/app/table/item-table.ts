@@ -49,11 +49,13 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
   // The server computes the statistics of the groups; only these affect them.
   const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
+  const isSound = filter.problems.length === 0;
   const address = `/api/groups${queryOf({ by: by.join(','), filter: state.filter, of: within })}`;
   const { answer: figures = {}, problem } = useAnswer<Figures>(
-    isGrouped && filter.problems.length === 0 ? address : undefined,
+    isGrouped && isSound ? address : undefined,
     JSON.stringify(results),
   );
+  const problems = isSound && problem !== '' ? [problem] : filter.problems;
   const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),
@@ -84,7 +86,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const isAll = ids.length > 0 && ids.every((id) => chosen.has(id));
   const rowOf = (item: Item, isInside = false) =>
     html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(item.name))} />`;
-  return html`<${TableControls} state=${state} problems=${[...filter.problems, ...(problem === '' ? [] : [problem])]} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
+  return html`<${TableControls} state=${state} problems=${problems} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
 <${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
 <thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosen(new Set(isAll ? [] : ids))} /></th>
