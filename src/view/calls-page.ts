@@ -27,7 +27,7 @@ import { type Axis, type Chart, type Colour, chartFigure } from '../web/chart.js
 import type { Page } from '../web/page.js';
 import { parseFilter } from '../web/table/filter.js';
 import type { Live } from './live.js';
-import { withSettings } from './run-data.js';
+import { patience, soFar, withSettings } from './run-data.js';
 
 /** The year 9999, in milliseconds. */
 const latestTime = 253_402_300_799_999;
@@ -52,7 +52,8 @@ export async function callsOf(
     return isOne && accepts(withSettings(place, item, asked)) ? [{ kind, path }] : [];
   });
   const by = query.get('by') === 'purpose' ? 'purpose' : 'model';
-  return callsPage(usageOver(await usage.read(sources), span, until, by), sources.length);
+  const { hours, read } = await usage.read(sources, patience);
+  return soFar(callsPage(usageOver(hours, span, until, by), read), read, sources.length);
 }
 
 /** @param runs number of runs that were added up */

@@ -16,7 +16,15 @@ import { parseFilter } from '../web/table/filter.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { isBelow, type Place } from './items.js';
-import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
+import {
+  comparedRun,
+  configKeys,
+  configuredRun,
+  patience,
+  readAhead,
+  soFar,
+  withSettings,
+} from './run-data.js';
 import { pageAddress } from './shown-run.js';
 
 /** The runs, directories and patterns that the address names (`of`); everything if it names none. */
@@ -90,12 +98,20 @@ function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly 
   return chosen.length <= mostCompared ? ['run'] : ['config'];
 }
 
-/** @throws HttpError if the address is invalid or there is nothing to compare */
-export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
+/**
+ * Compares the runs whose curves are read before the time is up.
+ * @throws HttpError if the address is invalid or there is nothing to compare
+ */
+export async function comparedPage(
+  places: readonly Place[],
+  query: URLSearchParams,
+  clock: () => number,
+): Promise<Page> {
+  const until = clock() + patience;
   await readAhead(places);
-  const chosen = chosenPlaces(places, query);
-  const by = groupingOf(query, chosen);
-  await readAhead(chosen, true);
+  const wanted = chosenPlaces(places, query);
+  const by = groupingOf(query, wanted);
+  const chosen = await readAhead(wanted, { areCurves: true, isTimeUp: () => clock() > until });
   const isByRun = by.join() === 'run';
   const byPath = new Map(chosen.map((place) => [place.path, place.item]));
   const itemOf = ({ path }: { readonly path: string }): Item => byPath.get(path)!;
@@ -123,10 +139,11 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
     ],
   });
   const shown = isByRun ? { ...comparison, by: null, tasks: comparison.tasks.map(untested) } : comparison;
-  return comparisonPage(shown, tasks, {
+  const page = comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
     ...{ isByRun, isNormalised: query.has('normalise'), mostRuns: 200 },
   });
+  return soFar(page, chosen.length, wanted.length);
 }
 
 const untested = <T extends object>(task: T) => ({ ...task, differences: [], cautions: [] });

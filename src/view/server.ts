@@ -61,6 +61,8 @@ const largestSaved = 64 * 2 ** 20;
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
+  // Lists, groups and comparisons come soon. If a curve can't be read, the comparison says so.
+  setImmediate(() => void readAhead(live.places(), { areCurves: true }).catch(() => undefined));
   const server = await startHttp(options, async (request, response, port) => {
     try {
       await answer(request, response, site, port);
@@ -149,13 +151,14 @@ async function answerApi(
     case 'groups': {
       const places = site.live.places();
       await readAhead(places);
-      if (path === 'keys') return sendJson(response, configKeys(places));
-      sendJson(response, groupFigures(places, query));
-      // Groups are often compared next. If a curve can't be read, the comparison says so.
-      return void readAhead(places, true).catch(() => undefined);
+      return sendJson(response, path === 'keys' ? configKeys(places) : groupFigures(places, query));
     }
     case 'compare':
-      return sendPage(response, token, await comparedPage(site.live.places(), query));
+      return sendPage(
+        response,
+        token,
+        await comparedPage(site.live.places(), query, site.options.milliseconds),
+      );
     case 'page': {
       const place = placeIn(site, query);
       const iteration = wholeNumber(query, 'iteration', 0);
@@ -267,11 +270,12 @@ function send(response: ServerResponse, type: string, body: string | Buffer): vo
 function sendPage(
   response: ServerResponse,
   token: string,
-  { footer, header, keys, sections, title }: Page,
+  { footer, header, isPartial, keys, sections, title }: Page,
 ): void {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  sendJson(response, { title, header: markup(header), footer: markup(footer), keys, sections: shown });
+  const page = { title, header: markup(header), footer: markup(footer), keys, isPartial, sections: shown };
+  sendJson(response, page);
 }
 
 function sendSaved(response: ServerResponse, { item, path }: Place): void {

@@ -30,6 +30,8 @@ export interface Page {
   readonly keys?: readonly string[];
   /** Present only while the work is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
+  /** True while more runs are being read for it; the live view asks again. */
+  readonly isPartial?: boolean;
 }
 
 /** The style sheet of all pages, and the app that runs in them; `npm run prepare` builds both. */

@@ -3,8 +3,7 @@
  * appended.
  */
 import { basename, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { append } from '../../base/append.js';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { unlessRefused } from '../../base/errors.js';
 import { isByBaseline } from '../../config/model.js';
 import { readOwnJson } from '../../storage/files.js';
@@ -48,9 +47,22 @@ export class HourlyUsage {
     this.#clock = clock;
   }
 
-  /** Reads what was appended to the sources, with pauses for other work. */
-  async read(sources: readonly UsageSource[]): Promise<readonly HourOfUsage[]> {
-    const hours: HourOfUsage[] = [];
+  /**
+   * Reads what was appended to the sources, with pauses for other work.
+   * @param patience milliseconds after which it returns what has been read, and reads on in the background
+   * @returns the hours, and the number of sources that have been read
+   */
+  async read(
+    sources: readonly UsageSource[],
+    patience?: number,
+  ): Promise<{ readonly hours: readonly HourOfUsage[]; readonly read: number }> {
+    const reading = this.#readAll(sources);
+    await (patience === undefined ? reading : Promise.race([reading, setTimeout(patience)]));
+    const files = sources.flatMap(({ path }) => this.#files.get(path) ?? []).filter(({ isRead }) => isRead);
+    return { hours: files.flatMap(({ hours }) => hours), read: files.length };
+  }
+
+  async #readAll(sources: readonly UsageSource[]): Promise<void> {
     let pause = this.#clock() + longestWork;
     for (const source of sources) {
       const file = this.#files.get(source.path) ?? new UsageFile(source);
@@ -61,9 +73,7 @@ export class HourlyUsage {
         await setImmediate();
         pause = this.#clock() + longestWork;
       }
-      append(hours, file.hours);
     }
-    return hours;
   }
 }
 
@@ -72,12 +82,17 @@ class UsageFile {
   readonly #tail: Tail;
   readonly #source: UsageSource;
   #hours = new Map<string, HourOfUsage>();
+  /** Whether its end was reached. */
+  isRead = false;
   #modelOf: ((purpose: UsagePurpose) => string | undefined) | undefined;
 
   constructor(source: UsageSource) {
     this.#source = source;
     const { kind, path } = source;
-    this.#tail = new Tail(kind === 'training' ? join(path, trainingFiles.metrics) : logsIn(path).calls);
+    this.#tail =
+      kind === 'training'
+        ? new Tail(join(path, trainingFiles.metrics))
+        : new Tail(logsIn(path).calls, withoutPrompt);
   }
 
   get hours(): readonly HourOfUsage[] {
@@ -93,6 +108,7 @@ class UsageFile {
       else this.#addCall(item as Partial<CallRecord>);
     });
     if (state === 'again') this.#hours = new Map();
+    this.isRead ||= state === 'done';
     return state !== 'done';
   }
 
@@ -140,6 +156,12 @@ class UsageFile {
     this.#hours.set(key, { start, model, purpose, sum });
     return sum;
   }
+}
+
+/** A line of calls without its messages, which are most of it. Only keys have these unescaped quotes. */
+function withoutPrompt(line: string): string {
+  const [from, to] = [line.indexOf('"messages":['), line.lastIndexOf('],"seed":')];
+  return from < 0 || to < from ? line : `${line.slice(0, from)}"messages":[${line.slice(to)}`;
 }
 
 const isCount = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0;

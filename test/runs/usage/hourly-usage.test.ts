@@ -51,7 +51,7 @@ function written(lines: string, manifest: object = {}): UsageSource {
 const callsOf = ({ path }: UsageSource) => join(path, 'calls.jsonl');
 
 async function figures(sources: readonly UsageSource[], span: Span = 'all', usage = reader()) {
-  const hours = await usage.read(sources);
+  const { hours } = await usage.read(sources);
   return usageOver(hours, span, noon + 30 * minute).rows.map(usageFigures);
 }
 
@@ -181,7 +181,7 @@ describe('a span', () => {
   it('has bars of hours or days up to now, without older calls', async () => {
     const day = 24 * 60 * minute;
     const source = written([0, 1, 6.4, 8, 40].map((days) => line({}, noon - days * day)).join(''));
-    const hours = await reader().read([source]);
+    const { hours } = await reader().read([source]);
     const over = (span: Span) => usageOver(hours, span, noon + 30 * minute);
     expect(['day', 'week', 'month', 'all'].map((span) => over(span as Span).total.calls)).toEqual([
       1, 3, 4, 5,

@@ -10,6 +10,8 @@ export interface Page {
   readonly footer: string;
   /** Config keys that differ between the runs of a study. */
   readonly keys?: readonly string[];
+  /** True while the server reads more runs for it. */
+  readonly isPartial?: boolean;
   readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
 }
 

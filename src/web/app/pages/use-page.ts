@@ -28,6 +28,7 @@ export function usePage(address: string, parts = 0) {
       if (now.address === address) {
         setPage(found);
         setProblem('');
+        now.stale ||= found.isPartial === true;
       }
     } catch (error) {
       if (now.address === address) setProblem(String((error as Error).message));
