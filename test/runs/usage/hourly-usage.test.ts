@@ -113,6 +113,20 @@ describe('the sums of a run', () => {
   });
 });
 
+it('gives what it has read when time is up, and reads on', async () => {
+  const sources = Array.from({ length: 100 }, () =>
+    written(line({ messages: [{ role: 'user', content: '],"seed":' }] })),
+  );
+  let time = 0;
+  // Each glance at this clock takes so long that other work gets its turn.
+  const usage = new HourlyUsage(() => (time += 100));
+  const first = await usage.read(sources, 0);
+  expect(first.read).toBeLessThan(100);
+  expect(first.hours).toHaveLength(first.read);
+  expect((await usage.read(sources)).read).toBe(100);
+  expect((await figures(sources, 'all', usage))[0]).toMatchObject({ calls: 100, promptTokens: 10_000 });
+});
+
 describe('a log that changes', () => {
   it('is read on where it was left', async () => {
     await fc.assert(
