@@ -10,6 +10,7 @@ import {
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
+import { spread } from '../../src/render/terminal-picture.js';
 import { page, sectionsOf } from '../../src/web/page.js';
 import { factList, pageHeader, warningList, writtenBy } from '../../src/web/study.js';
 import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';
@@ -54,10 +55,10 @@ function sizes({ statistics, duplicates }: Dataset): Html {
   const rows: readonly { readonly title: string; readonly of: (figures: Figures) => Cell }[] = [
     { title: 'examples', of: ({ examples }) => examples },
     { title: 'distinct prompts', of: ({ prompts }) => prompts },
-    { title: 'prompt tokens', of: ({ promptTokens }) => spread(promptTokens) },
-    { title: 'completion tokens', of: ({ completionTokens }) => spread(completionTokens) },
-    { title: 'evaluations before a prompt', of: ({ history }) => spread(history) },
-    { title: 'weight', of: ({ weight }) => spread(weight) },
+    { title: 'prompt tokens', of: ({ promptTokens }) => rangeOf(promptTokens) },
+    { title: 'completion tokens', of: ({ completionTokens }) => rangeOf(completionTokens) },
+    { title: 'evaluations before a prompt', of: ({ history }) => rangeOf(history) },
+    { title: 'weight', of: ({ weight }) => rangeOf(weight) },
   ];
   const table = htmlTable(rows, [
     text('', ({ title }) => title),
@@ -68,7 +69,7 @@ function sizes({ statistics, duplicates }: Dataset): Html {
 <p class="note">Median, with the range and the mean. ${plural(duplicates, 'duplicate')} removed.</p>`;
 }
 
-function spread(values: Distribution | undefined): Cell {
+function rangeOf(values: Distribution | undefined): Cell {
   if (values === undefined) return undefined;
   const { median, least, most, mean } = values;
   return {
@@ -96,7 +97,7 @@ function sourceTable({ sources }: DatasetManifest): Html {
 function samples(dataset: Dataset, split: Split): Html {
   const examples = dataset[split];
   if (examples.length === 0) return html`<p class="empty">None.</p>`;
-  const shown = evenly(examples, samplesShown);
+  const shown = spread(examples, samplesShown);
   return html`<p class="note">${formatCount(shown.length)} of ${formatCount(examples.length)}, evenly spaced.</p>
 ${shown.map((example) => sample(dataset, example))}`;
 }
@@ -142,9 +143,4 @@ function answers(example: Example): Content {
 
 function message({ role, content }: ChatMessage): Html {
   return html`<h3>${role}</h3>${preformatted(content)}`;
-}
-
-function evenly<T>(items: readonly T[], count: number): readonly T[] {
-  if (items.length <= count) return items;
-  return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);
 }

@@ -13,16 +13,16 @@ import {
   plural,
 } from '../format/numbers.js';
 import { shellWord } from '../format/one-line.js';
-import { tile, versionTable } from '../report/views/overview.js';
+import { versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
-import { describeReason, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
+import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import { type Page, page, type Section } from '../web/page.js';
-import { studyHeader } from '../web/study.js';
+import { type Page, page, sectionsOf } from '../web/page.js';
+import { pageHeader, tile, warningList } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes `report.html` of the play at `path`; returns its path. */
@@ -34,47 +34,34 @@ export function writePlayPage(path: string): string {
 
 /** The content of the page for the play at `path`. */
 export function playPage(path: string): Page {
-  const { manifest, status } = summaryOf(path);
+  const summary = summaryOf(path);
+  const { manifest, status } = summary;
   const recorded = openLogs(path, true);
   const games = gamesOf(recorded);
   const calls = [...recorded.calls];
   const figures = playFigures(games);
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(figures, manifest) },
-    recorded.faults.length === 0
-      ? undefined
-      : {
-          id: 'warnings',
-          title: 'Warnings',
-          content: html`<ul class="warnings">${recorded.faults.map((fault) => html`<li>${fault}</li>`)}</ul>`,
-        },
-    { id: 'games', title: 'Games', content: transcripts(games, calls, manifest.run) },
-    calls.length === 0 ? undefined : { id: 'usage', title: 'Usage', content: usage(manifest) },
-    {
-      id: 'config',
-      title: 'Config',
-      content: preformatted(readOwnText(join(path, runFiles.config))),
-    },
-    { id: 'reproduce', title: 'Reproduce', content: reproduction(manifest) },
-  ];
   const who = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
   return {
     title: `${manifest.run}: ${manifest.environment} played by ${who}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: html`play <b>${manifest.run}</b>`,
       title: html`${manifest.environment} <span class="by">played by</span> ${who}`,
       status,
-      state:
-        status === 'completed' && manifest.reason?.kind === 'iterations'
-          ? 'after all games'
-          : describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) }),
+      state: endText(summary, 'games'),
       facts: [
         ['seed', manifest.seed],
         ['started', formatTime(manifest.created)],
         ['policyloop', manifest.versions.policyloop],
       ],
     }),
-    sections: sections.filter((section) => section !== undefined),
+    sections: sectionsOf(
+      ['result', 'Result', headline(figures, manifest)],
+      ['warnings', 'Warnings', warningList(recorded.faults)],
+      ['games', 'Games', transcripts(games, calls, manifest.run)],
+      ['usage', 'Usage', calls.length > 0 && usage(manifest)],
+      ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
+      ['reproduce', 'Reproduce', reproduction(manifest)],
+    ),
     footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
   };
 }

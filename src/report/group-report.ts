@@ -19,11 +19,10 @@ import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { type Summary, summarize } from '../statistics/paired.js';
-import { type Page, page } from '../web/page.js';
-import { relativeLink } from '../web/study.js';
+import { type Page, page, sectionsOf } from '../web/page.js';
+import { pageHeader, relativeLink, tile, warningList } from '../web/study.js';
 import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
-import { tile } from './views/overview.js';
 
 export interface RepeatData {
   readonly data: RunSummary & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
@@ -38,38 +37,30 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
   const first = repeats[0]?.data;
   if (first === undefined) {
     const nothing = faults.length > 0 ? 'No readable repeats' : 'No repeat has started yet';
-    const header = html`<header><h1>${nothing}</h1>${faultList(faults)}</header>`;
+    const header = pageHeader({ kicker: 'repeats', title: nothing, verdict: warningList(faults) });
     return { title: 'policyloop repeats', header, sections: [], footer: undefined };
   }
   const { manifest, config, configYaml } = first;
   const task = `${manifest.environment} by ${manifest.model}`;
   return {
     title: `${config.name ?? task}, ${plural(repeats.length, 'repeat')}`,
-    header: html`<header>
-<p class="kicker">policyloop repeats <b>${config.name}</b></p>
-<h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
-</header>`,
-    sections: [
-      {
-        id: 'result',
-        title: 'Result',
-        content: html`${groupHeadline(repeats)}${faultList(faults)}`,
-      },
-      { id: 'curve', title: 'Learning curve', content: groupCurve(repeats) },
-      { id: 'repeats', title: 'Repeats', content: repeatTable(repeats) },
-      {
-        id: 'config',
-        title: 'Config',
-        content: html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
-      },
-    ],
+    header: pageHeader({
+      kicker: html`repeats <b>${config.name}</b>`,
+      title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
+    }),
+    sections: sectionsOf(
+      ['result', 'Result', [groupHeadline(repeats), warningList(faults)]],
+      ['curve', 'Learning curve', groupCurve(repeats)],
+      ['repeats', 'Repeats', repeatTable(repeats)],
+      [
+        'config',
+        'Config',
+        html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
+      ],
+    ),
     footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
   };
 }
-
-/** Lists the unreadable parts of the repeats. */
-const faultList = (faults: readonly string[]) =>
-  faults.length > 0 && html`<ul class="warnings">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
   // Use the same interval as `compare`.

@@ -31,14 +31,9 @@ export interface LoggedProposal extends Place {
   readonly improved: boolean;
 }
 
-interface Mutable extends Place {
-  readonly member: string | undefined;
-  readonly purpose: Stage;
-  readonly attempts: LoggedAttempt[];
-  predicted: number | undefined;
-  entry: BufferEntry | undefined;
-  improved: boolean;
-}
+type Mutable = Omit<LoggedProposal, 'attempts'> & { readonly attempts: LoggedAttempt[] } & {
+  -readonly [K in 'entry' | 'improved' | 'predicted']: LoggedProposal[K];
+};
 
 /** More than the number of candidates an iteration can have. */
 const mostCandidates = 1e6;
@@ -53,7 +48,7 @@ const none: readonly string[] = [];
  */
 export function loggedProposals(
   data: Pick<RunData, 'calls' | 'entries'>,
-  onCall?: (call: CallRecord, index: number) => void,
+  onCall?: (call: CallRecord) => void,
 ): readonly LoggedProposal[] {
   const proposals = new Map<number, Mutable>();
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
@@ -78,7 +73,7 @@ export function loggedProposals(
     const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
-    onCall?.(call, index);
+    onCall?.(call);
     index++;
   }
   let best = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,5 @@
-import { unreachable } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
-import { type Content, type Html, html, preformatted } from '../../format/html.js';
+import { type Html, html, preformatted } from '../../format/html.js';
 import {
   apart,
   costNote,
@@ -9,7 +8,6 @@ import {
   formatCount,
   formatDuration,
   formatInterval,
-  formatNumber,
   formatReturn,
   formatTime,
   plural,
@@ -18,11 +16,12 @@ import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import { type Confirmation, finalConfirmation, type StopReason } from '../../runs/events.js';
+import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { programTitle } from '../../runs/program-text.js';
 import { controlledText } from '../../runs/requests.js';
-import { placeName, racingText } from '../../runs/summary.js';
+import { endText, placeName, racingText } from '../../runs/summary.js';
+import { pageHeader, tile, warningList } from '../../web/study.js';
 import {
   isRejected,
   type LoggedProposal,
@@ -47,47 +46,29 @@ function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): st
   }
 }
 
-export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
+export function runHeader(
+  data: Pick<RunData, 'ended' | 'manifest' | 'parameters' | 'policy' | 'status'>,
+): Html {
   const { manifest, policy, parameters, status } = data;
-  const { policyloop, node, commit } = manifest.versions;
-  return html`<header>
-<p class="kicker">policyloop run <b>${manifest.run}</b></p>
-<h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
-<p class="state"><span class="status ${status}">${status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
-<dl class="facts">
-<div><dt>policy</dt><dd>${policy.kind === 'program' ? programTitle(bestOf(data)) : html`${policyName(policy)}, ${plural(parameters.count, 'parameter')}`}</dd></div>
-<div><dt>seed</dt><dd>${manifest.seed}</dd></div>
-<div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
-<div><dt>policyloop</dt><dd>${policyloop}${commit !== undefined && ` (${commit.slice(0, 10)})`}</dd></div>
-<div><dt>Node.js</dt><dd>${node}</dd></div>
-</dl>
-</header>`;
-}
-
-const bestOf = ({ manifest: { best, confirmations } }: Pick<RunData, 'manifest'>) =>
-  finalConfirmation(confirmations) ?? best;
-
-function stopText(reason: StopReason): string {
-  switch (reason.kind) {
-    case 'iterations':
-      return 'after all iterations';
-    case 'target':
-      return `reached the target return ${formatNumber(reason.return)}`;
-    case 'limit':
-      return `at the limit on ${reason.limit}`;
-    case 'interrupted':
-      return 'by the user';
-    case 'no-proposals': {
-      const end = reason.limit === undefined ? 'after all iterations' : `at the limit on ${reason.limit}`;
-      return `${end}: 0 proposals accepted; first reason: ${reason.message}`;
-    }
-    case 'model-error':
-      return `by a model error: ${reason.message}`;
-    case 'environment-error':
-      return `by an environment error: ${reason.message}`;
-    default:
-      return unreachable(reason);
-  }
+  const { confirmations, best, versions } = manifest;
+  return pageHeader({
+    kicker: html`run <b>${manifest.run}</b>`,
+    title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
+    status,
+    state: endText(data, 'iterations'),
+    facts: [
+      [
+        'policy',
+        policy.kind === 'program'
+          ? programTitle(finalConfirmation(confirmations) ?? best)
+          : `${policyName(policy)}, ${plural(parameters.count, 'parameter')}`,
+      ],
+      ['seed', manifest.seed],
+      ['started', formatTime(manifest.created)],
+      ['policyloop', [versions.policyloop, versions.commit && ` (${versions.commit.slice(0, 10)})`]],
+      ['Node.js', versions.node],
+    ],
+  });
 }
 
 /** Shows the most important results, starting with the confirmed mean. */
@@ -138,10 +119,6 @@ function observedNote(best: BufferEntry, config: Config): Html {
   return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the maximum of many noisy means, so optimistic`;
 }
 
-export function tile(name: string, value: Content, note: Content, className = ''): Html {
-  return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
-}
-
 /** Shows each confirmed candidate's return on unseen episodes next to its observed score. */
 export function confirmationTable(
   confirmations: readonly Confirmation[],
@@ -168,8 +145,12 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
   for (const event of events) if (event.kind === 'controlled') counts.set(controlledText(event), 1);
   for (const fault of faults) counts.set(fault, 1);
-  if (counts.size === 0) return undefined;
-  return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
+  return warningList(
+    [...counts].map(([message, count]) => [
+      message,
+      count > 1 && html` <span class="muted">(${count} times)</span>`,
+    ]),
+  );
 }
 
 /** Shows how to repeat, evaluate and resume the run, and which versions it used. */
@@ -191,17 +172,16 @@ ${versionTable(manifest)}`;
 
 export function versionTable(manifest: Manifest): Html {
   const { policyloop, node, commit } = manifest.versions;
-  const rows: readonly (readonly [string, string | undefined])[] = [
+  const rows: readonly (readonly [string, string])[] = [
     ['policyloop', policyloop],
-    ['git commit', commit],
+    ...(commit === undefined ? [] : [['git commit', commit] as const]),
     ['Node.js', node],
     ['seed', String(manifest.seed)],
     ['config fingerprint', manifest.fingerprint],
     ['prompt template hash', manifest.prompts],
   ];
-  const known = rows.filter(([, value]) => value !== undefined);
-  return htmlTable(known, [
+  return htmlTable(rows, [
     text('', ([name]) => name),
-    text('', ([, value]) => ({ text: value ?? '', code: true })),
+    text('', ([, value]) => ({ text: value, code: true })),
   ]);
 }
