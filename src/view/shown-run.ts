@@ -9,7 +9,7 @@ import { loggedProposals, proposalId } from '../report/data/proposals.js';
 import type { ShownCalls } from '../report/data/shown-calls.js';
 import { taskLabels } from '../report/data/task-labels.js';
 import { runPage } from '../report/run-report.js';
-import { iterationLog } from '../report/views/call-log.js';
+import { proposalList } from '../report/views/call-log.js';
 import { runHeader } from '../report/views/overview.js';
 import { policyOf } from '../report/views/policy-view.js';
 import { failedPrograms, programChange } from '../report/views/program-view.js';
@@ -114,7 +114,6 @@ export async function iterationPage(name: string, path: string, iteration: numbe
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
   const arePrograms = family.description.kind === 'program';
   const byIndex = new Map(calls.entries());
-  const log = iterationLog(manifest.run, { proposals, calls: byIndex }, arePrograms);
   const shown = own.slice(0, mostShown);
   const asText = apart(shown.map(({ score }) => score));
   const policies = shown.map((entry) => {
@@ -134,7 +133,11 @@ ${parent && programChange(entry, parent, config, true)}${vector}`;
     sections: sectionsOf(
       ['result', 'Result', headline(own, before, calls.length)],
       ['episodes', 'Episodes', animations(name, animated, config)],
-      ['log', 'Prompts and replies', log],
+      [
+        'log',
+        'Prompts and replies',
+        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }, arePrograms, true),
+      ],
       ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
       [
         'failures',

@@ -14,7 +14,7 @@ import { statedReason } from '../../prompting/answer/sets.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, shownReply } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
-import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
+import { packPrompts } from '../data/prompt-store.js';
 import {
   hasFailure,
   isRejected,
@@ -44,7 +44,6 @@ export function callLog(
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
-  const log = logOf(manifest.run, calls, proposals, policy.kind === 'program');
   const own = onlyProposals(proposals).length;
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration 12</code> shows any iteration.</p>`}
 <fieldset class="filter"><legend>Show</legend>
@@ -54,40 +53,29 @@ export function callLog(
 </fieldset>
 <noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
 <p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
-<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log))}</div>
-${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
+${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program')}`;
 }
 
-/** Shows the proposals of an iteration with their calls, all expanded. */
-export function iterationLog(
+/** The proposals with their calls. @param open whether they are expanded */
+export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
   arePrograms: boolean,
-): Html | undefined {
-  if (proposals.length === 0) return undefined;
-  const log = logOf(run, calls, proposals, arePrograms);
-  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, true))}</div>
-${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
-}
-
-function logOf(
-  run: string,
-  calls: ShownCalls['calls'],
-  proposals: readonly LoggedProposal[],
-  arePrograms: boolean,
-): Log {
-  const returns = proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []));
+  open = false,
+): Html {
   const places = [...calls.keys()].toSorted((a, b) => a - b);
-  const fitting = fittingPrompts(places.map((place) => calls.get(place)!.messages)).map((i) => places[i]!);
-  return {
+  const { kept, packed } = packPrompts(places.map((place) => calls.get(place)!.messages));
+  const log: Log = {
     run,
     calls,
     arePrograms,
     groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
-    prompts: new Map(fitting.map((place, position) => [place, position])),
+    prompts: new Map(kept.map((i, position) => [places[i]!, position])),
     longest: longestOf([...calls.values()]),
-    asText: apart(returns),
+    asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
+  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, open))}</div>
+${embedJson('prompts', packed)}`;
 }
 
 interface Log {
@@ -115,7 +103,7 @@ function longestOf(calls: readonly CallRecord[]): number {
   return longest;
 }
 
-function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
+function proposalEntry(proposal: LoggedProposal, log: Log, open: boolean): Html {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const rejected = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;

@@ -1,26 +1,20 @@
-/** Unpacks the prompts of a page, which share their messages and lines (report/data/prompt-store.ts). */
+/** Shows the prompts of a page, which are stored as differences (report/data/prompt-store.ts). */
+import { type TextPart, textOf } from '../../../storage/text-parts.js';
 
-interface Store {
-  readonly lines: readonly string[];
-  /** Role, then pairs: the first of some consecutive lines, and their number. */
-  readonly messages: readonly (readonly [string, ...number[]])[];
-  /** Indices of each prompt's messages. */
-  readonly prompts: readonly (readonly number[])[];
-}
+type Prompt = readonly { readonly role: string; readonly content: string }[];
 
-const stores = new WeakMap<Element, Store>();
+const known = new WeakMap<Element, readonly Prompt[]>();
 
-function storeIn(block: Element): Store {
-  const store = stores.get(block) ?? (JSON.parse(block.textContent) as Store);
-  stores.set(block, store);
-  return store;
-}
-
-function lineNumbers([, ...pairs]: Store['messages'][number]): readonly number[] {
-  const numbers: number[] = [];
-  for (let i = 0; i + 1 < pairs.length; i += 2)
-    for (let j = 0; j < pairs[i + 1]!; j++) numbers.push(pairs[i]! + j);
-  return numbers;
+function promptsIn(block: Element): readonly Prompt[] {
+  const found = known.get(block);
+  if (found !== undefined) return found;
+  let text = '';
+  const prompts = (JSON.parse(block.textContent) as (readonly TextPart[])[]).map((parts) => {
+    text = textOf(parts, text);
+    return JSON.parse(text) as Prompt;
+  });
+  known.set(block, prompts);
+  return prompts;
 }
 
 function added<Name extends keyof HTMLElementTagNameMap>(
@@ -34,38 +28,30 @@ function added<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+const linesIn = (text: string) => text.split(/(?<=\n)/);
+
 /** Shows a prompt, with the lines highlighted that the previous prompt on the page lacks. */
 export function showPrompt(box: HTMLElement, block: Element | null): void {
   if (block === null) return;
-  const store = storeIn(block);
   const call = Number(box.dataset.call);
-  const previous = store.prompts[call - 1];
-  const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m]!)));
+  const { [call - 1]: previous, [call]: prompt = [] } = promptsIn(block);
+  const before = previous && new Set(previous.flatMap(({ content }) => content.split('\n')));
+  const isNew = (line: string) => before?.has(line.replace(/\n$/, '')) === false && line.trim() !== '';
   const note = added(box, 'p', 'Highlighted: lines that are not in the previous prompt on this page.');
   note.className = 'muted';
   note.hidden = true;
-  for (const m of store.prompts[call] ?? []) {
-    const message = store.messages[m]!;
-    const numbers = lineNumbers(message);
-    added(box, 'h4', message[0]);
+  for (const { content, role } of prompt) {
+    added(box, 'h4', role);
     const text = added(box, 'pre');
     text.tabIndex = 0;
-    let piece = '';
-    let isPieceNew = false;
-    const flush = () => {
-      if (piece === '') return;
-      if (isPieceNew) added(text, 'mark', piece);
+    const lines = linesIn(content);
+    for (let from = 0, to = 1; from < lines.length; from = to, to++) {
+      const isMarked = isNew(lines[from]!);
+      while (to < lines.length && isNew(lines[to]!) === isMarked) to++;
+      const piece = lines.slice(from, to).join('');
+      if (isMarked) added(text, 'mark', piece);
       else text.append(piece);
-      piece = '';
-    };
-    numbers.forEach((number, i) => {
-      const line = store.lines[number]! + (i < numbers.length - 1 ? '\n' : '');
-      const isNew = before !== undefined && line.trim() !== '' && !before.has(number);
-      if (isNew !== isPieceNew) flush();
-      isPieceNew = isNew;
-      if (isNew) note.hidden = false;
-      piece += line;
-    });
-    flush();
+      if (isMarked) note.hidden = false;
+    }
   }
 }
