@@ -36,10 +36,15 @@ const latestTime = 253_402_300_799_999;
  * The page for `span=week&until=1764000000000`, where `until` is in milliseconds, optionally with `by=purpose` and the
  * `filter` of the index.
  */
-export async function callsOf(
-  { live, usage }: { readonly live: Live; readonly usage: HourlyUsage },
-  query: URLSearchParams,
-): Promise<Page> {
+export async function callsOf({
+  live,
+  query,
+  usage,
+}: {
+  readonly live: Live;
+  readonly usage: HourlyUsage;
+  readonly query: URLSearchParams;
+}): Promise<Page> {
   const span = requireSpan('span', query.get('span') ?? 'week');
   const until = Number(query.get('until') ?? Number.NaN);
   if (!(until >= 0 && until <= latestTime)) throw badRequest('must be a time in milliseconds', 'until');

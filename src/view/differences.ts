@@ -20,9 +20,9 @@ import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 export interface Wanted {
   readonly place: Place;
   /** Default: the iteration of the run's best evaluation. */
-  readonly iteration?: number;
+  readonly iteration?: number | undefined;
   /** Numbered from 1. Default: the iteration's best candidate. */
-  readonly candidate?: number;
+  readonly candidate?: number | undefined;
 }
 
 interface Side extends RunFrame {
