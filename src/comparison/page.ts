@@ -3,7 +3,7 @@
 import { type Html, html } from '../format/html.js';
 import { formatCompact, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
-import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
+import { armCurves } from '../report/charts/arm-curves.js';
 import { runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
@@ -131,8 +131,7 @@ function learningCurves(
         : undefined,
     };
   });
-  const axis = evaluationAxis(step);
-  return html`${armCurves(arms, isNormalised ? { ...axis, y: 'Best mean return so far, normalised' } : axis, !isByRun)}${
+  return html`${armCurves(arms, { step, isNormalised, areMeans: !isByRun })}${
     isNormalised && html`<p class="note">Normalised: ${scale.text}.</p>`
   }`;
 }
