@@ -122,7 +122,10 @@ export async function comparedPage(
       `at most ${mostCompared} single runs fit into one comparison; group them by a key`,
       'by',
     );
-  const { kept, leftOut } = selectedRuns(runs, isByRun, query.has('unfinished'), named);
+  // Single runs are shown, not tested: all of them.
+  const { kept, leftOut } = isByRun
+    ? { kept: runs, leftOut: [] }
+    : selected(runs, query.has('unfinished'), named);
   const unreadable = chosen.filter(
     ({ item, path }) => item.kind === 'run' && !runs.some((run) => run.path === path),
   );
@@ -138,24 +141,13 @@ export async function comparedPage(
       ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
     ],
   });
-  const shown = isByRun ? { ...comparison, by: null, tasks: comparison.tasks.map(untested) } : comparison;
+  const untested = comparison.tasks.map((task) => ({ ...task, differences: [], cautions: [] }));
+  const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
   const page = comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
     ...{ isByRun, isNormalised: query.has('normalise'), mostRuns: 200 },
   });
   return soFar(page, chosen.length, wanted.length);
-}
-
-const untested = <T extends object>(task: T) => ({ ...task, differences: [], cautions: [] });
-
-function selectedRuns(
-  runs: readonly ConfiguredRun[],
-  isByRun: boolean,
-  isUnfinished: boolean,
-  named: (path: string) => string,
-) {
-  // Single runs are shown, not tested: all of them.
-  return isByRun ? { kept: runs, leftOut: [] } : selected(runs, isUnfinished, named);
 }
 
 /** Runs by the values of the keys, so that their groups are in order. */

@@ -7,7 +7,7 @@ import { htmlTable, number, text } from '../format/table.js';
 import { textDifference } from '../report/views/text-difference.js';
 import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import { explainFailure } from '../runs/failure-text.js';
+import { outcomeText } from '../runs/failure-text.js';
 import { readShownFrame } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { placeName } from '../runs/summary.js';
@@ -31,6 +31,7 @@ interface Side extends RunFrame {
   readonly iteration: number;
   readonly candidate: number;
   readonly entry: BufferEntry | undefined;
+  /** The last one first. */
   readonly calls: readonly CallRecord[];
 }
 
@@ -82,7 +83,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
       message: `${name} has no calls or evaluations in this iteration`,
     });
   const configYaml = readOwnText(join(path, runFiles.config));
-  return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
+  return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked.toReversed() };
 }
 
 function figures(left: Side, right: Side): Html {
@@ -92,7 +93,7 @@ function figures(left: Side, right: Side): Html {
     ['mean return', ({ entry }) => entry && score(entry.score)],
     ['episodes', ({ entry }) => entry && formatCount(entry.returns.length)],
     ['calls', ({ calls }) => formatCount(calls.length)],
-    ['outcome', ({ calls }) => outcomeOf(calls.at(-1))],
+    ['outcome', ({ calls: [call] }) => call && (outcomeText(call.outcome) || 'accepted')],
     ['environment', ({ manifest }) => manifest.environment],
     ['model', ({ manifest }) => manifest.model],
     ['seed', ({ manifest }) => String(manifest.seed)],
@@ -103,19 +104,6 @@ function figures(left: Side, right: Side): Html {
     text(titleOf(left), ([, of]) => of(left)),
     text(titleOf(right), ([, of]) => of(right)),
   ]);
-}
-
-function outcomeOf(call: CallRecord | undefined): string | undefined {
-  switch (call?.outcome.kind) {
-    case undefined:
-      return undefined;
-    case 'accepted':
-      return 'accepted';
-    case 'rejected':
-      return explainFailure(call.outcome.failure);
-    case 'error':
-      return call.outcome.error;
-  }
 }
 
 /** Maximum number of parameters in the table. */
@@ -144,10 +132,7 @@ function parameters(left: Side, right: Side): Html {
 ${changed.length > 0 && table}`;
 }
 
-const promptOf = ({ calls }: Side): string | undefined =>
-  calls
-    .at(-1)
-    ?.messages.map(({ content, role }) => `--- ${role} ---\n${content}`)
-    .join('\n');
+const promptOf = ({ calls: [call] }: Side): string | undefined =>
+  call?.messages.map(({ content, role }) => `--- ${role} ---\n${content}`).join('\n');
 
-const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completion?.text;
+const replyOf = ({ calls: [call] }: Side): string | undefined => call?.completion?.text;

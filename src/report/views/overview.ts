@@ -128,8 +128,8 @@ export function confirmationTable(
   return html`<div>${htmlTable(confirmations, [
     text('candidate', (confirmation) => ({
       text: placeName(confirmation, config),
-      ...(confirmation.stage === 'final' && { detail: 'chosen' }),
-      ...(confirmation.iteration > 0 && { href: `#${proposalId(confirmation)}` }),
+      detail: confirmation.stage === 'final' ? 'chosen' : undefined,
+      href: confirmation.iteration > 0 ? `#${proposalId(confirmation)}` : undefined,
     })),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
