@@ -12,7 +12,7 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
-import { shellWord } from '../format/one-line.js';
+import { excerpt, shellWord } from '../format/one-line.js';
 import { versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
@@ -22,7 +22,7 @@ import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../ru
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
-import { pageHeader, tile, warningList } from '../web/study.js';
+import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes `report.html` of the play at `path`; returns its path. */
@@ -62,22 +62,17 @@ export function playPage(path: string): Page {
       ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
       ['reproduce', 'Reproduce', reproduction(manifest)],
     ),
-    footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
+    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
   };
 }
 
-const interval = (ends: readonly [number, number] | null, games: number): Html =>
-  ends === null
-    ? html`of ${plural(games, 'game')}`
-    : html`<b>${formatReturn(ends[0])} … ${formatReturn(ends[1])}</b> is the 95 % interval, over ${plural(games, 'game')}`;
-
 function headline(figures: PlayFigures, { activeMs, iterations, usage }: Manifest): Html {
   const { games, lost, maxScore, meanLength, meanReturn, meanScore, truncated, unclear, won } = figures;
-  const shown = (value: number | null) => (value === null ? '–' : formatReturn(value));
+  const over = (ends: unknown) => `${ends === null ? 'of' : 'over'} ${plural(games, 'game')}`;
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
-${meanScore !== null && tile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, shown(meanScore), interval(figures.scoreCi95, games), 'confirmed')}
-${tile('Mean return', shown(meanReturn), interval(figures.returnCi95, games), meanScore === null ? 'confirmed' : '')}
+${meanScore !== null && resultTile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, meanScore, figures.scoreCi95, over(figures.scoreCi95))}
+${resultTile('Mean return', meanReturn, figures.returnCi95, over(figures.returnCi95))}
 </dl>
 <dl class="headline">
 ${tile('Games', games, `of ${iterations.of}`)}
@@ -152,7 +147,7 @@ function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
 <summary><span class="where">${episode + 1}</span>
 <span class="score">${formatReturn(score ?? game.return)}</span>
 <span class="chips">${endChip(game)}${unclear > 0 && html`<span class="chip warn">${formatCount(unclear)} unclear</span>`}</span>
-<span class="reason">${plural(length, 'step')}: ${oneLine(last)}</span></summary>
+<span class="reason">${plural(length, 'step')}: ${excerpt(last)}</span></summary>
 <div class="attempts">
 <p class="evaluated">Seed ${game.seed}, return <b>${formatReturn(game.return)}</b>${score !== undefined && html`, score <b>${formatReturn(score)}</b>${typeof game.maxScore === 'number' && html` of ${formatReturn(game.maxScore)}`}`}</p>
 ${turns.map((turn, i) => turnEntry(turn, i, callOf.get(i)))}
@@ -211,5 +206,3 @@ function callText({ completion, outcome }: CallRecord): Html {
   const facts = [...likeliest, tokens, error].filter((fact) => fact !== '');
   return html` <span class="muted">· ${facts.join(' · ')}</span>`;
 }
-
-const oneLine = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

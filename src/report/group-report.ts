@@ -8,9 +8,7 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  formatInterval,
   formatReturn,
-  formatTime,
   plural,
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
@@ -18,9 +16,9 @@ import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
-import { type Summary, summarize } from '../statistics/paired.js';
+import { summarize } from '../statistics/paired.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
-import { pageHeader, relativeLink, tile, warningList } from '../web/study.js';
+import { pageHeader, relativeLink, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
 
@@ -41,6 +39,7 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
     return { title: 'policyloop repeats', header, sections: [], footer: undefined };
   }
   const { manifest, config, configYaml } = first;
+  const updated = repeats.map(({ data }) => data.manifest.updated);
   const task = `${manifest.environment} by ${manifest.model}`;
   return {
     title: `${config.name ?? task}, ${plural(repeats.length, 'repeat')}`,
@@ -58,13 +57,19 @@ export function groupPage(repeats: readonly RepeatData[], faults: readonly strin
         html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
       ],
     ),
-    footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
+    footer: writtenBy(manifest.versions.policyloop, updated.toSorted().at(-1)),
   };
 }
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
   // Use the same interval as `compare`.
   const confirmed = summarize(confirmedMeans(repeats), rangeOf(repeats));
+  const over =
+    confirmed === undefined
+      ? 'no repeat has been confirmed yet'
+      : confirmed.meanInterval === null
+        ? 'an interval needs two confirmed repeats'
+        : `over ${plural(confirmed.count, 'repeat')}, each on unseen episodes`;
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
   const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
   const total = (value: (data: RepeatData['data']) => number) =>
@@ -74,7 +79,7 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const ends = [smallest(observed), largest(observed)];
   const asText = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
-${confirmedTile(confirmed)}
+${resultTile('Confirmed mean return', confirmed?.mean, confirmed?.meanInterval, over)}
 ${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, so they are optimistic`)}
 </dl>
 <dl class="headline">
@@ -85,17 +90,6 @@ ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'all repeats')}
 ${cost > 0 && tile('Cost', formatCost(cost), costNote(addUsage(repeats.map(({ data }) => data.manifest.usage))))}
 ${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'all repeats')}
 </dl>`;
-}
-
-function confirmedTile(confirmed: Summary | undefined): Html {
-  const name = 'Confirmed mean return';
-  if (confirmed === undefined) return tile(name, '–', 'no repeat has been confirmed yet');
-  const { count, mean, meanInterval } = confirmed;
-  const interval =
-    meanInterval === null
-      ? 'an interval needs two confirmed repeats'
-      : html`<b>${formatInterval(meanInterval)}</b> is the 95 % interval over ${plural(count, 'repeat')}, each on unseen episodes`;
-  return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
 const rangeOf = ([first]: readonly RepeatData[]): Interval =>
@@ -165,9 +159,4 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);
-}
-
-function latest(repeats: readonly RepeatData[]): string {
-  const times = repeats.map(({ data }) => data.manifest.updated);
-  return times.toSorted().at(-1)!;
 }

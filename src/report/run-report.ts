@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.js';
 import { type Html, html, preformatted } from '../format/html.js';
-import { apart, formatReturn, formatTime, plural } from '../format/numbers.js';
+import { apart, formatReturn, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/summary.js';
 import { type Page, page, sectionsOf } from '../web/page.js';
+import { writtenBy } from '../web/study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';
@@ -73,7 +74,7 @@ export function runPage(data: RunData): Page {
       ['config', 'Config', preformatted(configYaml)],
       ['reproduce', 'Reproduce', reproduction(data)],
     ),
-    footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
+    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
   };
 }
 

@@ -25,7 +25,7 @@ import {
 import { largest } from '../statistics/descriptive.js';
 import type { TrainingRows } from '../web/messages.js';
 import { type Page, sectionsOf } from '../web/page.js';
-import { pageHeader, tile, warningList } from '../web/study.js';
+import { pageHeader, tile, warningList, writtenBy } from '../web/study.js';
 import { packed, type TrainingWords, trainingLoss } from '../web/training-charts.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
@@ -66,10 +66,7 @@ export function trainingPage(training: ShownTraining): Page {
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
     ),
-    footer:
-      last === undefined
-        ? undefined
-        : html`<p>State as of ${formatTime(last)}. Written by policyloop ${version()}.</p>`,
+    footer: last !== undefined && writtenBy(version(), last),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Parts of pages: header, facts, tiles, warnings, explanations. */
 import { type Content, type Html, html } from '../format/html.js';
+import { formatInterval, formatReturn, formatTime } from '../format/numbers.js';
 import { runFiles } from '../runs/reader.js';
 import type { Item } from './messages.js';
 
@@ -53,6 +54,20 @@ const isShown = (value: Content) => value !== undefined && value !== null && val
 export const tile = (name: string, value: Content, note: Content, className = ''): Html =>
   html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 
+/** The main result of a page, with its 95 % interval. @param over what the interval is over, such as `over 5 games` */
+export const resultTile = (
+  name: string,
+  value: number | null | undefined,
+  interval: readonly [number, number] | null | undefined,
+  over: string,
+): Html =>
+  tile(
+    name,
+    typeof value === 'number' ? formatReturn(value) : '–',
+    interval ? html`<b>${formatInterval(interval)}</b> is the 95 % interval ${over}` : over,
+    typeof value === 'number' ? 'confirmed' : '',
+  );
+
 /** Problems; undefined if there are none. */
 export const warningList = (lines: readonly Content[]): Html | undefined =>
   lines.length === 0
@@ -70,7 +85,9 @@ export const howToRead = 'How to read this';
 export const readingList = (lines: readonly Content[]): Html =>
   html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
-export const writtenBy = (policyloop: string): Html => html`<p>Written by policyloop ${policyloop}.</p>`;
+/** @param time of the data that is shown, ISO 8601 */
+export const writtenBy = (policyloop: string, time?: string): Html =>
+  html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
 
 /** A verdict in a box at the start of a page. @param mark `higher`, `lower` or `too-few`: its colour */
 export const verdictBox = (text: Content, mark = ''): Html => html`<p class="verdict ${mark}">${text}</p>`;

@@ -55,10 +55,9 @@ export function loggedProposals(
   const add = (
     { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
     purpose: Stage,
-    attempts: LoggedAttempt[],
   ): Mutable => {
     const made = {
-      ...{ iteration, candidate, member, purpose, attempts },
+      ...{ iteration, candidate, member, purpose, attempts: [] },
       ...{ predicted: undefined, entry: undefined, improved: false },
     };
     proposals.set(keyOf(made), made);
@@ -70,7 +69,7 @@ export function loggedProposals(
     const faults = faultsOf(call);
     const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
     const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
-    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
+    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call));
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
     onCall?.(call);
@@ -79,8 +78,8 @@ export function loggedProposals(
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const proposal =
-        proposals.get(keyOf(entry)) ?? add(entry, entry.revises === undefined ? 'proposal' : 'critic', []);
+      const purpose = entry.revises === undefined ? 'proposal' : 'critic';
+      const proposal = proposals.get(keyOf(entry)) ?? add(entry, purpose);
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }

@@ -7,21 +7,21 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  formatInterval,
   formatReturn,
+  formatShare,
   formatTime,
   plural,
 } from '../../format/numbers.js';
 import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
-import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry, racingTotals } from '../../rollout/replay-buffer.js';
 import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { programTitle } from '../../runs/program-text.js';
 import { controlledText } from '../../runs/requests.js';
 import { endText, placeName, racingText } from '../../runs/summary.js';
-import { pageHeader, tile, warningList } from '../../web/study.js';
+import { pageHeader, resultTile, tile, warningList } from '../../web/study.js';
 import {
   isRejected,
   type LoggedProposal,
@@ -73,8 +73,9 @@ export function runHeader(
 
 /** Shows the most important results, starting with the confirmed mean. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
-  const { manifest, entries, config } = data;
+  const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);
+  const racing = config.evaluation.racing && racingTotals(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const asked = onlyProposals(proposals);
   const rejected = asked.filter(isRejected).length;
@@ -82,33 +83,31 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): H
   const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
-${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
-${best && tile('Best observed mean return', apart([best.score, data.confirmed?.mean])(best.score), observedNote(best, config))}
+${
+  manifest.reason?.kind === 'no-proposals'
+    ? tile(
+        'Proposals accepted',
+        '0',
+        `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`,
+      )
+    : resultTile(
+        'Confirmed mean return',
+        confirmed?.mean,
+        confirmed?.ci95,
+        confirmed ? `on ${plural(confirmed.episodes, 'unseen episode')}` : 'not confirmed yet',
+      )
+}
+${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
-${config.evaluation.racing && racingTile(racingTotals(entries))}
+${racing && tile('Saved by racing', formatShare(racing.saved / Math.max(1, racing.episodes)), racingText(racing))}
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all resolved' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
 </dl>`;
-}
-
-function racingTile(totals: RacingTotals): Html {
-  const share = totals.episodes === 0 ? 0 : Math.round((100 * totals.saved) / totals.episodes);
-  return tile('Saved by racing', `${share} %`, racingText(totals));
-}
-
-function confirmedTile(confirmed: Confirmation | null): Html {
-  if (confirmed === null) return tile('Confirmed mean return', '–', 'not confirmed yet');
-  return tile(
-    'Confirmed mean return',
-    formatReturn(confirmed.mean),
-    html`<b>${formatInterval(confirmed.ci95)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
-    'confirmed',
-  );
 }
 
 function observedNote(best: BufferEntry, config: Config): Html {
