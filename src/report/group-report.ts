@@ -17,7 +17,7 @@ import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
 import { summarize } from '../statistics/paired.js';
-import { type Page, page, sectionsOf } from '../web/page.js';
+import { type Page, sectionsOf } from '../web/page.js';
 import { pageHeader, relativeLink, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
@@ -27,11 +27,8 @@ export interface RepeatData {
   readonly href: string;
 }
 
-/** Renders `report.html` for the repeats of an experiment: combined results, and links to each repeat. */
-export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
-  page(groupPage(repeats, faults));
-
-export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
+/** The page of the repeats of an experiment: combined results, and links to each repeat. */
+export function groupPage(repeats: readonly RepeatData[], faults: readonly string[] = []): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
     const nothing = faults.length > 0 ? 'No readable repeats' : 'No repeat has started yet';

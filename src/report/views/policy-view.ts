@@ -56,11 +56,7 @@ function parameterTable(parameters: ParameterVector, note: string, { names }: Pa
 <p class="note">${note}</p></div>`;
 }
 
-function weightTables(
-  parameters: ParameterVector,
-  policy: WeightedPolicy,
-  { actions, observations }: TaskLabels,
-): Html {
+function weightTables(parameters: ParameterVector, policy: WeightedPolicy, labels: TaskLabels): Html {
   const { projection } = policy;
   const weights = weightsOf(policy, parameters);
   const scale = largest([...weights.map(Math.abs), 0]);
@@ -68,18 +64,18 @@ function weightTables(
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
   const isLinear = policy.kind === 'linear';
   const hasDifference = isLinear && policy.discrete && policy.outputs === 2;
-  const tables = matricesOf(policy, observations, actions).map(({ columns, rows, start }, l, all) => {
+  const tables = matricesOf(policy, weights, labels).map(({ columns, rows }, l, all) => {
     const title =
       !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
     return html`${title}
 <div class="scroll tall" tabindex="0"><table class="weights">
 <thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
-<tbody>${rows.map((row, i) => {
-      const own = weights.slice(start + i * columns.length, start + (i + 1) * columns.length);
-      return html`<tr${row === 'bias' && html` class="bias"`}><th scope="row">${row}</th>${own.map(
-        (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
-      )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`;
-    })}</tbody>
+<tbody>${rows.map(
+      ({ name, weights: own }) =>
+        html`<tr${name === 'bias' && html` class="bias"`}><th scope="row">${name}</th>${own.map(
+          (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
+        )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`,
+    )}</tbody>
 </table></div>`;
   });
   const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
