@@ -1,6 +1,7 @@
 /** Groups runs that repeat the same experiment, and names the groups. */
 
 import { nearest, UserError } from '../base/errors.js';
+import { groupedBy } from '../base/grouped.js';
 import type { Config } from '../config/config.js';
 import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
@@ -196,18 +197,4 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
-}
-
-export function groupedBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -1,5 +1,7 @@
 /** The page of a play: its results, and transcripts of its games. */
+
 import { join } from 'node:path';
+import { groupedBy } from '../base/grouped.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
   costNote,
@@ -116,13 +118,7 @@ export function transcripts(games: readonly GameRecord[], calls: readonly CallRe
   if (games.length === 0) return html`<p class="empty">No game was finished.</p>`;
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
-  const byGame = new Map<string, CallRecord[]>();
-  for (const call of calls) {
-    const key = placeOf(call);
-    const own = byGame.get(key);
-    if (own === undefined) byGame.set(key, [call]);
-    else own.push(call);
-  }
+  const byGame = groupedBy(calls, placeOf);
   let left = mostCharacters;
   const shown = games.filter((game) => {
     left -= game.turns.reduce((sum, { message, reply = '' }) => sum + message.length + reply.length, 0);

@@ -2,6 +2,7 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { groupedBy } from '../base/grouped.js';
 import { planKinds } from '../runs/finder.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
@@ -229,20 +230,20 @@ const studyKinds = ['evaluation', 'sweep', 'models'] as const;
 
 /** Adds up the runs in each directory of runs. */
 function addUp(found: Map<string, Known>): void {
-  const inside = new Map<string, Item[]>();
-  for (const { item } of found.values()) {
-    if (isHolder(item)) continue;
-    for (let end = item.name.lastIndexOf('/'); end > 0; end = item.name.lastIndexOf('/', end - 1)) {
-      const holder = found.get(item.name.slice(0, end));
-      if (holder === undefined || !isHolder(holder.item)) continue;
-      inside.set(holder.item.name, [...(inside.get(holder.item.name) ?? []), item]);
-    }
-  }
+  const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
+  const inside = groupedBy(
+    leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
+    ({ folder }) => folder,
+  );
   for (const [name, known] of found) {
+    const items = inside.get(name)?.map(({ item }) => item) ?? [];
     if (isHolder(known.item))
-      found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, inside.get(name) ?? []) } });
+      found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, items) } });
   }
 }
+
+/** Names of the directories that an item is in. */
+const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
 const holderKinds: readonly ItemKind[] = [
   'repeats',

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../base/grouped.js';
 import type { Config } from '../../config/config.js';
 import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
@@ -73,8 +74,7 @@ ${htmlTable(
 
 /** Groups the items by kind, most frequent first, then by name; `share` is relative to the most frequent kind. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
-  const byKind = new Map<Kind, Item[]>();
-  for (const item of items) byKind.set(kindOf(item), [...(byKind.get(kindOf(item)) ?? []), item]);
+  const byKind = groupedBy(items, kindOf);
   const most = largest([...byKind.values()].map(({ length }) => length));
   return [...byKind]
     .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))

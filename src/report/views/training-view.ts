@@ -1,5 +1,6 @@
 /** Parts of a training run's page: what the model says, baselines, and the dataset. */
 import { shownPath } from '../../base/context.js';
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html, preformatted } from '../../format/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
@@ -21,22 +22,16 @@ export function samplesView(
   { steps, unit }: RecordedTraining,
 ): Html | undefined {
   if (samples.length === 0) return undefined;
-  const groups = new Map<number, Sample[]>();
-  for (const { step, ...sample } of samples) {
-    // Later ones are about to be repeated.
-    if (step > steps.done) continue;
-    const own = groups.get(step);
-    if (own === undefined) groups.set(step, [sample]);
-    else if (own.length < mostSamples) own.push(sample);
-  }
-  const shown = sampled([...groups], mostShown);
+  // Later ones are about to be repeated.
+  const current = samples.filter(({ step }) => step <= steps.done);
+  const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
   return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
 <div class="samples">${shown.map(([step, own], i) => {
     const isLast = i === shown.length - 1;
     // A fixed id keeps a live page on the latest answers.
     const id = `samples-${isLast ? 'last' : step}`;
     return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
-<div>${own.map(sampleView)}</div>`;
+<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
   })}</div>`;
 }
 

@@ -1,7 +1,7 @@
 /** The page of a collection: its progress, and its runs by task and proposer. */
 
 import { stringify } from 'yaml';
-import { groupedBy } from '../../comparison/run-groups.js';
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html, preformatted } from '../../format/html.js';
 import {
   costNote,

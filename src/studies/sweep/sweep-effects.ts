@@ -1,5 +1,5 @@
 /** The effects of a sweep's keys on its page, and the interactions between two keys. */
-import { groupedBy } from '../../comparison/run-groups.js';
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable } from '../../format/table.js';
