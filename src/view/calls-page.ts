@@ -139,7 +139,7 @@ function chartsOf(usage: UsageOverTime): readonly Chart[] {
   const failures = kindsOf(total)
     .slice(0, mostGroups + 1)
     .map(([label]) => ({ label, values: sums.map((sum) => sum.failures.get(label) ?? 0) }));
-  const per = step === 3_600_000 ? 'hour' : step === 86_400_000 ? 'day' : 'span';
+  const per = step === 3_600_000 ? 'hour' : step === 86_400_000 ? 'day' : `${step / 86_400_000} days`;
   const chart = (
     what: string,
     kind: keyof typeof formats,

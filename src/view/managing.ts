@@ -18,12 +18,12 @@ export interface Site {
 /** Performs what a page's request asks for. @returns the outcome, for people */
 export type Action = (request: IncomingMessage, site: Site) => Promise<{ readonly text: string }>;
 
-/** Maximum size of a request body, in bytes: the names of thousands of runs. */
-const longestBody = 2 ** 20;
-
-/** An action whose request has this shape. */
+/**
+ * An action whose request has this shape.
+ * @param longest maximum size of the request's body, in bytes; by default, enough for the names of thousands of runs
+ */
 export const action =
-  <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>): Action =>
+  <T>(shape: z.ZodType<T>, perform: (asked: T, site: Site) => Promise<string>, longest = 2 ** 20): Action =>
   async (request, site) => {
     // Browsers send the page's origin. The token has already been checked.
     if (request.headers.origin === undefined)
@@ -32,7 +32,7 @@ export const action =
         'permission_error',
         'only pages of this server can do this; use policyloop pause, stop, set, tag or remove instead',
       );
-    const { data, error } = shape.safeParse(await readJsonBody(request, longestBody));
+    const { data, error } = shape.safeParse(await readJsonBody(request, longest));
     if (error !== undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
     return { text: await perform(data, site) };
   };

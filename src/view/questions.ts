@@ -44,23 +44,33 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark must have at most ${longestRemark} characters`).optional(),
 });
 
+/** Maximum size of an answer, in bytes; a character may take several. */
+const longestAnswer = 16 * 2 ** 10;
+
 /** How long to wait for the run to accept an answer, and how often to check, in milliseconds. */
 const patienceMs = 3000;
 const lookMs = 50;
 
 /** Answers an open question. @throws HttpError if it isn't open */
-export const answerQuestion = action(answerShape, async ({ of, question, rating, remark }, { placeOf }) => {
-  const said = cleaned({ ...(rating !== undefined && { rating }), ...(remark !== undefined && { remark }) });
-  const { item, path } = placeOf(of);
-  const isOpen = () => item.kind === 'run' && readQuestion(path)?.question === question;
-  if (!isOpen()) throw notOpen();
-  askOf(path, { action: 'answer', question, ...said });
-  for (let waited = 0; waited < patienceMs; waited += lookMs) {
-    if (!isOpen()) return 'answer received';
-    await delay(lookMs);
-  }
-  return "answer sent; the run hasn't read it yet";
-});
+export const answerQuestion = action(
+  answerShape,
+  async ({ of, question, rating, remark }, { placeOf }) => {
+    const said = cleaned({
+      ...(rating !== undefined && { rating }),
+      ...(remark !== undefined && { remark }),
+    });
+    const { item, path } = placeOf(of);
+    const isOpen = () => item.kind === 'run' && readQuestion(path)?.question === question;
+    if (!isOpen()) throw notOpen();
+    askOf(path, { action: 'answer', question, ...said });
+    for (let waited = 0; waited < patienceMs; waited += lookMs) {
+      if (!isOpen()) return 'answer received';
+      await delay(lookMs);
+    }
+    return "answer sent; the run hasn't read it yet";
+  },
+  longestAnswer,
+);
 
 /** Cleans an answer as the run does: one line, without characters that affect the surrounding text. */
 function cleaned(said: Said): Said {
