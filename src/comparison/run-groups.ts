@@ -53,8 +53,8 @@ const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
 /** Remembers what was derived from a run. */
-function remembered(derive: (run: Configured) => Settings): (run: Configured) => Settings {
-  const known = new WeakMap<Configured, Settings>();
+function remembered<T extends Configured>(derive: (run: T) => Settings): (run: T) => Settings {
+  const known = new WeakMap<T, Settings>();
   return (run) => {
     const settings = known.get(run) ?? derive(run);
     known.set(run, settings);
@@ -115,7 +115,7 @@ export function groupRuns(
   by: readonly string[] | undefined,
   moreOf: (run: ComparedRun) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups[] {
-  const known = (run: ComparedRun): Settings => new Map([...settingsOf(run), ...moreOf(run)]);
+  const known = remembered((run: ComparedRun) => new Map([...settingsOf(run), ...moreOf(run)]));
   if (by !== undefined) requireKeys(by, runs.map(known));
   const groupOf = (run: ComparedRun) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));

@@ -13,7 +13,6 @@ const checked = 256;
 /** Follows a JSON Lines file, remembering only its position. */
 export class Tail {
   readonly #path: string;
-  readonly #shortened: (line: string) => string;
   #end = 0;
   #file = 0;
   #changed = 0;
@@ -22,10 +21,8 @@ export class Tail {
   /** Bytes of the next read; grows for longer lines. */
   #size = chunk;
 
-  /** @param shortened removes what isn't needed from a line before it is parsed */
-  constructor(path: string, shortened = (line: string) => line) {
+  constructor(path: string) {
     this.#path = path;
-    this.#shortened = shortened;
   }
 
   restart(): void {
@@ -61,7 +58,7 @@ export class Tail {
       this.#end += end;
       this.#last = Buffer.from(buffer.subarray(Math.max(0, end - checked), end));
       for (const line of buffer.toString('utf8', 0, end - 1).split('\n')) {
-        const item = jsonIn(this.#shortened(line));
+        const item = jsonIn(line);
         if (item !== undefined) onLine(item);
       }
       return this.#end < size ? 'more' : 'done';

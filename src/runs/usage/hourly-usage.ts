@@ -89,10 +89,7 @@ class UsageFile {
   constructor(source: UsageSource) {
     this.#source = source;
     const { kind, path } = source;
-    this.#tail =
-      kind === 'training'
-        ? new Tail(join(path, trainingFiles.metrics))
-        : new Tail(logsIn(path).calls, withoutPrompt);
+    this.#tail = new Tail(kind === 'training' ? join(path, trainingFiles.metrics) : logsIn(path).calls);
   }
 
   get hours(): readonly HourOfUsage[] {
@@ -156,12 +153,6 @@ class UsageFile {
     this.#hours.set(key, { start, model, purpose, sum });
     return sum;
   }
-}
-
-/** A line of calls without its messages, which are most of it. Only keys have these unescaped quotes. */
-function withoutPrompt(line: string): string {
-  const [from, to] = [line.indexOf('"messages":['), line.lastIndexOf('],"seed":')];
-  return from < 0 || to < from ? line : `${line.slice(0, from)}"messages":[${line.slice(to)}`;
 }
 
 const isCount = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0;

@@ -114,9 +114,7 @@ describe('the sums of a run', () => {
 });
 
 it('gives what it has read when time is up, and reads on', async () => {
-  const sources = Array.from({ length: 100 }, () =>
-    written(line({ messages: [{ role: 'user', content: '],"seed":' }] })),
-  );
+  const sources = Array.from({ length: 100 }, () => written(line()));
   let time = 0;
   // Each glance at this clock takes so long that other work gets its turn.
   const usage = new HourlyUsage(() => (time += 100));
