@@ -66,11 +66,12 @@ interface Matrix {
   readonly rows: readonly { readonly name: string; readonly weights: readonly number[] }[];
 }
 
-/** The weights as a matrix for each layer. */
+/** The weights as a matrix for each layer. @param unitName name of a hidden unit; layers are numbered from 1 */
 export function matricesOf(
   policy: WeightedPolicy,
   weights: ParameterVector,
   { actions, observations }: TaskLabels,
+  unitName = (_layer: number, unit: number) => `unit ${unit}`,
 ): readonly Matrix[] {
   const matrix = (title: string, names: readonly string[], columns: readonly string[], start: number) => ({
     ...{ title, columns },
@@ -81,10 +82,10 @@ export function matricesOf(
   });
   if (policy.kind === 'linear')
     return [matrix('', policy.bias ? [...observations, 'bias'] : observations, actions, 0)];
-  const units = (count: number) => Array.from({ length: count }, (_, j) => `unit ${j}`);
+  const units = (l: number, count: number) => Array.from({ length: count }, (_, j) => unitName(l, j));
   return layersOf(policy).map((layer, l, layers) => {
-    const inputs = l === 0 ? observations : units(layer.inputs);
-    const outputs = l === layers.length - 1 ? actions : units(layer.units);
+    const inputs = l === 0 ? observations : units(l, layer.inputs);
+    const outputs = l === layers.length - 1 ? actions : units(l + 1, layer.units);
     return matrix(`layer ${l + 1}`, [...inputs, 'bias'], outputs, layer.weights);
   });
 }
