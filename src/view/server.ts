@@ -61,8 +61,12 @@ const largestSaved = 64 * 2 ** 20;
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
-  // Lists, groups and comparisons come soon. If a curve can't be read, the comparison says so.
-  setImmediate(() => void readAhead(live.places(), { areCurves: true }).catch(() => undefined));
+  let isClosed = false;
+  // Lists and groups come first, then comparisons. If a curve can't be read, the comparison says so.
+  const isTimeUp = () => isClosed;
+  const readAll = async () =>
+    readAhead(await readAhead(live.places(), { isTimeUp }), { areCurves: true, isTimeUp });
+  setImmediate(() => void readAll().catch(() => undefined));
   const server = await startHttp(options, async (request, response, port) => {
     try {
       await answer(request, response, site, port);
@@ -73,6 +77,8 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   return {
     url: `${server.url}/?token=${options.token}`,
     close() {
+      isClosed = true;
+      site.usage.stop();
       live.close();
       const finished = server.finish();
       server.abort();

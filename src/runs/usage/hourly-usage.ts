@@ -41,6 +41,7 @@ type Line = Readonly<Record<string, unknown>>;
 export class HourlyUsage {
   readonly #files = new Map<string, UsageFile>();
   readonly #clock: () => number;
+  #isStopped = false;
 
   /** @param clock in milliseconds */
   constructor(clock: () => number) {
@@ -62,6 +63,11 @@ export class HourlyUsage {
     return { hours: files.flatMap(({ hours }) => hours), read: files.length };
   }
 
+  /** Ends reading in the background. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   async #readAll(sources: readonly UsageSource[]): Promise<void> {
     let pause = this.#clock() + longestWork;
     for (const source of sources) {
@@ -71,6 +77,7 @@ export class HourlyUsage {
         isMore = file.look();
         if (this.#clock() < pause) continue;
         await setImmediate();
+        if (this.#isStopped) return;
         pause = this.#clock() + longestWork;
       }
     }
