@@ -23,10 +23,20 @@ describe('a program as the player', () => {
         return observation.poleAngle + observation.poleAngularVelocity > 0 ? 1 : 0;
       }`,
     );
-    const { games, manifest } = await played('agents/cartpole', [balance, 'episodes=3', 'parallel=2', 'maxSteps=200']);
+    const { games, manifest } = await played('agents/cartpole', [
+      balance,
+      'episodes=3',
+      'parallel=2',
+      'maxSteps=200',
+    ]);
     expect(playFigures(games).meanReturn).toBeGreaterThan(150);
     expect(manifest).toMatchObject({ model: 'player/balance.js', play: { player: 'balance.js' } });
-    const random = await played('agents/cartpole', ['player=random', 'episodes=3', 'parallel=2', 'maxSteps=200']);
+    const random = await played('agents/cartpole', [
+      'player=random',
+      'episodes=3',
+      'parallel=2',
+      'maxSteps=200',
+    ]);
     expect(random.games.map(({ seed, turns }) => [seed, turns[0]!.message])).toEqual(
       games.map(({ seed, turns }) => [seed, turns[0]!.message]),
     );
