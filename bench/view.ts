@@ -1,5 +1,5 @@
 /**
- * The live view by its sizes: the list, groups and comparison of 1,000 runs × 1,000 iterations (also in Chromium, where
+ * The live view by its sizes: the list, groups, comparison and calls of 1,000 runs × 1,000 iterations (also in Chromium, where
  * it is installed), the delay from a line to those who watch, and the memory of a day of a growing log.
  * `npm run bench:view`; needs 3 GB of disk, and writes below the temporary directory.
  */
@@ -74,6 +74,13 @@ async function lists(runs: number): Promise<void> {
     await measured(`in 10 groups${again}`, () => ask('/api/groups?by=policy.high'));
     await measured(`the groups compared${again}`, () => ask('/api/compare?by=policy.high'));
   }
+  const calls = `/api/calls?span=all&until=${Date.UTC(2026, 1, 1)}`;
+  await measured('calls so far', () => ask(calls));
+  await measured('all calls', async () => {
+    while ((await ask(calls)).includes('"isPartial":true'))
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  });
+  await measured('all calls again', () => ask(calls));
   await inBrowser(view.url, runs);
   await measured('page of a run of 1,000 iterations', () => ask('/api/page?of=run-0001'));
   await measured('its iteration 900', () => ask('/api/page?of=run-0001&iteration=900'));
@@ -114,7 +121,8 @@ function vary(path: string, i: number): void {
   const mean = 100 + 10 * group + ((i * 7919) % 100) / 4;
   const final = { stage: 'final', iteration: 1, candidate: 0, parameters: [0], observed: mean, mean };
   const confirmations = [{ ...final, ci95: [mean - 5, mean + 5], episodes: 100 }];
-  change('manifest.json', (text) => JSON.stringify({ ...JSON.parse(text), seed, confirmations }));
+  const model = 'openai/gpt-5-mini';
+  change('manifest.json', (text) => JSON.stringify({ ...JSON.parse(text), seed, model, confirmations }));
 }
 
 /** From a click to the page that shows everything. */

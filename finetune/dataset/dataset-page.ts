@@ -10,7 +10,9 @@ import {
 } from '../../src/format/numbers.js';
 import { type Cell, type Column, htmlTable, number, text } from '../../src/format/table.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
-import { page, type Section } from '../../src/web/page.js';
+import { spread } from '../../src/render/terminal-picture.js';
+import { page, sectionsOf } from '../../src/web/page.js';
+import { factList, pageHeader, warningList, writtenBy } from '../../src/web/study.js';
 import type { Dataset, DatasetManifest, Source, Split } from './dataset.js';
 import type { Example, Lineage } from './example.js';
 import type { Distribution } from './token-statistics.js';
@@ -21,44 +23,31 @@ const samplesShown = 20;
 /** Text from the runs is escaped. */
 export function renderDatasetPage(dataset: Dataset, manifest: DatasetManifest): string {
   const { recipe, sources } = dataset;
-  const alarms = manifest.alarms.length === 0 ? [] : [alarmList(manifest.alarms)];
-  const sections: readonly Section[] = [
-    ...alarms.map((content) => ({ id: 'alarms', title: 'Alarms', content })),
-    { id: 'size', title: 'Size', content: sizes(dataset) },
-    { id: 'sources', title: 'Sources', content: sourceTable(manifest) },
-    ...(['train', 'validation'] as const).map((split) => ({
-      id: split,
-      title: split === 'train' ? 'Training samples' : 'Validation samples',
-      content: samples(dataset, split),
-    })),
-  ];
+  const alarms = manifest.alarms.map(
+    ({ message, remedy }) =>
+      html`${message}${remedy !== undefined && html`<br><span class="muted">${remedy}</span>`}`,
+  );
   return page({
     title: `Dataset: ${recipe}, ${plural(dataset.train.length, 'example')}`,
-    header: html`<header>
-<p class="kicker">policyloop dataset</p>
-<h1>${recipe} <span class="by">from</span> ${plural(sources.length, 'run')}</h1>
-<dl class="facts">
-<div><dt>format</dt><dd>${manifest.format}</dd></div>
-<div><dt>seed</dt><dd>${dataset.seed}</dd></div>
-<div><dt>copies per run</dt><dd>${dataset.augment}</dd></div>
-<div><dt>token counts</dt><dd>${dataset.tokens}</dd></div>
-</dl>
-</header>`,
-    sections,
-    footer: html`<p>Written by policyloop ${manifest.policyloop}.</p>`,
+    header: pageHeader({
+      kicker: 'dataset',
+      title: html`${recipe} <span class="by">from</span> ${plural(sources.length, 'run')}`,
+      facts: [
+        ['format', manifest.format],
+        ['seed', dataset.seed],
+        ['copies per run', dataset.augment],
+        ['token counts', dataset.tokens],
+      ],
+    }),
+    sections: sectionsOf(
+      ['alarms', 'Alarms', warningList(alarms)],
+      ['size', 'Size', sizes(dataset)],
+      ['sources', 'Sources', sourceTable(manifest)],
+      ['train', 'Training samples', samples(dataset, 'train')],
+      ['validation', 'Validation samples', samples(dataset, 'validation')],
+    ),
+    footer: writtenBy(manifest.policyloop),
   });
-}
-
-function alarmList(
-  alarms: readonly { readonly message: string; readonly remedy?: string | undefined }[],
-): Html {
-  return html`<ul class="warnings">${alarms.map(
-    ({
-      message,
-      remedy,
-    }) => html`<li>${message}${remedy !== undefined && html`<br><span class="muted">${remedy}</span>`}</li>
-`,
-  )}</ul>`;
 }
 
 function sizes({ statistics, duplicates }: Dataset): Html {
@@ -66,10 +55,10 @@ function sizes({ statistics, duplicates }: Dataset): Html {
   const rows: readonly { readonly title: string; readonly of: (figures: Figures) => Cell }[] = [
     { title: 'examples', of: ({ examples }) => examples },
     { title: 'distinct prompts', of: ({ prompts }) => prompts },
-    { title: 'prompt tokens', of: ({ promptTokens }) => spread(promptTokens) },
-    { title: 'completion tokens', of: ({ completionTokens }) => spread(completionTokens) },
-    { title: 'evaluations before a prompt', of: ({ history }) => spread(history) },
-    { title: 'weight', of: ({ weight }) => spread(weight) },
+    { title: 'prompt tokens', of: ({ promptTokens }) => rangeOf(promptTokens) },
+    { title: 'completion tokens', of: ({ completionTokens }) => rangeOf(completionTokens) },
+    { title: 'evaluations before a prompt', of: ({ history }) => rangeOf(history) },
+    { title: 'weight', of: ({ weight }) => rangeOf(weight) },
   ];
   const table = htmlTable(rows, [
     text('', ({ title }) => title),
@@ -80,7 +69,7 @@ function sizes({ statistics, duplicates }: Dataset): Html {
 <p class="note">Median, with the range and the mean. ${plural(duplicates, 'duplicate')} removed.</p>`;
 }
 
-function spread(values: Distribution | undefined): Cell {
+function rangeOf(values: Distribution | undefined): Cell {
   if (values === undefined) return undefined;
   const { median, least, most, mean } = values;
   return {
@@ -108,7 +97,7 @@ function sourceTable({ sources }: DatasetManifest): Html {
 function samples(dataset: Dataset, split: Split): Html {
   const examples = dataset[split];
   if (examples.length === 0) return html`<p class="empty">None.</p>`;
-  const shown = evenly(examples, samplesShown);
+  const shown = spread(examples, samplesShown);
   return html`<p class="note">${formatCount(shown.length)} of ${formatCount(examples.length)}, evenly spaced.</p>
 ${shown.map((example) => sample(dataset, example))}`;
 }
@@ -118,25 +107,21 @@ const placeOf = ({ candidate, promptIteration, recipe }: Lineage) =>
     ? `game ${candidate + 1}, turn ${promptIteration}`
     : `iteration ${promptIteration}`;
 
-const answerFrom = ({ candidate, iteration, recipe }: Lineage) =>
-  recipe === 'demonstrations'
-    ? ''
-    : html`<div><dt>answer from</dt><dd>iteration ${iteration}, candidate ${candidate + 1}</dd></div>`;
-
 function sample({ lengths }: Dataset, example: Example): Html {
   const { lineage, prompt, weight } = example;
   const { prompt: promptTokens, completion } = lengths.get(example)!;
+  const isGame = lineage.recipe === 'demonstrations';
   return html`<article>
 <p class="evaluated"><b>${lineage.run}</b>, ${placeOf(lineage)}: ${formatReturn(lineage.score)} ${comparison(lineage)}</p>
 ${answers(example)}
 <details><summary>Prompt, ${plural(prompt.length, 'message')}, ${formatCompact(promptTokens)} tokens</summary>${prompt.map(message)}</details>
-<dl class="facts">
-<div><dt>weight</dt><dd>${formatNumber(weight)}</dd></div>
-<div><dt>completion tokens</dt><dd>${formatCompact(completion)}</dd></div>
-<div><dt>${lineage.recipe === 'demonstrations' ? 'turns' : 'evaluations'} before the prompt</dt><dd>${formatCount(lineage.history)}</dd></div>
-${answerFrom(lineage)}
-<div><dt>prompt</dt><dd><code>${lineage.prompt.slice(0, 12)}</code></dd></div>
-</dl>
+${factList([
+  ['weight', formatNumber(weight)],
+  ['completion tokens', formatCompact(completion)],
+  [`${isGame ? 'turns' : 'evaluations'} before the prompt`, formatCount(lineage.history)],
+  ['answer from', !isGame && `iteration ${lineage.iteration}, candidate ${lineage.candidate + 1}`],
+  ['prompt', html`<code>${lineage.prompt.slice(0, 12)}</code>`],
+])}
 </article>
 `;
 }
@@ -158,9 +143,4 @@ function answers(example: Example): Content {
 
 function message({ role, content }: ChatMessage): Html {
   return html`<h3>${role}</h3>${preformatted(content)}`;
-}
-
-function evenly<T>(items: readonly T[], count: number): readonly T[] {
-  if (items.length <= count) return items;
-  return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);
 }

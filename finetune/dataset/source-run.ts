@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../src/base/errors.js';
-import { groupedBy } from '../../src/comparison/run-groups.js';
+import { groupedBy } from '../../src/base/grouped.js';
 import { languageModelOf } from '../../src/config/model.js';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import type { ParameterVector } from '../../src/policies/policy.js';

@@ -1,7 +1,7 @@
 /** Samples with the parameters in training. They are inputs of the inference graph, so updates need no reload. */
 import { type Conversation, messagesOf, type Reply, type Speaker } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
-import { groupedBy } from '../../src/comparison/run-groups.js';
+import { groupedBy } from '../../src/base/grouped.js';
 import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../src/models/language-model.js';
 import type { Constraint } from '../../src/models/local/constraint/constraint.js';
 import { ort } from '../../src/models/local/engine/onnx-runtime.js';

@@ -18,13 +18,15 @@ import { armCurves } from '../../src/report/charts/arm-curves.js';
 import type { Interval } from '../../src/statistics/bootstrap.js';
 import type { PairedComparison } from '../../src/statistics/paired.js';
 import { type IntervalRow, intervalRows } from '../../src/web/interval-rows.js';
-import type { Page, Section } from '../../src/web/page.js';
+import { type Page, sectionsOf } from '../../src/web/page.js';
 import {
-  failuresSection,
-  readingSection,
+  failureList,
+  howToRead,
+  pageHeader,
+  readingList,
   type Shown,
-  studyHeader,
   verdictBox,
+  warningList,
   writtenBy,
 } from '../../src/web/study.js';
 import {
@@ -50,23 +52,9 @@ import {
 export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
   const { arms, experiments, failures, groups, policyloop, status } = evaluation;
   const label = (name: string) => arms.find((arm) => arm.name === name)!.label;
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Did it help?', content: result(evaluation) },
-    groups.length === 0
-      ? undefined
-      : { id: 'differences', title: 'What changed', content: differences(evaluation) },
-    ...experiments.map((experiment, i) => ({
-      id: `experiment-${i + 1}`,
-      title: experimentTitle(experiment),
-      content: experimentSection(evaluation, experiment),
-    })),
-    { id: 'runs', title: 'Runs', content: runTable(evaluation, shown) },
-    ...failuresSection(failures),
-    readingSection(reading(evaluation)),
-  ];
   return {
     title: `Evaluation: ${label('tuned')} against ${label('base')}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: 'finetune evaluate',
       title: html`${label('tuned')} <span class="by">against</span> ${label('base')}`,
       status: shown.status ?? status,
@@ -76,7 +64,17 @@ export function evaluationPage(evaluation: Evaluation, shown: Shown): Page {
         html`${arm.label}${arm.weights !== null && html` <code>${arm.weights.slice(0, 10)}</code>`}`,
       ]),
     }),
-    sections: sections.filter((section) => section !== undefined),
+    sections: sectionsOf(
+      ['result', 'Did it help?', result(evaluation)],
+      ['differences', 'What changed', groups.length > 0 && differences(evaluation)],
+      ...experiments.map(
+        (one, i) =>
+          [`experiment-${i + 1}`, experimentTitle(one), experimentSection(evaluation, one)] as const,
+      ),
+      ['runs', 'Runs', runTable(evaluation, shown)],
+      ['failures', 'Failures', failureList(failures)],
+      ['reading', howToRead, readingList(reading(evaluation))],
+    ),
     footer: writtenBy(policyloop),
     keys: ['environment', 'model'],
   };
@@ -90,14 +88,13 @@ function progress({ runs, seeds, experiments }: Evaluation): string {
 function result(evaluation: Evaluation): Html {
   const [main, ...parts] = conclusions(evaluation);
   const { trainedOn } = evaluation;
-  const notes = cautions(evaluation);
   return html`${verdictBox(html`${main!.text}${main!.verdict !== 'nothing' && html` <span class="muted">(${main!.scope})</span>`}`, main!.verdict)}
 ${resultPlot(evaluation)}
 ${parts.map(
   ({ scope, text }) => html`<p><b>${sentence(scope)}.</b> ${text}</p>
 `,
 )}${trainedOn.kind === 'unknown' ? html`<p class="note">Transfer is unknown: ${trainedOn.reason}.</p>` : html`<p class="note">Trained on: ${trainedOn.environments.join(', ') || 'none'}${trainedOn.kind === 'stated' ? ' (from --trained-on)' : ' (from the training lineage)'}.${trainedOn.kind === 'lineage' && trainedOn.validation.length > 0 && ` Runs of ${trainedOn.validation.join(', ')} were only used for validation.`}</p>`}
-${notes.length > 0 && html`<ul class="warnings">${notes.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
+${warningList(cautions(evaluation).map((text) => `${text}.`))}`;
 }
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

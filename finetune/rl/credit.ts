@@ -1,5 +1,5 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
-import { groupedBy } from '../../src/comparison/run-groups.js';
+import { groupedBy } from '../../src/base/grouped.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';

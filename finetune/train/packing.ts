@@ -1,7 +1,7 @@
 /** Groups the examples of a step into families, and the families into parts that the model reads one at a time. */
 import { append } from '../../src/base/append.js';
 import { UserError } from '../../src/base/errors.js';
-import { groupedBy } from '../../src/comparison/run-groups.js';
+import { groupedBy } from '../../src/base/grouped.js';
 import type { DecoderConfig } from '../../src/models/local/weights/decoder-config.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';

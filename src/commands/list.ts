@@ -125,7 +125,7 @@ async function printUsage(
     })),
     ...trainings.map(({ path }) => ({ path, kind: 'training' as const })),
   ];
-  const hours = await new HourlyUsage(milliseconds).read(sources);
+  const { hours } = await new HourlyUsage(milliseconds).read(sources);
   const { rows, total } = span.usageOver(hours, wanted, now().getTime());
   if (json) print(JSON.stringify(rows.map(span.usageFigures) satisfies Output));
   else print(`${terminalTable(rows, span.usageColumns, columns)}\n${span.costNoteOf(total)}`);

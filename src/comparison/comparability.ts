@@ -1,4 +1,5 @@
 /** Tests the differences between groups of runs, and explains what makes groups hard or impossible to compare. */
+import { groupedBy } from '../base/grouped.js';
 import { isBaseline } from '../search/baselines.js';
 import { clipped, differenceRange, type Interval } from '../statistics/bootstrap.js';
 import { mean } from '../statistics/descriptive.js';
@@ -12,7 +13,7 @@ import {
   welchTest,
 } from '../statistics/tests.js';
 import { type ComparedRun, type ConfiguredRun, commonRange } from './compared-runs.js';
-import { groupedBy, materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
+import { materialSettings, type RunGroup, settingOf, type TaskGroups } from './run-groups.js';
 
 /** The difference between the confirmed returns of two groups. */
 export interface GroupDifference {

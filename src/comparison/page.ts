@@ -3,12 +3,20 @@
 import { type Html, html } from '../format/html.js';
 import { formatCompact, formatNumber, formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
-import { armCurves, evaluationAxis } from '../report/charts/arm-curves.js';
+import { armCurves } from '../report/charts/arm-curves.js';
 import { runFiles } from '../runs/reader.js';
 import type { Interval } from '../statistics/bootstrap.js';
 import { largest, smallest } from '../statistics/descriptive.js';
-import { type Page, page, type Section } from '../web/page.js';
-import { readingSection, relativeLink, writtenBy } from '../web/study.js';
+import { type Page, page, sectionsOf } from '../web/page.js';
+import {
+  howToRead,
+  pageHeader,
+  readingList,
+  relativeLink,
+  verdictBox,
+  warningList,
+  writtenBy,
+} from '../web/study.js';
 import { type ComparedRun, commonRange, shortPath } from './compared-runs.js';
 import type { RunComparison, TaskComparison } from './run-comparison.js';
 import { type RunGroup, settingOf, settingsOf, type TaskGroups } from './run-groups.js';
@@ -54,47 +62,35 @@ export function comparisonPage(comparison: RunComparison, groups: readonly TaskG
   const differences = tasks.flatMap((task) => task.differences);
   const conclusion = conclusionOf(tasks);
   const verdict = differences.length === 1 ? differences[0]!.verdict : '';
-  const settings = settingsSection(groups, shown.isByRun ? /^name$/ : /^(name|seed)$/);
+  const groupCount = tasks.reduce((sum, task) => sum + task.groups.length, 0);
   return {
     title: `Comparison: ${names}`,
-    header: html`<header>
-<p class="kicker">policyloop compare</p>
-<h1>${names}</h1>
-<p class="state">${plural(runs, 'run')}${
-      shown.isByRun !== true &&
-      ` in ${plural(
-        tasks.reduce((sum, task) => sum + task.groups.length, 0),
-        'group',
-      )}`
-    }${leftOut.length > 0 && `, ${leftOut.length} left out`}${comparison.by !== null && `; grouped by ${comparison.by.join(', ')}`}</p>
-${conclusion !== undefined && html`<p class="verdict ${verdict}">${conclusion}</p>`}
-</header>`,
-    sections: [
-      ...tasks.map((task, i) => ({
-        id: `task-${i + 1}`,
-        title: task.name,
-        content: taskSection(task, groups[i]!.groups, shown),
-      })),
-      {
-        id: 'runs',
-        title: 'Runs',
-        content: tasks.map(
+    header: pageHeader({
+      kicker: 'compare',
+      title: names,
+      state: html`${plural(runs, 'run')}${shown.isByRun !== true && ` in ${plural(groupCount, 'group')}`}${leftOut.length > 0 && `, ${leftOut.length} left out`}${comparison.by !== null && `; grouped by ${comparison.by.join(', ')}`}`,
+      verdict: conclusion !== undefined && verdictBox(conclusion, verdict),
+    }),
+    sections: sectionsOf(
+      ...tasks.map(
+        (task, i) => [`task-${i + 1}`, task.name, taskSection(task, groups[i]!.groups, shown)] as const,
+      ),
+      [
+        'runs',
+        'Runs',
+        tasks.map(
           (task, i) =>
             html`${tasks.length > 1 && html`<h3>${task.name}</h3>`}${runTable(task, groups[i]!.groups, shown)}`,
         ),
-      },
-      ...(settings === undefined ? [] : [settings]),
-      ...(leftOut.length === 0
-        ? []
-        : [
-            {
-              id: 'left-out',
-              title: 'Left out',
-              content: html`<ul class="warnings">${leftOut.map(({ run, reason }) => html`<li>${run}: ${reason}</li>`)}</ul>`,
-            },
-          ]),
-      readingSection([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
-    ],
+      ],
+      ['config', 'Config differences', settingsTable(groups, shown.isByRun ? /^name$/ : /^(name|seed)$/)],
+      ['left-out', 'Left out', warningList(leftOut.map(({ reason, run }) => `${run}: ${reason}`))],
+      [
+        'reading',
+        howToRead,
+        readingList([reading.confirmed, reading.area, reading.target, ...verdictRule(tested)]),
+      ],
+    ),
     footer: writtenBy(policyloop),
   };
 }
@@ -107,7 +103,7 @@ function taskSection(task: TaskComparison, groups: readonly RunGroup[], shown: S
 ${htmlTable(groupsOf(task), [groupColumn, ...confirmedColumns, ...effortColumns(task)])}
 <p class="note">Areas are over ${plural(task.horizon, 'evaluation')}; a complete run that ended early keeps its last value.</p>
 ${task.differences.length > 0 && html`<h3>Differences in confirmed return</h3>${htmlTable(task.differences, differenceColumns)}`}
-${task.cautions.length > 0 && html`<ul class="warnings">${task.cautions.map((text) => html`<li>${text}.</li>`)}</ul>`}`;
+${warningList(task.cautions.map((text) => `${text}.`))}`;
 }
 
 function learningCurves(
@@ -135,8 +131,7 @@ function learningCurves(
         : undefined,
     };
   });
-  const axis = evaluationAxis(step);
-  return html`${armCurves(arms, isNormalised ? { ...axis, y: 'Best mean return so far, normalised' } : axis, !isByRun)}${
+  return html`${armCurves(arms, { step, isNormalised, areMeans: !isByRun })}${
     isNormalised && html`<p class="note">Normalised: ${scale.text}.</p>`
   }`;
 }
@@ -172,7 +167,7 @@ const mostValues = 4;
  * The config keys whose values differ between groups; undefined if there are none.
  * @param ignored keys that say nothing about a group
  */
-function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section | undefined {
+function settingsTable(tasks: readonly TaskGroups[], ignored: RegExp): Html | undefined {
   const groups = tasks.flatMap((task) =>
     task.groups.map(({ name, runs }) => ({
       title: tasks.length > 1 ? `${task.name}: ${name}` : name,
@@ -193,20 +188,14 @@ function settingsSection(tasks: readonly TaskGroups[], ignored: RegExp): Section
   if (groups.length < 2 || rows.length === 0) return undefined;
   const shown = (values: readonly string[]) =>
     values.length > mostValues ? `${values.length} values` : values.map(shortPath).join(', ');
-  return {
-    id: 'config',
-    title: 'Config differences',
-    content: htmlTable(
-      rows,
-      [
-        text('key', ({ key }) => key),
-        ...groups.map(({ title }, i) =>
-          text<(typeof rows)[number]>(title, ({ values }) => shown(values[i]!)),
-        ),
-      ],
-      { tall: true },
-    ),
-  };
+  return htmlTable(
+    rows,
+    [
+      text('key', ({ key }) => key),
+      ...groups.map(({ title }, i) => text<(typeof rows)[number]>(title, ({ values }) => shown(values[i]!))),
+    ],
+    { tall: true },
+  );
 }
 
 function runTable(

@@ -1,6 +1,7 @@
 /** Groups runs that repeat the same experiment, and names the groups. */
 
 import { nearest, UserError } from '../base/errors.js';
+import { groupedBy } from '../base/grouped.js';
 import type { Config } from '../config/config.js';
 import { isBaseline } from '../search/baselines.js';
 import { isMapping } from '../settings/schema.js';
@@ -52,8 +53,8 @@ const bare: ReadonlySet<string> = new Set(['model', 'prompts.set', 'name']);
 type Configured = Pick<ConfiguredRun, 'config' | 'manifest'>;
 
 /** Remembers what was derived from a run. */
-function remembered(derive: (run: Configured) => Settings): (run: Configured) => Settings {
-  const known = new WeakMap<Configured, Settings>();
+function remembered<T extends Configured>(derive: (run: T) => Settings): (run: T) => Settings {
+  const known = new WeakMap<T, Settings>();
   return (run) => {
     const settings = known.get(run) ?? derive(run);
     known.set(run, settings);
@@ -114,7 +115,7 @@ export function groupRuns(
   by: readonly string[] | undefined,
   moreOf: (run: ComparedRun) => readonly (readonly [string, string])[] = () => [],
 ): readonly TaskGroups[] {
-  const known = (run: ComparedRun): Settings => new Map([...settingsOf(run), ...moreOf(run)]);
+  const known = remembered((run: ComparedRun) => new Map([...settingsOf(run), ...moreOf(run)]));
   if (by !== undefined) requireKeys(by, runs.map(known));
   const groupOf = (run: ComparedRun) =>
     by === undefined ? materialKey(run) : JSON.stringify(by.map((key) => settingOf(known(run), key)));
@@ -196,18 +197,4 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );
-}
-
-export function groupedBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

@@ -28,3 +28,6 @@ export function requireOneLine<T>(data: T, field = ''): T {
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** The beginning of a text in one line. */
+export const excerpt = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

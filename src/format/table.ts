@@ -36,8 +36,8 @@ interface Marked {
   readonly text: string;
   /** Explanation of the text, shown in parentheses, or below it on a page. */
   readonly detail?: string | undefined;
-  readonly href?: string;
-  readonly mark?: string;
+  readonly href?: string | undefined;
+  readonly mark?: string | undefined;
   /** Whether to format the text as code, in Markdown and on pages. */
   readonly code?: boolean;
   readonly share?: number;

@@ -1,5 +1,7 @@
 /** The page of a play: its results, and transcripts of its games. */
+
 import { join } from 'node:path';
+import { groupedBy } from '../base/grouped.js';
 import { type Html, html, preformatted } from '../format/html.js';
 import {
   costNote,
@@ -12,17 +14,17 @@ import {
   formatTime,
   plural,
 } from '../format/numbers.js';
-import { shellWord } from '../format/one-line.js';
-import { tile, versionTable } from '../report/views/overview.js';
+import { excerpt, shellWord } from '../format/one-line.js';
+import { versionTable } from '../report/views/overview.js';
 import type { CallRecord } from '../runs/calls.js';
 import type { GameRecord, GameTurn } from '../runs/events.js';
 import type { Manifest } from '../runs/manifest.js';
 import { openLogs, runFiles } from '../runs/reader.js';
-import { describeReason, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
+import { endText, formatCaps, formatFaults, formatUsage, summaryOf } from '../runs/summary.js';
 import { replaceFile } from '../storage/files.js';
 import { readOwnText } from '../storage/regular-file.js';
-import { type Page, page, type Section } from '../web/page.js';
-import { studyHeader } from '../web/study.js';
+import { type Page, page, sectionsOf } from '../web/page.js';
+import { pageHeader, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { gamesOf, type PlayFigures, percent, playFigures } from './play-result.js';
 
 /** Writes `report.html` of the play at `path`; returns its path. */
@@ -34,63 +36,45 @@ export function writePlayPage(path: string): string {
 
 /** The content of the page for the play at `path`. */
 export function playPage(path: string): Page {
-  const { manifest, status } = summaryOf(path);
+  const summary = summaryOf(path);
+  const { manifest, status } = summary;
   const recorded = openLogs(path, true);
   const games = gamesOf(recorded);
   const calls = [...recorded.calls];
   const figures = playFigures(games);
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(figures, manifest) },
-    recorded.faults.length === 0
-      ? undefined
-      : {
-          id: 'warnings',
-          title: 'Warnings',
-          content: html`<ul class="warnings">${recorded.faults.map((fault) => html`<li>${fault}</li>`)}</ul>`,
-        },
-    { id: 'games', title: 'Games', content: transcripts(games, calls, manifest.run) },
-    calls.length === 0 ? undefined : { id: 'usage', title: 'Usage', content: usage(manifest) },
-    {
-      id: 'config',
-      title: 'Config',
-      content: preformatted(readOwnText(join(path, runFiles.config))),
-    },
-    { id: 'reproduce', title: 'Reproduce', content: reproduction(manifest) },
-  ];
   const who = manifest.play?.player === 'model' ? manifest.model : (manifest.play?.player ?? manifest.model);
   return {
     title: `${manifest.run}: ${manifest.environment} played by ${who}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: html`play <b>${manifest.run}</b>`,
       title: html`${manifest.environment} <span class="by">played by</span> ${who}`,
       status,
-      state:
-        status === 'completed' && manifest.reason?.kind === 'iterations'
-          ? 'after all games'
-          : describeReason({ status, ...(manifest.reason && { reason: manifest.reason }) }),
+      state: endText(summary, 'games'),
       facts: [
         ['seed', manifest.seed],
         ['started', formatTime(manifest.created)],
         ['policyloop', manifest.versions.policyloop],
       ],
     }),
-    sections: sections.filter((section) => section !== undefined),
-    footer: html`<p>State of the run as of ${formatTime(manifest.updated)}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
+    sections: sectionsOf(
+      ['result', 'Result', headline(figures, manifest)],
+      ['warnings', 'Warnings', warningList(recorded.faults)],
+      ['games', 'Games', transcripts(games, calls, manifest.run)],
+      ['usage', 'Usage', calls.length > 0 && usage(manifest)],
+      ['config', 'Config', preformatted(readOwnText(join(path, runFiles.config)))],
+      ['reproduce', 'Reproduce', reproduction(manifest)],
+    ),
+    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
   };
 }
 
-const interval = (ends: readonly [number, number] | null, games: number): Html =>
-  ends === null
-    ? html`of ${plural(games, 'game')}`
-    : html`<b>${formatReturn(ends[0])} … ${formatReturn(ends[1])}</b> is the 95 % interval, over ${plural(games, 'game')}`;
-
 function headline(figures: PlayFigures, { activeMs, iterations, usage }: Manifest): Html {
   const { games, lost, maxScore, meanLength, meanReturn, meanScore, truncated, unclear, won } = figures;
-  const shown = (value: number | null) => (value === null ? '–' : formatReturn(value));
+  const over = (ends: unknown) => `${ends === null ? 'of' : 'over'} ${plural(games, 'game')}`;
   const tokens = usage.promptTokens + usage.completionTokens;
   return html`<dl class="headline main">
-${meanScore !== null && tile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, shown(meanScore), interval(figures.scoreCi95, games), 'confirmed')}
-${tile('Mean return', shown(meanReturn), interval(figures.returnCi95, games), meanScore === null ? 'confirmed' : '')}
+${meanScore !== null && resultTile(`Mean score${maxScore === null ? '' : ` of ${formatReturn(maxScore)}`}`, meanScore, figures.scoreCi95, over(figures.scoreCi95))}
+${resultTile('Mean return', meanReturn, figures.returnCi95, over(figures.returnCi95))}
 </dl>
 <dl class="headline">
 ${tile('Games', games, `of ${iterations.of}`)}
@@ -134,13 +118,7 @@ export function transcripts(games: readonly GameRecord[], calls: readonly CallRe
   if (games.length === 0) return html`<p class="empty">No game was finished.</p>`;
   const [first] = calls;
   const system = first?.messages[0]?.role === 'system' ? first.messages[0].content : undefined;
-  const byGame = new Map<string, CallRecord[]>();
-  for (const call of calls) {
-    const key = placeOf(call);
-    const own = byGame.get(key);
-    if (own === undefined) byGame.set(key, [call]);
-    else own.push(call);
-  }
+  const byGame = groupedBy(calls, placeOf);
   let left = mostCharacters;
   const shown = games.filter((game) => {
     left -= game.turns.reduce((sum, { message, reply = '' }) => sum + message.length + reply.length, 0);
@@ -165,7 +143,7 @@ function transcript(game: GameRecord, calls: readonly CallRecord[]): Html {
 <summary><span class="where">${episode + 1}</span>
 <span class="score">${formatReturn(score ?? game.return)}</span>
 <span class="chips">${endChip(game)}${unclear > 0 && html`<span class="chip warn">${formatCount(unclear)} unclear</span>`}</span>
-<span class="reason">${plural(length, 'step')}: ${oneLine(last)}</span></summary>
+<span class="reason">${plural(length, 'step')}: ${excerpt(last)}</span></summary>
 <div class="attempts">
 <p class="evaluated">Seed ${game.seed}, return <b>${formatReturn(game.return)}</b>${score !== undefined && html`, score <b>${formatReturn(score)}</b>${typeof game.maxScore === 'number' && html` of ${formatReturn(game.maxScore)}`}`}</p>
 ${turns.map((turn, i) => turnEntry(turn, i, callOf.get(i)))}
@@ -224,5 +202,3 @@ function callText({ completion, outcome }: CallRecord): Html {
   const facts = [...likeliest, tokens, error].filter((fact) => fact !== '');
   return html` <span class="muted">· ${facts.join(' · ')}</span>`;
 }
-
-const oneLine = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

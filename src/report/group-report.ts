@@ -8,9 +8,7 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  formatInterval,
   formatReturn,
-  formatTime,
   plural,
 } from '../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../format/table.js';
@@ -18,62 +16,57 @@ import { bestEntry } from '../rollout/replay-buffer.js';
 import type { RunSummary } from '../runs/summary.js';
 import { type Interval, unbounded } from '../statistics/bootstrap.js';
 import { largest, mean, smallest } from '../statistics/descriptive.js';
-import { type Summary, summarize } from '../statistics/paired.js';
-import { type Page, page } from '../web/page.js';
-import { relativeLink } from '../web/study.js';
+import { summarize } from '../statistics/paired.js';
+import { type Page, sectionsOf } from '../web/page.js';
+import { pageHeader, relativeLink, resultTile, tile, warningList, writtenBy } from '../web/study.js';
 import { armCurves } from './charts/arm-curves.js';
 import type { RunData } from './data/proposals.js';
-import { tile } from './views/overview.js';
 
 export interface RepeatData {
   readonly data: RunSummary & Pick<RunData, 'config' | 'configYaml' | 'entries'>;
   readonly href: string;
 }
 
-/** Renders `report.html` for the repeats of an experiment: combined results, and links to each repeat. */
-export const renderGroupReport = (repeats: readonly RepeatData[], faults: readonly string[] = []): string =>
-  page(groupPage(repeats, faults));
-
-export function groupPage(repeats: readonly RepeatData[], faults: readonly string[]): Page {
+/** The page of the repeats of an experiment: combined results, and links to each repeat. */
+export function groupPage(repeats: readonly RepeatData[], faults: readonly string[] = []): Page {
   const first = repeats[0]?.data;
   if (first === undefined) {
     const nothing = faults.length > 0 ? 'No readable repeats' : 'No repeat has started yet';
-    const header = html`<header><h1>${nothing}</h1>${faultList(faults)}</header>`;
+    const header = pageHeader({ kicker: 'repeats', title: nothing, verdict: warningList(faults) });
     return { title: 'policyloop repeats', header, sections: [], footer: undefined };
   }
   const { manifest, config, configYaml } = first;
+  const updated = repeats.map(({ data }) => data.manifest.updated);
   const task = `${manifest.environment} by ${manifest.model}`;
   return {
     title: `${config.name ?? task}, ${plural(repeats.length, 'repeat')}`,
-    header: html`<header>
-<p class="kicker">policyloop repeats <b>${config.name}</b></p>
-<h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
-</header>`,
-    sections: [
-      {
-        id: 'result',
-        title: 'Result',
-        content: html`${groupHeadline(repeats)}${faultList(faults)}`,
-      },
-      { id: 'curve', title: 'Learning curve', content: groupCurve(repeats) },
-      { id: 'repeats', title: 'Repeats', content: repeatTable(repeats) },
-      {
-        id: 'config',
-        title: 'Config',
-        content: html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
-      },
-    ],
-    footer: html`<p>State as of ${formatTime(latest(repeats))}. Written by policyloop ${manifest.versions.policyloop}.</p>`,
+    header: pageHeader({
+      kicker: html`repeats <b>${config.name}</b>`,
+      title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
+    }),
+    sections: sectionsOf(
+      ['result', 'Result', [groupHeadline(repeats), warningList(faults)]],
+      ['curve', 'Learning curve', groupCurve(repeats)],
+      ['repeats', 'Repeats', repeatTable(repeats)],
+      [
+        'config',
+        'Config',
+        html`<p>Config of the first repeat; the others differ only in seed.</p>${preformatted(configYaml)}`,
+      ],
+    ),
+    footer: writtenBy(manifest.versions.policyloop, updated.toSorted().at(-1)),
   };
 }
-
-/** Lists the unreadable parts of the repeats. */
-const faultList = (faults: readonly string[]) =>
-  faults.length > 0 && html`<ul class="warnings">${faults.map((fault) => html`<li>${fault}</li>`)}</ul>`;
 
 function groupHeadline(repeats: readonly RepeatData[]): Html {
   // Use the same interval as `compare`.
   const confirmed = summarize(confirmedMeans(repeats), rangeOf(repeats));
+  const over =
+    confirmed === undefined
+      ? 'no repeat has been confirmed yet'
+      : confirmed.meanInterval === null
+        ? 'an interval needs two confirmed repeats'
+        : `over ${plural(confirmed.count, 'repeat')}, each on unseen episodes`;
   const observed = repeats.flatMap(({ data: { entries } }) => bestEntry(entries)?.score ?? []);
   const done = repeats.filter(({ data: { status } }) => status === 'completed').length;
   const total = (value: (data: RepeatData['data']) => number) =>
@@ -83,7 +76,7 @@ function groupHeadline(repeats: readonly RepeatData[]): Html {
   const ends = [smallest(observed), largest(observed)];
   const asText = apart([...ends, ...(observed.length === 0 ? [] : [mean(observed)])]);
   return html`<dl class="headline main">
-${confirmedTile(confirmed)}
+${resultTile('Confirmed mean return', confirmed?.mean, confirmed?.meanInterval, over)}
 ${observed.length > 0 && tile('Best observed mean return', asText(mean(observed)), `mean over repeats, from ${ends.map(asText).join(' to ')}; each is the maximum of many noisy means, so they are optimistic`)}
 </dl>
 <dl class="headline">
@@ -94,17 +87,6 @@ ${tokens > 0 && tile('Tokens', formatCompact(tokens), 'all repeats')}
 ${cost > 0 && tile('Cost', formatCost(cost), costNote(addUsage(repeats.map(({ data }) => data.manifest.usage))))}
 ${tile('Time', formatDuration(total(({ manifest }) => manifest.activeMs)), 'all repeats')}
 </dl>`;
-}
-
-function confirmedTile(confirmed: Summary | undefined): Html {
-  const name = 'Confirmed mean return';
-  if (confirmed === undefined) return tile(name, '–', 'no repeat has been confirmed yet');
-  const { count, mean, meanInterval } = confirmed;
-  const interval =
-    meanInterval === null
-      ? 'an interval needs two confirmed repeats'
-      : html`<b>${formatInterval(meanInterval)}</b> is the 95 % interval over ${plural(count, 'repeat')}, each on unseen episodes`;
-  return tile(name, formatReturn(mean), interval, 'confirmed');
 }
 
 const rangeOf = ([first]: readonly RepeatData[]): Interval =>
@@ -174,9 +156,4 @@ function repeatTable(repeats: readonly RepeatData[]): Html {
     number(priced && 'cost', (repeat) => manifest(repeat).usage.cost ?? 0, { format: formatCost }),
     number('time', (repeat) => manifest(repeat).activeMs, { format: formatDuration }),
   ]);
-}
-
-function latest(repeats: readonly RepeatData[]): string {
-  const times = repeats.map(({ data }) => data.manifest.updated);
-  return times.toSorted().at(-1)!;
 }

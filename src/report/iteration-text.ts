@@ -5,7 +5,7 @@ import { harmless, harmlessLine } from '../base/terminal-text.js';
 import { apart, plural } from '../format/numbers.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import { type CallRecord, shownReply, stageOf } from '../runs/calls.js';
-import { explainFailure } from '../runs/failure-text.js';
+import { outcomeText } from '../runs/failure-text.js';
 import type { OpenedRun } from '../runs/open-run.js';
 import { programTitle } from '../runs/program-text.js';
 
@@ -49,7 +49,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     shown = prompt;
     return [
       ...(isNew ? [prompt] : []),
-      `--- reply (${outcomeText(call)}) ---`,
+      `--- reply (${callTitle(call)}) ---`,
       ...(call.completion?.reasoning ? [quoted(call.completion.reasoning), '--- answer ---'] : []),
       quoted(shownReply(call, arePrograms) ?? '(none)'),
     ];
@@ -86,7 +86,7 @@ function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[
 /** Indents text so that none of its lines can be mistaken for output of policyloop. */
 const quoted = (text: string) => harmless(text).replaceAll(/^/gm, '  ');
 
-function outcomeText(call: CallRecord): string {
+function callTitle(call: CallRecord): string {
   const { attempt, behind, member, outcome } = call;
   const stage = stageOf(call);
   const which = attempt === 0 ? 'first attempt' : `correction ${attempt}`;
@@ -96,5 +96,5 @@ function outcomeText(call: CallRecord): string {
     .map((name) => `${harmlessLine(name)}, `);
   const ask = `${who.join('')}${which}${late}`;
   if (outcome.kind === 'accepted') return `${ask}: accepted${outcome.moved ? ', and moved' : ''}`;
-  return `${ask}: ${outcome.kind === 'error' ? harmlessLine(outcome.message) : explainFailure(outcome.failure)}`;
+  return `${ask}: ${harmlessLine(outcomeText(outcome))}`;
 }

@@ -1,10 +1,11 @@
 import type { Config } from '../config/config.js';
 import { type Html, html, preformatted } from '../format/html.js';
-import { apart, formatReturn, formatTime, plural } from '../format/numbers.js';
+import { apart, formatReturn, plural } from '../format/numbers.js';
 import { bestEntry } from '../rollout/replay-buffer.js';
 import { adaptationsIn } from '../runs/adaptations.js';
 import { placeName } from '../runs/summary.js';
-import { type Page, page, type Section } from '../web/page.js';
+import { type Page, page, sectionsOf } from '../web/page.js';
+import { writtenBy } from '../web/study.js';
 import { parameterHeatMap } from './charts/heat-map.js';
 import { learningCurve } from './charts/learning-curve.js';
 import { feedbackFigures, memberFigures, revisionFigures } from './data/contributions.js';
@@ -16,15 +17,15 @@ import {
   type RunData,
   type ShownEpisode,
 } from './data/proposals.js';
-import { CallKeeper } from './data/shown-calls.js';
-import { gridMap, type TaskLabels, taskLabels } from './data/task-labels.js';
+import { shownCalls } from './data/shown-calls.js';
+import { type TaskLabels, taskLabels } from './data/task-labels.js';
 import { callLog } from './views/call-log.js';
 import { criticView, feedbackView, memberView } from './views/contributions-view.js';
 import { failureView } from './views/failure-view.js';
 import { learningView, predictionView } from './views/model-view.js';
 import { confirmationTable, headline, reproduction, runHeader, warnings } from './views/overview.js';
-import { policyView } from './views/policy-view.js';
-import { failedPrograms, lineageView, sourceView } from './views/program-view.js';
+import { policyOf } from './views/policy-view.js';
+import { failedPrograms, lineageView } from './views/program-view.js';
 import { UsageByIteration, usageView } from './views/usage-view.js';
 
 /**
@@ -33,61 +34,47 @@ import { UsageByIteration, usageView } from './views/usage-view.js';
 export const renderReport = (data: RunData): string => page(runPage(data));
 
 export function runPage(data: RunData): Page {
-  const usage = new UsageByIteration(data.config);
-  const keeper = new CallKeeper(data);
-  const proposals = loggedProposals(data, (call, index) => {
-    usage.add(call);
-    keeper.add(call, index);
-  });
-  const shown = keeper.shown(proposals);
-  const labels = taskLabels(data.manifest.environment, data.policy, data.manifest.spec);
-  const notices = warnings(data);
-  const animations = animationView(data.animations, data.config);
-  const learning = learningView(adaptationsIn(data.events), data.manifest.activeMs);
-  const critic = data.config.critic && criticView(revisionFigures(data.events, data.calls));
-  const feedback = data.config.feedback && feedbackView(feedbackFigures(data.events, data.calls));
-  const predictions = predictionView(proposals);
-  const members = memberView(memberFigures(proposals));
+  const { config, configYaml, events, manifest } = data;
+  const usage = new UsageByIteration(config);
+  const proposals = loggedProposals(data, (call) => usage.add(call));
+  const shown = shownCalls(data, proposals);
+  const labels = taskLabels(manifest.environment, data.policy, manifest.spec);
   const arePrograms = data.policy.kind === 'program';
-  const descent = arePrograms
-    ? lineageView(lineage(data, proposals, shown.calls), data.config, shown.link)
-    : undefined;
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(data, proposals) },
-    notices && { id: 'warnings', title: 'Warnings', content: notices },
-    { id: 'curve', title: 'Learning curve', content: learningCurve(data, proposals, shown.link) },
-    predictions && { id: 'predictions', title: 'Predicted returns', content: predictions },
-    animations && { id: 'episodes', title: 'Episodes', content: animations },
-    arePrograms
-      ? undefined
-      : { id: 'parameters', title: 'Parameters', content: parameterHeatMap(data, labels) },
-    {
-      ...{ id: 'policy', title: arePrograms ? 'Best program' : 'Best policy' },
-      content: bestPolicy(data, labels),
-    },
-    descent && { id: 'lineage', title: 'Lineage', content: descent },
-    critic && { id: 'critic', title: 'Critic', content: critic },
-    feedback && { id: 'feedback', title: 'Feedback', content: feedback },
-    members && {
-      id: 'members',
-      title: arePrograms && data.config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',
-      content: members,
-    },
-    {
-      ...{ id: 'failures', title: 'Failures' },
-      content: html`${failureView(proposals, data.config, shown.link)}${failedPrograms(data, proposals, shown)}`,
-    },
-    learning && { id: 'learning', title: 'Learning', content: learning },
-    { id: 'usage', title: 'Usage', content: usageView(data.manifest, usage.totals) },
-    { id: 'log', title: 'Log', content: callLog(data, shown, onlyProposals(proposals).length) },
-    { id: 'config', title: 'Config', content: preformatted(data.configYaml) },
-    { id: 'reproduce', title: 'Reproduce', content: reproduction(data) },
-  ];
   return {
-    title: `${data.manifest.run}: ${data.manifest.environment} by ${data.manifest.model}`,
+    title: `${manifest.run}: ${manifest.environment} by ${manifest.model}`,
     header: runHeader(data),
-    sections: sections.filter((section) => section !== undefined),
-    footer: html`<p>State of the run as of ${formatTime(data.manifest.updated)}. Written by policyloop ${data.manifest.versions.policyloop}.</p>`,
+    sections: sectionsOf(
+      ['result', 'Result', headline(data, proposals)],
+      ['warnings', 'Warnings', warnings(data)],
+      ['curve', 'Learning curve', learningCurve(data, proposals, shown.link)],
+      ['predictions', 'Predicted returns', predictionView(proposals)],
+      ['episodes', 'Episodes', animationView(data.animations, config)],
+      ['parameters', 'Parameters', !arePrograms && parameterHeatMap(data, labels)],
+      ['policy', arePrograms ? 'Best program' : 'Best policy', bestPolicy(data, labels)],
+      [
+        'lineage',
+        'Lineage',
+        arePrograms && lineageView(lineage(data, proposals, shown.calls), config, shown.link),
+      ],
+      ['critic', 'Critic', config.critic && criticView(revisionFigures(events, data.calls))],
+      ['feedback', 'Feedback', config.feedback && feedbackView(feedbackFigures(events, data.calls))],
+      [
+        'members',
+        arePrograms && config.model.provider !== 'portfolio' ? 'Tuning' : 'Members',
+        memberView(memberFigures(proposals)),
+      ],
+      [
+        'failures',
+        'Failures',
+        [failureView(proposals, config, shown.link), failedPrograms(data, proposals, shown)],
+      ],
+      ['learning', 'Learning', learningView(adaptationsIn(events), manifest.activeMs)],
+      ['usage', 'Usage', usageView(manifest, usage.totals)],
+      ['log', 'Log', callLog(data, shown, onlyProposals(proposals).length)],
+      ['config', 'Config', preformatted(configYaml)],
+      ['reproduce', 'Reproduce', reproduction(data)],
+    ),
+    footer: writtenBy(manifest.versions.policyloop, manifest.updated),
   };
 }
 
@@ -101,14 +88,13 @@ function bestPolicy(data: RunData, labels: TaskLabels): Html {
     confirmed === null
       ? `highest observed mean return, ${formatReturn(observed?.score)}, not confirmed`
       : `highest confirmed mean return, ${formatReturn(confirmed.mean)}`;
-  const grid =
-    data.policy.kind === 'q-table' ? gridMap(data.config.environment, data.policy.states) : undefined;
+  const { vector, view } = policyOf(best, data, labels);
   return html`<p>From ${placeName(best, data.config)}: ${why}.</p>
 <div class="side-by-side">
-${best.program === undefined ? policyView(best.parameters, data.policy, data.parameters, labels, grid) : sourceView(best.program)}
+${view}
 ${confirmationTable(data.manifest.confirmations, data.config)}
 </div>
-${data.policy.kind !== 'program' && html`<details><summary>Parameter vector</summary>${preformatted(`[${best.parameters.join(', ')}]`)}</details>`}`;
+${vector}`;
 }
 
 /** Shows the animations side by side; undefined if there are none. */

@@ -26,7 +26,7 @@ import {
   resultOf,
   summaryOf,
 } from '../runs/summary.js';
-import { largest, smallest } from '../statistics/descriptive.js';
+import { largest, smallest, sum } from '../statistics/descriptive.js';
 import {
   type FeedbackFigures,
   feedbackFigures,
@@ -84,26 +84,24 @@ export interface RunFigures extends RunResult, Labels {
   readonly controlled: readonly LoggedControl[];
 }
 
-export function runFigures(
-  { path, config, manifest, family, recorded }: OpenedRun,
-  { top, cwd }: Shown,
-): RunFigures {
-  const { description } = family;
-  const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
-  const members = membersIn({ config, recorded });
-  const revisions = config.critic && revisionFigures(recorded.events, recorded.calls);
-  const feedback = config.feedback && feedbackFigures(recorded.events, recorded.calls);
-  const weightsOf = projectedWeights(description);
-  const maker = makerOf(recorded.calls);
+export function runFigures(run: OpenedRun, { top, cwd }: Shown): RunFigures {
+  const { path, config, manifest, family, recorded } = run;
+  const { calls, entries, events } = recorded;
+  const learning = config.adapt && adaptationTotals(adaptationsIn(events));
+  const members = membersIn(run);
+  const revisions = config.critic && revisionFigures(events, calls);
+  const feedback = config.feedback && feedbackFigures(events, calls);
+  const weightsOf = projectedWeights(family.description);
+  const maker = makerOf(calls);
   return {
     ...resultOf(summaryOf(path, manifest), cwd),
     ...readLabels(path),
     environment: manifest.environment,
     model: manifest.model,
     seed: manifest.seed,
-    ...(config.evaluation.racing && { racing: racingTotals(recorded.entries) }),
+    ...(config.evaluation.racing && { racing: racingTotals(entries) }),
     ...(learning && { learning }),
-    top: bestEntries(recorded.entries, top).map((entry) => {
+    top: bestEntries(entries, top).map((entry) => {
       const { iteration, candidate, score, parameters, program } = entry;
       const by = maker(entry);
       return {
@@ -116,62 +114,56 @@ export function runFigures(
     ...(members.length > 0 && { members }),
     ...(revisions && { revisions }),
     ...(feedback && { feedback }),
-    ...(config.novelty && { tooClose: countTooClose(recorded.calls) }),
+    ...(config.novelty && { tooClose: countTooClose(calls) }),
     ...(config.screening && { screened: countScreened(recorded) }),
-    failures: countFailures(recorded.calls),
-    controlled: [...recorded.events].filter((event) => event.kind === 'controlled'),
+    failures: countFailures(calls),
+    controlled: [...events].filter((event) => event.kind === 'controlled'),
   };
 }
 
 /** Output of `show` for a run: learning curve, best evaluations, best policy, usage. */
-export function runText(
-  { path, config, manifest, family, recorded }: OpenedRun,
-  { columns, cwd, top }: Shown,
-): string {
-  const facts = summaryOf(path, manifest);
-  const result = resultOf(facts, cwd);
-  const { confirmed } = result;
-  const learning = config.adapt && adaptationTotals(adaptationsIn(recorded.events));
+export function runText(run: OpenedRun, shown: Shown): string {
+  const { path, manifest, family, recorded } = run;
+  const { columns, cwd, top } = shown;
+  const figures = runFigures(run, shown);
+  const { caps, confirmed, feedback, learning, racing, revisions, screened, tooClose, usage } = figures;
   const { entries } = recorded;
-  const members = membersIn({ config, recorded });
-  const revisions = config.critic && revisionFigures(recorded.events, recorded.calls);
-  const feedback = config.feedback && feedbackFigures(recorded.events, recorded.calls);
-  const labels = readLabels(path);
-  const controls = [...recorded.events].filter((event) => event.kind === 'controlled');
   const scores = entries.map(({ score }) => score);
   const range = formatInterval([smallest(scores), largest(scores)]);
-  return [
+  const lines: readonly (string | false | undefined)[] = [
     styleText('bold', `${manifest.run}  ${manifest.environment}  ${manifest.model}  seed ${manifest.seed}`),
-    `${facts.ended}, ${result.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
+    `${summaryOf(path, manifest).ended}, ${figures.iterations} of ${manifest.iterations.of} iterations, ${entries.length} evaluations, ${formatDuration(manifest.activeMs)}`,
     '',
-    ...(scores.length > 0
-      ? [`${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}`, '']
-      : []),
+    scores.length > 0 &&
+      `${sparkline(scores, Math.min(60, (columns ?? 120) - range.length - 2))}  ${range}\n`,
     bestTable(bestEntries(entries, top), makerOf(recorded.calls), columns),
     '',
     confirmed === null
       ? 'not confirmed'
       : `confirmed ${formatReturn(confirmed.mean)}, 95 % interval ${formatInterval(confirmed.ci95)}, ${confirmed.episodes} unseen episodes (iteration ${confirmed.iteration})`,
     '',
-    ...describePolicy({ family, manifest }, confirmed ?? result.best, result.run, columns),
+    ...describePolicy({ family, manifest }, confirmed ?? figures.best, figures.run, columns),
     '',
-    ...(config.evaluation.racing ? [`raced     ${racingText(racingTotals(entries))}`] : []),
-    ...(learning ? [`learning  ${adaptationText(learning, manifest.activeMs)}`] : []),
-    ...(learning && learning.steps > 0 ? [`adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`] : []),
-    ...controls.map((event) => `control   ${controlledText(event)}`),
-    ...(revisions ? [`critic    ${revisionText(revisions)}`] : []),
-    ...(feedback ? [`feedback  ${feedbackFiguresText(feedback)}`] : []),
-    ...members.map((figures) => `member    ${memberText(figures)}`),
-    `usage     ${formatUsage(result.usage)}`,
-    ...(result.caps ? [`limits    ${formatCaps(result.caps)}`] : []),
-    ...(result.usage.faults ? [`faults    ${formatFaults(result.usage.faults)}`] : []),
-    ...(config.novelty ? [`novelty   ${noveltyText(recorded.calls)}`] : []),
-    ...(config.screening ? [`screening ${screeningText(recorded)}`] : []),
-    `rejected  ${describeFailures(countFailures(recorded.calls))}`,
-    ...(labels.tags.length > 0 ? [`tags      ${labels.tags.join(' ')}`] : []),
-    ...(labels.note === undefined ? [] : [`note      ${labels.note}`]),
-    `report    ${result.report}`,
-  ].join('\n');
+    racing && `raced     ${racingText(racing)}`,
+    learning && `learning  ${adaptationText(learning, manifest.activeMs)}`,
+    learning && learning.steps > 0 && `adapter   ${shownPath(join(path, runFiles.adapter), cwd)}`,
+    ...figures.controlled.map((event) => `control   ${controlledText(event)}`),
+    revisions && `critic    ${revisionText(revisions)}`,
+    feedback && `feedback  ${feedbackFiguresText(feedback)}`,
+    ...membersIn(run).map((member) => `member    ${memberText(member)}`),
+    `usage     ${formatUsage(usage)}`,
+    caps && `limits    ${formatCaps(caps)}`,
+    usage.faults && `faults    ${formatFaults(usage.faults)}`,
+    tooClose &&
+      `novelty   ${plural(tooClose.asked + tooClose.moved, 'proposal')} too close to earlier ones: ${tooClose.asked} rejected, ${tooClose.moved} moved`,
+    screened &&
+      `screening ${screened.evaluated} of ${plural(screened.proposed, 'proposal')} evaluated, selected by screening`,
+    `rejected  ${describeFailures(figures.failures)}`,
+    figures.tags.length > 0 && `tags      ${figures.tags.join(' ')}`,
+    figures.note !== undefined && `note      ${figures.note}`,
+    `report    ${figures.report}`,
+  ];
+  return lines.filter((line) => line !== false && line !== undefined).join('\n');
 }
 
 function bestTable(
@@ -220,22 +212,12 @@ function countTooClose(calls: Iterable<CallRecord>) {
   return counts;
 }
 
-function noveltyText(calls: Iterable<CallRecord>): string {
-  const { asked, moved } = countTooClose(calls);
-  return `${plural(asked + moved, 'proposal')} too close to earlier ones: ${asked} rejected, ${moved} moved`;
-}
-
 function countScreened({ calls, entries }: OpenedRun['recorded']) {
   const accepted = [...calls].filter(
     (call) => call.outcome.kind === 'accepted' && stageOf(call) === 'proposal',
   );
   const evaluated = entries.filter(({ source, revises }) => source === 'proposal' && revises === undefined);
   return { proposed: accepted.length, evaluated: evaluated.length };
-}
-
-function screeningText(recorded: OpenedRun['recorded']): string {
-  const { evaluated, proposed } = countScreened(recorded);
-  return `${evaluated} of ${plural(proposed, 'proposal')} evaluated, selected by screening`;
 }
 
 function describeFailures(failures: Readonly<Record<string, number>>): string {
@@ -276,11 +258,11 @@ export function sparkline(values: readonly number[], width = 40): string {
     const from = Math.floor((column * values.length) / columns);
     const to = Math.floor(((column + 1) * values.length) / columns);
     const finite = values.slice(from, to).filter(Number.isFinite);
-    return finite.reduce((sum, value) => sum + value / finite.length, finite.length === 0 ? Number.NaN : 0);
+    // Divide first: the sum of large values could overflow.
+    return finite.length === 0 ? Number.NaN : sum(finite.map((value) => value / finite.length));
   });
   const finite = heights.filter(Number.isFinite);
-  const low = finite.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
-  const high = finite.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+  const [low, high] = [smallest(finite), largest(finite)];
   return heights
     .map((value) => {
       if (!Number.isFinite(value)) return ' ';

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../base/context.js';
 import { version } from '../base/package.js';
-import { type Content, embedJson, type Html, html, preformatted } from '../format/html.js';
+import { embedJson, type Html, html, preformatted } from '../format/html.js';
 import {
   formatBytes,
   formatCompact,
@@ -24,9 +24,9 @@ import {
 } from '../runs/training/trainings.js';
 import { largest } from '../statistics/descriptive.js';
 import type { TrainingRows } from '../web/messages.js';
-import type { Page, Section } from '../web/page.js';
+import { type Page, sectionsOf } from '../web/page.js';
+import { pageHeader, tile, warningList, writtenBy } from '../web/study.js';
 import { packed, type TrainingWords, trainingLoss } from '../web/training-charts.js';
-import { tile } from './views/overview.js';
 import { baselines, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingFiles {
@@ -47,16 +47,6 @@ export function trainingPage(training: ShownTraining): Page {
   const { about, facts, metrics, samples } = training;
   const { $schema: _, ...config } = { $schema: '', ...about?.config };
   const isRunning = facts.status === 'running' || facts.status === 'paused';
-  const all: readonly (Section | false | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(training) },
-    alarms(training),
-    useOf(training),
-    { id: 'course', title: 'Progress', content: courseOf(training.rows, wordsFor(training)) },
-    samplesView(samples, facts),
-    baselines(training),
-    dataView(training),
-    about !== undefined && { id: 'config', title: 'Config', content: preformatted(stringify(config)) },
-  ];
   const last = metrics.at(-1)?.time;
   return {
     // A training run counts as stalled after a minute, plus three times its longest event, without news.
@@ -66,11 +56,17 @@ export function trainingPage(training: ShownTraining): Page {
         : undefined,
     title: `${isRunning ? `${doneText(training)} ` : ''}${basename(facts.path)}: ${titleOf(training).join(' ')}`,
     header: header(training),
-    sections: all.filter((section) => section !== undefined && section !== false),
-    footer:
-      last === undefined
-        ? undefined
-        : html`<p>State as of ${formatTime(last)}. Written by policyloop ${version()}.</p>`,
+    sections: sectionsOf(
+      ['result', 'Result', headline(training)],
+      ['alarms', 'Alarms', warningList(alarms(training))],
+      ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
+      ['course', 'Progress', courseOf(training.rows, wordsFor(training))],
+      ['samples', 'What the model says', samplesView(samples, facts)],
+      ['baselines', 'Baselines', baselines(training)],
+      ['data', 'Data', dataView(training)],
+      ['config', 'Config', about !== undefined && preformatted(stringify(config))],
+    ),
+    footer: last !== undefined && writtenBy(version(), last),
   };
 }
 
@@ -93,23 +89,21 @@ function header(training: ShownTraining): Html {
           action: action as Controlled['action'],
         }),
   );
-  const shown: readonly (readonly [string, Content])[] = [
-    ['method', facts.method],
-    ['objective', facts.objective],
-    ['seed', typeof seed === 'number' ? seed : null],
-    ['device', typeof device === 'string' ? device : null],
-    ['control', isControl && 'returns are shuffled within groups, so nothing should be learned'],
-    ['started', facts.started && formatTime(facts.started)],
-    ['commands', commands.length > 0 && commands.slice(-4).join('; ')],
-  ];
-  return html`<header>
-<p class="kicker">policyloop ${facts.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(facts.path)}</b></p>
-<h1>${subject}${relation !== '' && html` <span class="by">${relation}</span> ${object}`}</h1>
-<p class="state"><span class="status ${facts.status}">${facts.status}</span> ${stateText(training)}</p>
-<dl class="facts">
-${shown.map(([title, content]) => content !== null && content !== false && html`<div><dt>${title}</dt><dd>${content}</dd></div>`)}
-</dl>
-</header>`;
+  return pageHeader({
+    kicker: html`${facts.unit === 'update' ? 'reinforcement learning' : 'training'} <b>${basename(facts.path)}</b>`,
+    title: html`${subject}${relation !== '' && html` <span class="by">${relation}</span> ${object}`}`,
+    status: facts.status,
+    state: stateText(training),
+    facts: [
+      ['method', facts.method],
+      ['objective', facts.objective],
+      ['seed', typeof seed === 'number' && seed],
+      ['device', typeof device === 'string' && device],
+      ['control', isControl && 'returns are shuffled within groups, so nothing should be learned'],
+      ['started', facts.started && formatTime(facts.started)],
+      ['commands', commands.length > 0 && commands.slice(-4).join('; ')],
+    ],
+  });
 }
 
 function stateText(training: ShownTraining): string {
@@ -192,7 +186,7 @@ function courseOf(rows: TrainingRows | undefined, words: TrainingWords): Html {
 }
 
 /** The failure, and each distinct alarm once, even if several sessions raised it. */
-function alarms({ about, facts }: ShownTraining): Section | undefined {
+function alarms({ about, facts }: ShownTraining): readonly Html[] {
   const { outcome } = about ?? {};
   const raised = new Map(
     facts.alarms.map(({ message, remedy, step }) => [
@@ -206,17 +200,15 @@ function alarms({ about, facts }: ShownTraining): Section | undefined {
     raised.set("the dataset's rows have changed since its manifest was written", {
       ...{ remedy: 'rebuild the dataset, unless the change was intended', when: '' },
     });
-  if (raised.size === 0) return undefined;
-  const items = [...raised].map(
+  return [...raised].map(
     ([message, { remedy, when }]) =>
-      html`<li>${when}${message}${remedy !== null && html`<br><span class="muted">${remedy}</span>`}</li>`,
+      html`${when}${message}${remedy !== null && html`<br><span class="muted">${remedy}</span>`}`,
   );
-  return { id: 'alarms', title: 'Alarms', content: html`<ul class="warnings">${items}</ul>` };
 }
 
 const capitalised = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
 
-function useOf({ about, facts }: ShownTraining): Section {
+function useOf({ about, facts }: ShownTraining): Html {
   const { best, command, folder, path, result, status, unit } = facts;
   const cwd = folder ?? path;
   if (status !== 'completed') {
@@ -226,9 +218,8 @@ function useOf({ about, facts }: ShownTraining): Section {
       failed: 'After you fix the cause, this',
     }[status];
     const resumed = `${when} command resumes from the last checkpoint${status === 'failed' ? '; different settings need another output' : ''}:`;
-    const content = html`<p>${resumed}</p>
+    return html`<p>${resumed}</p>
 ${preformatted(command ?? 'the command that started it')}`;
-    return { id: 'use', title: 'Resume', content };
   }
   const use = usedAs(facts, cwd);
   const isPlayed = about?.dataset.recipe === 'demonstrations' || about?.config.agent !== undefined;
@@ -236,7 +227,6 @@ ${preformatted(command ?? 'the command that started it')}`;
     best === null
       ? 'the weights after the last step'
       : `the weights at ${unit} ${formatCount(best.step)}, which had the best ${best.name}`;
-  const content = html`<p>The result, <code>${result === null ? '–' : shownPath(result, cwd)}</code>, contains ${weights}.${use !== null && ' On the command line:'}</p>
+  return html`<p>The result, <code>${result === null ? '–' : shownPath(result, cwd)}</code>, contains ${weights}.${use !== null && ' On the command line:'}</p>
 ${use !== null && preformatted(`policyloop ${isPlayed ? 'play' : 'run'} CONFIG ${use}`)}`;
-  return { id: 'use', title: 'Use it', content };
 }

@@ -103,21 +103,22 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
   const names = namedPolicies(recorded.entries, manifest);
   if (names.size === 0 || !(played !== undefined || isDrawnFromConfig(config)))
     return { episodes: [], files };
-  const environment = await openDrawable(config).catch(noDrawing);
+  const environment = await openDrawable(config).catch(undrawn);
   if (environment === undefined) return { episodes: [], files };
   await played?.prepare?.();
   const setting = { config, seed: manifest.seed, environment, family: played ?? run.family };
   const choice = { kind: 'evaluated', episode: 0 } as const;
   try {
     const episodes = [...names].flatMap(([entry, name]): ShownEpisode | readonly [] => {
-      const drawn = ifDrawn(() =>
-        drawBounded((maxFrames) => drawEpisode(setting, entry, choice, { maxFrames }), animationWidth),
-      );
-      if (drawn === undefined) return [];
-      const { replay, recorded = replay.return, svg } = drawn;
-      const { iteration, candidate, score } = entry;
-      const { length, return: replayed } = replay;
-      return { name, iteration, candidate, score, return: replayed, length, recorded, svg };
+      try {
+        const draw = (maxFrames: number) => drawEpisode(setting, entry, choice, { maxFrames });
+        const { replay, recorded = replay.return, svg } = drawBounded(draw, animationWidth);
+        const { iteration, candidate, score } = entry;
+        const { length, return: replayed } = replay;
+        return { name, iteration, candidate, score, return: replayed, length, recorded, svg };
+      } catch (error) {
+        return undrawn(error) ?? [];
+      }
     });
     return { episodes, files };
   } finally {
@@ -126,17 +127,7 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
   }
 }
 
-/** Undefined for a program that fails. */
-function ifDrawn<T>(draw: () => T): T | undefined {
-  try {
-    return draw();
-  } catch (error) {
-    if (isProgramFault(error)) return undefined;
-    return noDrawing(error);
-  }
-}
-
-/** Omits drawings of environments that can't be drawn. */
-function noDrawing(error: unknown): undefined {
-  if (!(error instanceof UserError)) throw error;
+/** Leaves out what can't be drawn: some environments, and programs that fail. */
+function undrawn(error: unknown): undefined {
+  if (!(error instanceof UserError || isProgramFault(error))) throw error;
 }

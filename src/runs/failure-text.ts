@@ -87,6 +87,12 @@ export function rejectionText({ completion, outcome }: CallRecord, characters = 
   return `${explained} It begins: “${start}”`;
 }
 
+/** Why a call failed; empty if it was accepted. */
+export function outcomeText(outcome: { readonly kind: 'accepted' } | CallRecord['outcome']): string {
+  if (outcome.kind === 'error') return outcome.message;
+  return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
+}
+
 export function explainFailure(failure: LoggedFailure): string {
   switch (failure.kind) {
     case 'missing':

@@ -188,6 +188,16 @@ export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): strin
   return end.reason?.kind === 'no-proposals' ? `${headline}; first reason: ${cause}` : cause;
 }
 
+/** How a run ended, in words that follow its status. @param unit what it counts, such as `games` */
+export function endText(
+  { ended, manifest: { reason }, status }: Pick<RunSummary, 'ended' | 'manifest' | 'status'>,
+  unit: string,
+): string {
+  if (status === 'interrupted') return 'by the user';
+  if (reason?.kind === 'iterations') return `after all ${unit}`;
+  return ended === status ? '' : ended;
+}
+
 /** Why a run failed; undefined if it ended in another way. */
 function causeOf({ reason, status }: Pick<RunResult, 'reason' | 'status'>): string | undefined {
   if (status === 'running' || status === 'paused' || status === 'crashed') return undefined;

@@ -6,8 +6,8 @@ import { formatReturn, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { findBaseline } from '../search/baselines.js';
 import { intervalRows } from '../web/interval-rows.js';
-import type { Page } from '../web/page.js';
-import { failuresSection, readingSection, type Shown, studyHeader, writtenBy } from '../web/study.js';
+import { type Page, sectionsOf } from '../web/page.js';
+import { failureList, howToRead, pageHeader, readingList, type Shown, writtenBy } from '../web/study.js';
 import {
   type BaselineRow,
   type BaselinesResult,
@@ -23,33 +23,25 @@ export function baselinesPage(result: BaselinesResult, shown: Shown): Page {
   const complete = runs.filter((run) => run.status === 'completed').length;
   return {
     title: `Baselines: ${tasks.join(', ')}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: 'controls',
       title: html`Baselines <span class="by">on</span> ${tasks.length > 3 ? plural(tasks.length, 'task') : tasks.join(', ')}`,
       status: shown.status ?? status,
       state: `${complete} of ${plural(runs.length, 'run')} complete; ${budgetWords(budget)}, seeds ${seeds.join(', ')}`,
     }),
-    sections: [
-      {
-        id: 'result',
-        title: 'Result',
-        content: html`${tasks.map((task) => taskForest(rows.filter(({ experiment }) => experiment === task)))}
+    sections: sectionsOf(
+      [
+        'result',
+        'Result',
+        html`${tasks.map((task) => taskForest(rows.filter(({ experiment }) => experiment === task)))}
 <p class="note">The 95 % intervals are over seeds.</p>`,
-      },
-      ...(tested === 0
-        ? []
-        : [
-            {
-              id: 'differences',
-              title: 'Differences',
-              content: htmlTable(differences, differenceColumns, { tall: true }),
-            },
-          ]),
-      { id: 'figures', title: 'Figures', content: htmlTable(rows, baselineColumns(result), { tall: true }) },
-      { id: 'runs', title: 'Runs', content: runTable(result, shown) },
-      ...failuresSection(failures),
-      readingSection([reading.confirmed, ...verdictRule(tested)]),
-    ],
+      ],
+      ['differences', 'Differences', tested > 0 && htmlTable(differences, differenceColumns, { tall: true })],
+      ['figures', 'Figures', htmlTable(rows, baselineColumns(result), { tall: true })],
+      ['runs', 'Runs', runTable(result, shown)],
+      ['failures', 'Failures', failureList(failures)],
+      ['reading', howToRead, readingList([reading.confirmed, ...verdictRule(tested)])],
+    ),
     footer: writtenBy(policyloop),
     keys: ['environment', 'model'],
   };

@@ -2,27 +2,24 @@
 import { html, render } from '../format/html.js';
 import { appScript, appStyle, icon } from '../web/page.js';
 
-interface Asset {
+/** A body with its type, and its Content-Security-Policy unless it is `contentPolicy`. */
+export interface Served {
   readonly type: string;
-  readonly read: () => string;
+  readonly body: string | Buffer | (() => string | Buffer);
+  readonly policy?: string;
+}
+
+/** Reads a file once, because anyone can request it. */
+function once(read: () => string): () => Buffer {
+  let body: Buffer | undefined;
+  return () => (body ??= Buffer.from(read()));
 }
 
 /** Assets by address. No other files are served. */
-const assets: Readonly<Record<string, Asset>> = {
-  '/assets/app.js': { type: 'text/javascript; charset=utf-8', read: appScript },
-  '/assets/app.css': { type: 'text/css; charset=utf-8', read: appStyle },
+export const assets: Readonly<Record<string, Served>> = {
+  '/assets/app.js': { type: 'text/javascript; charset=utf-8', body: once(appScript) },
+  '/assets/app.css': { type: 'text/css; charset=utf-8', body: once(appStyle) },
 };
-
-const bodies = new Map<string, Buffer>();
-
-/** Reads an asset, cached because anyone can request it. */
-export function assetAt(path: string): { readonly type: string; readonly body: Buffer } | undefined {
-  const asset = Object.hasOwn(assets, path) ? assets[path] : undefined;
-  if (asset === undefined) return undefined;
-  const body = bodies.get(path) ?? Buffer.from(asset.read());
-  bodies.set(path, body);
-  return { type: asset.type, body };
-}
 
 /** Allows only scripts and content from this server; scripts embedded in displayed text never run. */
 export const contentPolicy = [
@@ -46,9 +43,13 @@ export const savedPolicy = [
   "frame-ancestors 'self'",
 ].join('; ');
 
+/** Policy for pictures: only their own styles. */
+export const picturePolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'";
+
 /** The HTML shell of all pages. Served to anyone, so it contains nothing about the runs. */
-export const shell = (): string =>
-  render(html`<!doctype html>
+export const shell: Served = {
+  type: 'text/html; charset=utf-8',
+  body: render(html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -63,4 +64,5 @@ ${icon}
 <noscript><p class="empty">The view needs JavaScript; a run's report.html does not.</p></noscript>
 </body>
 </html>
-`);
+`),
+};

@@ -9,7 +9,6 @@ import {
   plural,
 } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
-import { tile } from '../report/views/overview.js';
 import { kindMeaning } from '../runs/failure-text.js';
 import type { HourlyUsage, UsageSource } from '../runs/usage/hourly-usage.js';
 import {
@@ -21,13 +20,14 @@ import {
   usageColumns,
   usageOver,
 } from '../runs/usage/usage-span.js';
-import { sumOf, type UsageSum } from '../runs/usage/usage-sum.js';
+import { sumOf, tokenKinds, type UsageSum } from '../runs/usage/usage-sum.js';
 import { badRequest } from '../serve/http.js';
-import { type Axis, type Chart, type Colour, chartFigure } from '../web/chart.js';
-import type { Page } from '../web/page.js';
+import { type Axis, type Chart, type Colour, chartFigure, type Series } from '../web/chart.js';
+import { type Page, sectionsOf } from '../web/page.js';
+import { pageHeader, tile } from '../web/study.js';
 import { parseFilter } from '../web/table/filter.js';
 import type { Live } from './live.js';
-import { withSettings } from './run-data.js';
+import { patience, soFar, withSettings } from './run-data.js';
 
 /** The year 9999, in milliseconds. */
 const latestTime = 253_402_300_799_999;
@@ -36,10 +36,15 @@ const latestTime = 253_402_300_799_999;
  * The page for `span=week&until=1764000000000`, where `until` is in milliseconds, optionally with `by=purpose` and the
  * `filter` of the index.
  */
-export async function callsOf(
-  { live, usage }: { readonly live: Live; readonly usage: HourlyUsage },
-  query: URLSearchParams,
-): Promise<Page> {
+export async function callsOf({
+  live,
+  query,
+  usage,
+}: {
+  readonly live: Live;
+  readonly usage: HourlyUsage;
+  readonly query: URLSearchParams;
+}): Promise<Page> {
   const span = requireSpan('span', query.get('span') ?? 'week');
   const until = Number(query.get('until') ?? Number.NaN);
   if (!(until >= 0 && until <= latestTime)) throw badRequest('must be a time in milliseconds', 'until');
@@ -52,37 +57,36 @@ export async function callsOf(
     return isOne && accepts(withSettings(place, item, asked)) ? [{ kind, path }] : [];
   });
   const by = query.get('by') === 'purpose' ? 'purpose' : 'model';
-  return callsPage(usageOver(await usage.read(sources), span, until, by), sources.length);
+  const { hours, read } = await usage.read(sources, patience);
+  return soFar(callsPage(usageOver(hours, span, until, by), read), read, sources.length);
 }
 
 /** @param runs number of runs that were added up */
 export function callsPage(usage: UsageOverTime, runs: number): Page {
   const { rows, span, total } = usage;
-  const header = html`<header><p class="kicker">policyloop calls</p><h1>Calls, ${spanNames[span]}</h1></header>`;
-  const footer = html`<p>Calls of language models in ${plural(runs, 'run')}. Replays and baselines are left out. Days and hours are in UTC.</p>`;
-  const nothing = html`<p class="empty">No calls in this time.</p>`;
+  const title = `Calls, ${spanNames[span]}`;
+  const isEmpty = total.calls + total.tokens === 0;
   return {
-    ...{ title: `Calls, ${spanNames[span]}`, header, footer },
-    sections:
-      total.calls + total.tokens === 0
-        ? [{ id: 'totals', title: 'Totals', content: nothing }]
-        : [
-            {
-              id: 'totals',
-              title: 'Totals',
-              content: html`${tiles(total)}
+    title,
+    header: pageHeader({ kicker: 'calls', title }),
+    sections: sectionsOf(
+      [
+        'totals',
+        'Totals',
+        isEmpty
+          ? html`<p class="empty">No calls in this time.</p>`
+          : html`${tiles(total)}
 ${htmlTable(rows, usageColumns)}
 <p class="note">${costNoteOf(total)} Latencies include retries; percentiles are exact within 3 %.</p>`,
-            },
-            {
-              id: 'time',
-              title: span === 'day' ? 'By hour' : 'By day',
-              content: html`<div class="charts">${chartsOf(usage).map((chart) => chartFigure(chart))}</div>`,
-            },
-            ...(total.failures.size === 0
-              ? []
-              : [{ id: 'failures', title: 'Failures', content: failuresOf(usage) }]),
-          ],
+      ],
+      [
+        'time',
+        span === 'day' ? 'By hour' : 'By day',
+        !isEmpty && html`<div class="charts">${chartsOf(usage).map((chart) => chartFigure(chart))}</div>`,
+      ],
+      ['failures', 'Failures', total.failures.size > 0 && failuresOf(usage)],
+    ),
+    footer: html`<p>Calls of language models in ${plural(runs, 'run')}. Replays and baselines are left out. Days and hours are in UTC.</p>`,
   };
 }
 
@@ -112,106 +116,63 @@ function shownGroups({ at, groups }: UsageOverTime): readonly Group[] {
 /** The first colour, grey, is for the rest. */
 const colourOf = (i: number): Colour => `arm-${(i + 1) % 8}`;
 
+const formats = {
+  ...{ cost: formatCost, compact: formatCompact, whole: formatCount },
+  ...{ duration: formatDuration, share: formatShare },
+} as const;
+
+type Drawn = Pick<Series, 'label' | 'values'> & { readonly colour?: Colour };
+
 function chartsOf(usage: UsageOverTime): readonly Chart[] {
-  const { at, total } = usage;
+  const { at, step, total } = usage;
   const groups = shownGroups(usage);
-  const per = usage.step === 3_600_000 ? 'hour' : usage.step === 86_400_000 ? 'day' : 'span';
   const sums = at.map((_, i) => sumOf(groups.map(({ bars }) => bars[i]!)));
-  const chart = (title: string, kind: Axis['kind'], series: readonly Drawn[], format: Format): Chart => ({
-    label: `${title} per ${per}.`,
-    x: timeAxis(usage),
-    y: { title: `${title} per ${per}`, from: 0, ...(kind && { kind }) },
-    height: 200,
-    at,
-    series: series.map(({ label, values, ...rest }, i) => ({
-      ...{ label, values, draw: 'bars', colour: colourOf(i) },
-      ...rest,
-    })),
-    notes: at.map((start, i) => {
-      const own = series.flatMap(({ label, values }) => (values[i] ? [`${label} ${format(values[i])}`] : []));
-      return `${timeText(start, usage.step)}: ${own.join(', ') || 'none'}`;
-    }),
-  });
-  const byGroup = (of: (sum: UsageSum) => number): readonly Drawn[] =>
-    groups.map(({ bars, name }) => ({ label: name, values: bars.map(of) }));
-  const lines = (of: (sum: UsageSum) => number): readonly Drawn[] =>
-    groups.map(({ bars, name }) => ({
-      ...{ label: name, draw: 'points' },
-      values: bars.map(of).map((value) => (Number.isNaN(value) ? null : value)),
-    }));
-  const kinds: readonly (readonly [label: string, of: (sum: UsageSum) => number])[] = [
-    ['prompt', (sum) => sum.promptTokens - sum.cachedTokens],
-    ['prompt, cached', (sum) => sum.cachedTokens],
-    ['answer', (sum) => sum.completionTokens - sum.reasoningTokens],
-    ['reasoning', (sum) => sum.reasoningTokens],
-  ];
+  /** Values of each group: a sum, or the latency of this share of the calls. */
+  const byGroup = (of: 'cachedShare' | 'calls' | 'cost' | 'tokens' | number): readonly Drawn[] =>
+    groups.map(({ bars, name }) => {
+      const values = bars.map((sum) => (typeof of === 'number' ? sum.latency(of) : sum[of]));
+      return { label: name, values: values.map((value) => (Number.isNaN(value) ? null : value)) };
+    });
+  const tokens = tokenKinds.map(({ colour, label, of }) => ({
+    ...{ label, colour, values: sums.map((sum) => Math.max(0, of(sum))) },
+  }));
   const failures = kindsOf(total)
     .slice(0, mostGroups + 1)
     .map(([label]) => ({ label, values: sums.map((sum) => sum.failures.get(label) ?? 0) }));
-  const tokens = kinds.map(([label, of]) => ({ label, values: sums.map((sum) => Math.max(0, of(sum))) }));
-  return [
-    ...(total.cost > 0
-      ? [
-          chart(
-            'Cost',
-            'cost',
-            byGroup((sum) => sum.cost),
-            formatCost,
-          ),
-        ]
-      : []),
-    chart(
-      'Tokens',
-      'compact',
-      byGroup((sum) => sum.tokens),
-      formatCompact,
-    ),
-    chart('Tokens by kind', 'compact', tokens, formatCompact),
-    chart(
-      'Calls',
-      'whole',
-      byGroup((sum) => sum.calls),
-      formatCount,
-    ),
-    ...(kindsOf(total).length === 0 ? [] : [chart('Failures', 'whole', failures, formatCount)]),
-    ...(Number.isNaN(total.latency(0.5))
-      ? []
-      : [
-          chart(
-            'Median latency',
-            'duration',
-            lines((sum) => sum.latency(0.5)),
-            formatDuration,
-          ),
-          chart(
-            '95th percentile of latency',
-            'duration',
-            lines((sum) => sum.latency(0.95)),
-            formatDuration,
-          ),
-        ]),
-    ...(total.cachedTokens > 0
-      ? [
-          chart(
-            'Cached prompt tokens in %',
-            'number',
-            lines((sum) => 100 * sum.cachedShare),
-            formatPercent,
-          ),
-        ]
-      : []),
+  const per = step === 3_600_000 ? 'hour' : step === 86_400_000 ? 'day' : `${step / 86_400_000} days`;
+  const chart = (
+    what: string,
+    kind: keyof typeof formats,
+    series: readonly Drawn[],
+    draw: Series['draw'] = 'bars',
+  ): Chart => ({
+    label: `${what} per ${per}.`,
+    x: timeAxis(usage),
+    y: { title: `${what} per ${per}`, from: 0, kind },
+    height: 200,
+    at,
+    series: series.map((one, i) => ({ draw, colour: colourOf(i), ...one })),
+    notes: at.map((start, i) => {
+      const own = series.flatMap(({ label, values: { [i]: value } }) =>
+        value ? [`${label} ${formats[kind](value)}`] : [],
+      );
+      return `${timeText(start, step)}: ${own.join(', ') || 'none'}`;
+    }),
+  });
+  const isTimed = !Number.isNaN(total.latency(0.5));
+  const charts: readonly (Chart | false)[] = [
+    total.cost > 0 && chart('Cost', 'cost', byGroup('cost')),
+    chart('Tokens', 'compact', byGroup('tokens')),
+    chart('Tokens by kind', 'compact', tokens),
+    chart('Calls', 'whole', byGroup('calls')),
+    failures.length > 0 && chart('Failures', 'whole', failures),
+    isTimed && chart('Median latency', 'duration', byGroup(0.5), 'points'),
+    isTimed && chart('95th percentile of latency', 'duration', byGroup(0.95), 'points'),
+    total.cachedTokens > 0 &&
+      chart('Cached share of prompt tokens', 'share', byGroup('cachedShare'), 'points'),
   ];
+  return charts.filter((one) => one !== false);
 }
-
-type Format = (value: number) => string;
-
-interface Drawn {
-  readonly label: string;
-  readonly draw?: 'bars' | 'points';
-  readonly values: readonly (number | null)[];
-}
-
-const formatPercent: Format = (value) => formatShare(value / 100);
 
 /** Most labels that fit below a chart on a phone. */
 const mostTicks = 6;

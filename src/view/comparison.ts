@@ -16,7 +16,15 @@ import { parseFilter } from '../web/table/filter.js';
 import { type Group, groupsOf } from '../web/table/groups.js';
 import { mostCompared, stateOf } from '../web/table/state.js';
 import { isBelow, type Place } from './items.js';
-import { comparedRun, configKeys, configuredRun, readAhead, withSettings } from './run-data.js';
+import {
+  comparedRun,
+  configKeys,
+  configuredRun,
+  patience,
+  readAhead,
+  soFar,
+  withSettings,
+} from './run-data.js';
 import { pageAddress } from './shown-run.js';
 
 /** The runs, directories and patterns that the address names (`of`); everything if it names none. */
@@ -90,12 +98,20 @@ function groupingOf(query: URLSearchParams, chosen: readonly Place[]): readonly 
   return chosen.length <= mostCompared ? ['run'] : ['config'];
 }
 
-/** @throws HttpError if the address is invalid or there is nothing to compare */
-export async function comparedPage(places: readonly Place[], query: URLSearchParams): Promise<Page> {
+/**
+ * Compares the runs whose curves are read before the time is up.
+ * @throws HttpError if the address is invalid or there is nothing to compare
+ */
+export async function comparedPage(
+  places: readonly Place[],
+  query: URLSearchParams,
+  clock: () => number,
+): Promise<Page> {
+  const until = clock() + patience;
   await readAhead(places);
-  const chosen = chosenPlaces(places, query);
-  const by = groupingOf(query, chosen);
-  await readAhead(chosen, true);
+  const wanted = chosenPlaces(places, query);
+  const by = groupingOf(query, wanted);
+  const chosen = await readAhead(wanted, { areCurves: true, isTimeUp: () => clock() > until });
   const isByRun = by.join() === 'run';
   const byPath = new Map(chosen.map((place) => [place.path, place.item]));
   const itemOf = ({ path }: { readonly path: string }): Item => byPath.get(path)!;
@@ -106,7 +122,10 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
       `at most ${mostCompared} single runs fit into one comparison; group them by a key`,
       'by',
     );
-  const { kept, leftOut } = selectedRuns(runs, isByRun, query.has('unfinished'), named);
+  // Single runs are shown, not tested: all of them.
+  const { kept, leftOut } = isByRun
+    ? { kept: runs, leftOut: [] }
+    : selected(runs, query.has('unfinished'), named);
   const unreadable = chosen.filter(
     ({ item, path }) => item.kind === 'run' && !runs.some((run) => run.path === path),
   );
@@ -122,23 +141,13 @@ export async function comparedPage(places: readonly Place[], query: URLSearchPar
       ...unreadable.map(({ item }) => ({ run: item.name, reason: item.fault ?? "its config can't be read" })),
     ],
   });
-  const shown = isByRun ? { ...comparison, by: null, tasks: comparison.tasks.map(untested) } : comparison;
-  return comparisonPage(shown, tasks, {
+  const untested = comparison.tasks.map((task) => ({ ...task, differences: [], cautions: [] }));
+  const shown = isByRun ? { ...comparison, by: null, tasks: untested } : comparison;
+  const page = comparisonPage(shown, tasks, {
     hrefOf: (path) => pageAddress(named(path)),
     ...{ isByRun, isNormalised: query.has('normalise'), mostRuns: 200 },
   });
-}
-
-const untested = <T extends object>(task: T) => ({ ...task, differences: [], cautions: [] });
-
-function selectedRuns(
-  runs: readonly ConfiguredRun[],
-  isByRun: boolean,
-  isUnfinished: boolean,
-  named: (path: string) => string,
-) {
-  // Single runs are shown, not tested: all of them.
-  return isByRun ? { kept: runs, leftOut: [] } : selected(runs, isUnfinished, named);
+  return soFar(page, chosen.length, wanted.length);
 }
 
 /** Runs by the values of the keys, so that their groups are in order. */

@@ -5,23 +5,24 @@ import { type Html, html } from '../format/html.js';
 import { apart, formatCount, formatParameter, formatSigned, plural } from '../format/numbers.js';
 import { htmlTable, number, text } from '../format/table.js';
 import { textDifference } from '../report/views/text-difference.js';
-import type { BufferEntry } from '../rollout/replay-buffer.js';
+import { type BufferEntry, bestEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
-import { explainFailure } from '../runs/failure-text.js';
+import { outcomeText } from '../runs/failure-text.js';
 import { readShownFrame } from '../runs/open-run.js';
 import { runFiles } from '../runs/reader.js';
 import { placeName } from '../runs/summary.js';
 import { readOwnText } from '../storage/regular-file.js';
-import type { Page, Section } from '../web/page.js';
+import { type Page, sectionsOf } from '../web/page.js';
+import { pageHeader } from '../web/study.js';
 import type { Place } from './items.js';
 import { pageAddress, type RunFrame, readIteration } from './shown-run.js';
 
 export interface Wanted {
   readonly place: Place;
   /** Default: the iteration of the run's best evaluation. */
-  readonly iteration?: number;
+  readonly iteration?: number | undefined;
   /** Numbered from 1. Default: the iteration's best candidate. */
-  readonly candidate?: number;
+  readonly candidate?: number | undefined;
 }
 
 interface Side extends RunFrame {
@@ -30,35 +31,30 @@ interface Side extends RunFrame {
   readonly iteration: number;
   readonly candidate: number;
   readonly entry: BufferEntry | undefined;
+  /** The last one first. */
   readonly calls: readonly CallRecord[];
 }
 
 /** @throws UserError if an iteration has neither calls nor evaluations */
 export async function differencesPage(a: Wanted, b: Wanted): Promise<Page> {
   const [left, right] = [await sideOf(a), await sideOf(b)];
-  const isOneRun = left.name === right.name;
-  const sections: (Section | undefined)[] = [
-    { id: 'figures', title: 'Results', content: figures(left, right) },
-    left.family.description.kind === 'program' || right.family.description.kind === 'program'
-      ? {
-          ...{ id: 'program', title: 'Program' },
-          content: textDifference(left.entry?.program, right.entry?.program),
-        }
-      : { id: 'parameters', title: 'Parameters', content: parameters(left, right) },
-    { id: 'reply', title: 'Reply', content: textDifference(replyOf(left), replyOf(right)) },
-    { id: 'prompt', title: 'Prompt', content: textDifference(promptOf(left), promptOf(right)) },
-    isOneRun
-      ? undefined
-      : { id: 'config', title: 'Config', content: textDifference(left.configYaml, right.configYaml) },
-  ];
+  const arePrograms = [left, right].some(({ family }) => family.description.kind === 'program');
   return {
     title: `${titleOf(left)} and ${titleOf(right)}`,
-    header: html`<header>
-<p class="kicker">policyloop comparison</p>
-<h1>${linkTo(left)} <span class="by">and</span> ${linkTo(right)}</h1>
-<p class="state"><del>Left only</del> and <ins>right only</ins> are marked.</p>
-</header>`,
-    sections: sections.filter((section) => section !== undefined),
+    header: pageHeader({
+      kicker: 'comparison',
+      title: html`${linkTo(left)} <span class="by">and</span> ${linkTo(right)}`,
+      state: html`<del>Left only</del> and <ins>right only</ins> are marked.`,
+    }),
+    sections: sectionsOf(
+      ['figures', 'Results', figures(left, right)],
+      arePrograms
+        ? ['program', 'Program', textDifference(left.entry?.program, right.entry?.program)]
+        : ['parameters', 'Parameters', parameters(left, right)],
+      ['reply', 'Reply', textDifference(replyOf(left), replyOf(right))],
+      ['prompt', 'Prompt', textDifference(promptOf(left), promptOf(right))],
+      ['config', 'Config', left.name !== right.name && textDifference(left.configYaml, right.configYaml)],
+    ),
     footer: undefined,
   };
 }
@@ -77,7 +73,7 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
   const { calls, entries } = readIteration(path, wanted);
   const own = entries.filter((entry) => entry.iteration === wanted);
   const isWanted = (one: { readonly candidate: number }) =>
-    one.candidate === (candidate === undefined ? highest(own)?.candidate : candidate - 1);
+    one.candidate === (candidate === undefined ? bestEntry(own)?.candidate : candidate - 1);
   const entry = own.find(isWanted);
   const of = entry?.candidate ?? (candidate ?? 1) - 1;
   const asked = calls.filter((call) => call.candidate === of);
@@ -87,14 +83,8 @@ async function sideOf({ candidate, iteration, place }: Wanted): Promise<Side> {
       message: `${name} has no calls or evaluations in this iteration`,
     });
   const configYaml = readOwnText(join(path, runFiles.config));
-  return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked };
+  return { ...frame, name, configYaml, iteration: wanted, candidate: of, entry, calls: asked.toReversed() };
 }
-
-const highest = (entries: readonly BufferEntry[]): BufferEntry | undefined =>
-  entries.reduce<BufferEntry | undefined>(
-    (best, one) => (best && best.score >= one.score ? best : one),
-    undefined,
-  );
 
 function figures(left: Side, right: Side): Html {
   const score = apart([left.entry?.score, right.entry?.score]);
@@ -103,7 +93,7 @@ function figures(left: Side, right: Side): Html {
     ['mean return', ({ entry }) => entry && score(entry.score)],
     ['episodes', ({ entry }) => entry && formatCount(entry.returns.length)],
     ['calls', ({ calls }) => formatCount(calls.length)],
-    ['outcome', ({ calls }) => outcomeOf(calls.at(-1))],
+    ['outcome', ({ calls: [call] }) => call && (outcomeText(call.outcome) || 'accepted')],
     ['environment', ({ manifest }) => manifest.environment],
     ['model', ({ manifest }) => manifest.model],
     ['seed', ({ manifest }) => String(manifest.seed)],
@@ -114,19 +104,6 @@ function figures(left: Side, right: Side): Html {
     text(titleOf(left), ([, of]) => of(left)),
     text(titleOf(right), ([, of]) => of(right)),
   ]);
-}
-
-function outcomeOf(call: CallRecord | undefined): string | undefined {
-  switch (call?.outcome.kind) {
-    case undefined:
-      return undefined;
-    case 'accepted':
-      return 'accepted';
-    case 'rejected':
-      return explainFailure(call.outcome.failure);
-    case 'error':
-      return call.outcome.error;
-  }
 }
 
 /** Maximum number of parameters in the table. */
@@ -155,10 +132,7 @@ function parameters(left: Side, right: Side): Html {
 ${changed.length > 0 && table}`;
 }
 
-const promptOf = ({ calls }: Side): string | undefined =>
-  calls
-    .at(-1)
-    ?.messages.map(({ content, role }) => `--- ${role} ---\n${content}`)
-    .join('\n');
+const promptOf = ({ calls: [call] }: Side): string | undefined =>
+  call?.messages.map(({ content, role }) => `--- ${role} ---\n${content}`).join('\n');
 
-const replyOf = ({ calls }: Side): string | undefined => calls.at(-1)?.completion?.text;
+const replyOf = ({ calls: [call] }: Side): string | undefined => call?.completion?.text;

@@ -2,6 +2,7 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../base/errors.js';
+import { groupedBy } from '../base/grouped.js';
 import { planKinds } from '../runs/finder.js';
 import { labelsFile, readLabels } from '../runs/listing/listing.js';
 import { collectionFile, groupFile, planFile, runFiles } from '../runs/reader.js';
@@ -35,8 +36,6 @@ export interface Changes {
 interface Known extends Place {
   /** Changes whenever the files that the item was read from change. */
   readonly version: string;
-  /** Path of the lock that shows whether the item is running, if there is one. */
-  readonly lock?: string;
 }
 
 /** Maximum depth of folders to search. */
@@ -103,8 +102,7 @@ function walk(
   const entries = entriesOf(path);
   const names = new Set(entries.map((entry) => entry.name));
   const isHolder = holderFiles.some((file) => names.has(file));
-  const isLeaf =
-    names.has(runFiles.manifest) || names.has(trainingFiles.metrics) || names.has(trainingFiles.about);
+  const isLeaf = leafKind(names) !== undefined;
   if (isHolder || isLeaf) onSight({ name, path, within, names });
   if (isLeaf || depth > deepest) return;
   const inner = within ?? (isHolder && name !== '' ? name : null);
@@ -128,31 +126,28 @@ function entriesOf(path: string): readonly Dirent[] {
 
 function knownOf(sight: Sight, before: Known | undefined): Known | undefined {
   const { names, path } = sight;
-  if (names.has(runFiles.manifest)) {
-    const version = versionOf([join(path, runFiles.manifest), join(path, labelsFile)]);
-    // The manifest doesn't show whether a run is still running.
-    const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
-    if (before?.version === version && !isLive) return before;
-    const summary = unlessDamaged(() => summaryOf(path));
-    return typeof summary === 'string'
-      ? { path, version, item: damagedItem(sight, 'run', summary) }
-      : { path, version, item: runItem(sight, summary), summary };
-  }
-  if (names.has(trainingFiles.metrics) || names.has(trainingFiles.about)) {
-    if (!isTraining(path)) return undefined;
-    const version = versionOf([
-      join(path, trainingFiles.about),
-      join(path, trainingFiles.metrics),
-      join(path, labelsFile),
-    ]);
-    const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
-    const isHeld = isLive && isLocked(join(path, trainingFiles.lock));
-    if (before?.version === version && (!isLive || isHeld)) return before;
-    return { path, version, item: trainingItem(sight) };
-  }
-  const version = versionOf(holderFiles.map((file) => join(path, file)));
-  return { path, version, item: holderItem(sight) };
+  const kind = leafKind(names);
+  if (kind === undefined) return { path, version: '', item: holderItem(sight) };
+  if (kind === 'training' && !isTraining(path)) return undefined;
+  const files = { run: [runFiles.manifest], training: [trainingFiles.about, trainingFiles.metrics] }[kind];
+  const version = versionOf([...files, labelsFile].map((file) => join(path, file)));
+  // The files don't show whether the process is still running.
+  const lock = { run: runFiles.lock, training: trainingFiles.lock }[kind];
+  const isLive = before?.item.status === 'running' || before?.item.status === 'paused';
+  if (before?.version === version && (!isLive || isLocked(join(path, lock)))) return before;
+  if (kind === 'training') return { path, version, item: trainingItem(sight) };
+  const summary = unlessDamaged(() => summaryOf(path));
+  return typeof summary === 'string'
+    ? { path, version, item: damagedItem(sight, 'run', summary) }
+    : { path, version, item: runItem(sight, summary), summary };
 }
+
+const leafKind = (names: ReadonlySet<string>) =>
+  names.has(runFiles.manifest)
+    ? 'run'
+    : names.has(trainingFiles.metrics) || names.has(trainingFiles.about)
+      ? 'training'
+      : undefined;
 
 const versionOf = (files: readonly string[]) =>
   files
@@ -170,22 +165,18 @@ const damagedItem = ({ name, within }: Sight, kind: ItemKind, fault: string): It
   ...{ ...unknown, kind, status: 'failed', name, within, fault },
 });
 
-const runItem = ({ name, path, within }: Sight, summary: RunSummary): Item => ({
-  ...{ name, within, ...labelsOf(path), ...figuresOf(summary) },
-});
-
-function figuresOf({ confirmed, ended, manifest, observed, status, tokens }: RunSummary) {
+function runItem({ name, path, within }: Sight, summary: RunSummary): Item {
+  const { confirmed, ended, manifest, observed, status, tokens } = summary;
   const { activeMs, created, environment, iterations, model, play, reason, seed, usage } = manifest;
   return {
-    kind: play === undefined ? ('run' as const) : ('play' as const),
-    status,
-    environment,
+    ...{ name, within, status, environment, seed, observed, tokens, ...labelsOf(path) },
+    kind: play === undefined ? 'run' : 'play',
     model: play === undefined || play.player === 'model' ? model : play.player,
-    ...{ done: iterations.done, of: iterations.of, observed, tokens },
+    ...{ done: iterations.done, of: iterations.of },
     confirmed: confirmed?.mean ?? play?.meanReturn ?? null,
     ci95: confirmed?.ci95 ?? play?.ci95 ?? null,
     ...(status === 'failed' && reason?.kind === 'no-proposals' && { fault: ended }),
-    ...{ seed, calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
+    ...{ calls: usage.calls, cost: usage.cost ?? null, minutes: activeMs / 60_000, started: created },
   };
 }
 
@@ -239,20 +230,20 @@ const studyKinds = ['evaluation', 'sweep', 'models'] as const;
 
 /** Adds up the runs in each directory of runs. */
 function addUp(found: Map<string, Known>): void {
-  const inside = new Map<string, Item[]>();
-  for (const { item } of found.values()) {
-    if (isHolder(item)) continue;
-    for (let end = item.name.lastIndexOf('/'); end > 0; end = item.name.lastIndexOf('/', end - 1)) {
-      const holder = found.get(item.name.slice(0, end));
-      if (holder === undefined || !isHolder(holder.item)) continue;
-      inside.set(holder.item.name, [...(inside.get(holder.item.name) ?? []), item]);
-    }
-  }
+  const leaves = [...found.values()].flatMap(({ item }) => (isHolder(item) ? [] : item));
+  const inside = groupedBy(
+    leaves.flatMap((item) => foldersOf(item).map((folder) => ({ folder, item }))),
+    ({ folder }) => folder,
+  );
   for (const [name, known] of found) {
+    const items = inside.get(name)?.map(({ item }) => item) ?? [];
     if (isHolder(known.item))
-      found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, inside.get(name) ?? []) } });
+      found.set(name, { ...known, item: { ...known.item, ...sumOf(known.item, items) } });
   }
 }
+
+/** Names of the directories that an item is in. */
+const foldersOf = ({ name }: Item) => [...name.matchAll(/\//g)].map(({ index }) => name.slice(0, index));
 
 const holderKinds: readonly ItemKind[] = [
   'repeats',

@@ -83,13 +83,9 @@ export class Live {
 
   watch(
     response: ServerResponse,
-    {
-      all,
-      keys,
-      names,
-    }: { readonly all: boolean; readonly keys: readonly string[]; readonly names: readonly string[] },
+    { names, ...shown }: Pick<Watcher, 'all' | 'keys'> & { readonly names: readonly string[] },
   ): void {
-    const watcher = { response, names: new Set(names), all, keys };
+    const watcher = { response, names: new Set(names), ...shown };
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
     response.write('retry: 1000\n\n');
     this.#watchers.add(watcher);
@@ -102,8 +98,8 @@ export class Live {
     );
     for (const name of watcher.names) {
       this.find(name);
-      const watched = this.#open(name);
-      for (const update of watched?.subject.whole() ?? []) send(watcher, 'update', { of: name, ...update });
+      for (const update of this.#open(name)?.subject.whole() ?? [])
+        send(watcher, 'update', { of: name, ...update });
     }
     this.#timer ??= setInterval(() => this.#look(), lookEvery).unref();
   }
@@ -163,8 +159,7 @@ export class Live {
     const took = this.#milliseconds() - began;
     this.#nextScan = began + Math.max(leastBetweenScans, took / scanShare);
     for (const name of this.#awaited()) {
-      const watched = this.#open(name);
-      for (const update of watched?.subject.whole() ?? []) this.#sendUpdate(name, update);
+      for (const update of this.#open(name)?.subject.whole() ?? []) this.#sendUpdate(name, update);
     }
     if (changed.length + removed.length === 0) return;
     for (const watcher of this.#watchers) this.#sendItems(watcher, changed, removed);

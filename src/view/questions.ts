@@ -1,6 +1,5 @@
 /** Answers and commands that a page sends to runs. */
 import { lstatSync, mkdirSync, rmdirSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
@@ -10,10 +9,11 @@ import { longestRemark, readTyped, type Said, typedText } from '../prompting/con
 import { steer, steeredText } from '../runs/listing/steer.js';
 import { runFiles } from '../runs/reader.js';
 import { askOf, markViewed, readQuestion } from '../runs/requests.js';
-import { badRequest, HttpError, readJsonBody } from '../serve/http.js';
+import { badRequest, HttpError } from '../serve/http.js';
 import { readRegularFile } from '../storage/regular-file.js';
 import type { ShownQuestion } from '../web/messages.js';
 import type { Place, Root } from './items.js';
+import { action } from './managing.js';
 
 /** @param admitted adds a key to a picture's address */
 export function shownQuestion({ item, path }: Place, admitted: (address: string) => string): ShownQuestion {
@@ -37,9 +37,6 @@ export function questionPicture(place: Place, question: string | null): Buffer {
   return readRegularFile(join(folder, name), largestPicture, 'refuse');
 }
 
-/** Maximum size of a request body, in bytes; a character may take several. */
-const longestBody = 16 * 2 ** 10;
-
 const answerShape = z.strictObject({
   of: z.string(),
   question: z.string(),
@@ -47,35 +44,33 @@ const answerShape = z.strictObject({
   remark: z.string().max(longestRemark, `a remark must have at most ${longestRemark} characters`).optional(),
 });
 
+/** Maximum size of an answer, in bytes; a character may take several. */
+const longestAnswer = 16 * 2 ** 10;
+
 /** How long to wait for the run to accept an answer, and how often to check, in milliseconds. */
 const patienceMs = 3000;
 const lookMs = 50;
 
-/**
- * @returns the outcome, for people
- * @throws HttpError unless a page of this server answers an open question
- */
-export async function answerFromPage(
-  request: IncomingMessage,
-  placeOf: (name: string) => Place,
-): Promise<{ readonly text: string }> {
-  // Browsers send the page's origin. The token has already been checked.
-  if (request.headers.origin === undefined)
-    throw new HttpError(403, 'permission_error', 'only pages of this server can answer questions');
-  const { data, error } = answerShape.safeParse(await readJsonBody(request, longestBody));
-  if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
-  const { of, question, rating, remark } = data;
-  const said = cleaned({ ...(rating !== undefined && { rating }), ...(remark !== undefined && { remark }) });
-  const { item, path } = placeOf(of);
-  const isOpen = () => item.kind === 'run' && readQuestion(path)?.question === question;
-  if (!isOpen()) throw notOpen();
-  askOf(path, { action: 'answer', question, ...said });
-  for (let waited = 0; waited < patienceMs; waited += lookMs) {
-    if (!isOpen()) return { text: 'answer received' };
-    await delay(lookMs);
-  }
-  return { text: "answer sent; the run hasn't read it yet" };
-}
+/** Answers an open question. @throws HttpError if it isn't open */
+export const answerQuestion = action(
+  answerShape,
+  async ({ of, question, rating, remark }, { placeOf }) => {
+    const said = cleaned({
+      ...(rating !== undefined && { rating }),
+      ...(remark !== undefined && { remark }),
+    });
+    const { item, path } = placeOf(of);
+    const isOpen = () => item.kind === 'run' && readQuestion(path)?.question === question;
+    if (!isOpen()) throw notOpen();
+    askOf(path, { action: 'answer', question, ...said });
+    for (let waited = 0; waited < patienceMs; waited += lookMs) {
+      if (!isOpen()) return 'answer received';
+      await delay(lookMs);
+    }
+    return "answer sent; the run hasn't read it yet";
+  },
+  longestAnswer,
+);
 
 /** Cleans an answer as the run does: one line, without characters that affect the surrounding text. */
 function cleaned(said: Said): Said {
@@ -101,7 +96,9 @@ const markEvery = 2000;
  */
 export function markRoots(roots: readonly Root[]): () => void {
   const marks = new Map<string, () => void>();
-  const made = roots.filter(({ path, prefix }) => prefix === '' && isMade(path));
+  const made = roots.filter(
+    ({ path, prefix }) => prefix === '' && succeeds(() => mkdirSync(path, { recursive: true })),
+  );
   const mark = () => {
     for (const { path } of roots) {
       const release = marks.has(path) ? undefined : markViewed(path);
@@ -113,24 +110,17 @@ export function markRoots(roots: readonly Root[]): () => void {
   return () => {
     clearInterval(timer);
     for (const release of marks.values()) release();
-    for (const { path } of made) removeEmpty(path);
+    // Fails if the directory contains runs.
+    for (const { path } of made) succeeds(() => rmdirSync(path));
   };
 }
 
-/** Creates a directory if possible. @returns whether it was created */
-function isMade(path: string): boolean {
+/** Whether a change of the file system succeeds. */
+function succeeds(change: () => unknown): boolean {
   try {
-    return mkdirSync(path, { recursive: true }) !== undefined;
+    return change() !== undefined;
   } catch {
     return false;
-  }
-}
-
-function removeEmpty(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // The directory contains runs.
   }
 }
 
@@ -143,25 +133,8 @@ const requestShape = z.discriminatedUnion('action', [
 /** Seconds to wait for the run's process. */
 const patience = 3;
 
-/**
- * @returns the outcome, for people
- * @throws HttpError unless the request comes from a page of this server
- * @throws UserError if the run isn't running, or if a setting can't be changed
- */
-export async function steerFromPage(
-  request: IncomingMessage,
-  placeOf: (name: string) => Place,
-): Promise<{ readonly text: string }> {
-  // Browsers send the page's origin. The token has already been checked.
-  if (request.headers.origin === undefined)
-    throw new HttpError(
-      403,
-      'permission_error',
-      'only pages of this server can control runs; use policyloop pause, stop or set instead',
-    );
-  const { data, error } = requestShape.safeParse(await readJsonBody(request));
-  if (data === undefined) throw badRequest(error.issues[0]!.message, error.issues[0]!.path.join('.'));
-  const { of, ...asked } = data;
+/** Pauses, resumes, stops or changes a run. @throws UserError if it isn't running, or a setting can't be changed */
+export const steerRun = action(requestShape, async ({ of, ...asked }, { placeOf }) => {
   const { item, path } = placeOf(of);
   if (!['run', 'play', 'training'].includes(item.kind)) throw badRequest(`${of} isn't a single run`, 'of');
   if (
@@ -174,5 +147,5 @@ export async function steerFromPage(
       value: asked.overrides.join(' '),
       message: 'already has this value',
     });
-  return { text: steeredText(await steer(path, asked, patience), path).replace(/^\.\s+/, '') };
-}
+  return steeredText(await steer(path, asked, patience), path).replace(/^\.\s+/, '');
+});

@@ -8,10 +8,13 @@ import {
   withConfig,
 } from '../comparison/compared-runs.js';
 import { settingOf, settingsOf } from '../comparison/run-groups.js';
+import { html } from '../format/html.js';
+import { formatCount, plural } from '../format/numbers.js';
 import { logsIn } from '../runs/reader.js';
 import type { RunSummary } from '../runs/summary.js';
 import { eachLine } from '../storage/json-lines.js';
 import type { ConfigKeys, Item } from '../web/messages.js';
+import type { Page } from '../web/page.js';
 import { fields, isAsked } from '../web/table/fields.js';
 import type { Place } from './items.js';
 
@@ -52,17 +55,39 @@ export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefin
 /** A run with its curve; undefined if it can't be read. */
 export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => compared(run);
 
-/** Number of runs read before other requests get their turn. */
+/** How long a page waits for runs to be read, in milliseconds; then it shows those that have been read. */
+export const patience = 600;
+
+/** Number of configs read before other requests get their turn; each curve takes about as long as these. */
 const readAtOnce = 20;
 
-/** Reads configs, and curves on request, without keeping other pages waiting. */
-export async function readAhead(places: readonly Place[], areCurves = false): Promise<void> {
+/**
+ * Reads configs, and curves on request, without keeping other pages waiting.
+ * @returns the places that were read before the time was up
+ */
+export async function readAhead(
+  places: readonly Place[],
+  { areCurves = false, isTimeUp = (): boolean => false } = {},
+): Promise<readonly Place[]> {
   for (const [i, place] of places.entries()) {
+    const isPause = i > 0 && i % readAtOnce === 0;
+    if (isPause && isTimeUp()) return places.slice(0, i);
+    if (isPause || areCurves) await nextTurn();
     const run = configuredRun(place);
     if (areCurves && run !== undefined) comparedRun(run);
-    if (i % readAtOnce === readAtOnce - 1) await nextTurn();
   }
+  return places;
 }
+
+/** The page of what has been read so far. */
+export const soFar = (page: Page, read: number, of: number): Page =>
+  read === of
+    ? page
+    : {
+        ...page,
+        header: html`${page.header}<p class="state" role="status">So far, ${formatCount(read)} of ${plural(of, 'run')} are read; this page updates itself.</p>`,
+        isPartial: true,
+      };
 
 /** The item with the values of these keys, where it has any. */
 export function withSettings(place: Place | undefined, item: Item, keys: readonly string[]): Item {

@@ -17,15 +17,15 @@ import {
 import { readRegularFile } from '../storage/regular-file.js';
 import type { Page } from '../web/page.js';
 import { admitted, admittedMarkup, requireEntered } from './admission.js';
-import { assetAt, contentPolicy, savedPolicy, shell } from './assets.js';
+import { assets, contentPolicy, picturePolicy, type Served, savedPolicy, shell } from './assets.js';
 import { callsOf } from './calls-page.js';
 import { comparedPage, groupFigures } from './comparison.js';
 import { differencesPage, type Wanted } from './differences.js';
 import { Items, type Place, type Root, savedPage } from './items.js';
 import { Live, mostKeys, mostWatched, mostWatchers } from './live.js';
-import { removeFromPage, tagFromPage } from './managing.js';
+import { type Action, removeItems, tagItems } from './managing.js';
 import { type GivenPages, pageOf } from './pages.js';
-import { answerFromPage, questionPicture, shownQuestion, steerFromPage } from './questions.js';
+import { answerQuestion, questionPicture, shownQuestion, steerRun } from './questions.js';
 import { configKeys, readAhead } from './run-data.js';
 import { search } from './search.js';
 import { episodeSvg, iterationPage } from './shown-run.js';
@@ -61,6 +61,12 @@ const largestSaved = 64 * 2 ** 20;
 export async function startView(options: ViewOptions): Promise<RunningView> {
   const live = new Live(new Items(options.roots, options.registered), options.milliseconds);
   const site = { live, options, usage: new HourlyUsage(options.milliseconds) };
+  let isClosed = false;
+  // Lists and groups come first, then comparisons. If a curve can't be read, the comparison says so.
+  const isTimeUp = () => isClosed;
+  const readAll = async () =>
+    readAhead(await readAhead(live.places(), { isTimeUp }), { areCurves: true, isTimeUp });
+  setImmediate(() => void readAll().catch(() => undefined));
   const server = await startHttp(options, async (request, response, port) => {
     try {
       await answer(request, response, site, port);
@@ -71,6 +77,8 @@ export async function startView(options: ViewOptions): Promise<RunningView> {
   return {
     url: `${server.url}/?token=${options.token}`,
     close() {
+      isClosed = true;
+      site.usage.stop();
       live.close();
       const finished = server.finish();
       server.abort();
@@ -92,7 +100,15 @@ const common = {
   'cross-origin-resource-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-cache',
+  'content-security-policy': contentPolicy,
 } as const;
+
+const actions: Readonly<Record<string, Action>> = {
+  '/api/steer': steerRun,
+  '/api/answer': answerQuestion,
+  '/api/tag': tagItems,
+  '/api/remove': removeItems,
+};
 
 async function answer(
   request: IncomingMessage,
@@ -101,120 +117,90 @@ async function answer(
   port: number,
 ): Promise<void> {
   for (const [name, value] of Object.entries(common)) response.setHeader(name, value);
-  response.setHeader('content-security-policy', contentPolicy);
   const query = new URLSearchParams((request.url ?? '').split('#', 1)[0]!.split('?').slice(1).join('?'));
   const isRead = ['GET', 'HEAD'].includes(request.method ?? '');
   // Any site may link to a page: without the token, the page shows nothing.
   const path = requireLocal(request, port, (target) => isRead && isPage(target));
-  if (isRead && isPage(path)) return send(response, 'text/html; charset=utf-8', shell());
-  const asset = assetAt(path);
-  if (asset !== undefined && request.method === 'GET') return send(response, asset.type, asset.body);
-  requireEntered(request, site.options.token);
-  const take = {
-    '/api/steer': steerFromPage,
-    '/api/answer': answerFromPage,
-    '/api/tag': tagFromPage,
-    '/api/remove': removeFromPage,
-  }[path];
-  requireMethod(request, ...(take ? ['POST'] : ['GET', 'HEAD']));
-  if (take) return sendJson(response, await take(request, (name) => placeOf(site, name), site));
-  if (path.startsWith('/saved/')) return sendSaved(response, placeOf(site, decoded(path.slice(7))));
-  if (path.startsWith('/api/')) return answerApi(path.slice(5), query, response, site);
-  throw notFound(`${path} not found`);
+  if (isRead && isPage(path)) return send(response, shell);
+  const asset = assets[path];
+  if (asset !== undefined && request.method === 'GET') return send(response, asset);
+  const { token } = site.options;
+  requireEntered(request, token);
+  const { [path]: act } = actions;
+  requireMethod(request, ...(act ? ['POST'] : ['GET', 'HEAD']));
+  const asked = { ...site, query, placeOf: (name: string) => placeOf(site, name) };
+  if (act) return sendJson(response, await act(request, asked));
+  if (path === '/api/events') return watch(response, asked);
+  if (path.startsWith('/saved/')) return send(response, savedFile(asked.placeOf(decoded(path.slice(7)))));
+  const { [path]: api } = answers;
+  if (api === undefined) throw notFound(`${path} not found`);
+  const found = await api(asked);
+  if ('sections' in found) sendJson(response, pageJson(found, token));
+  else if ('json' in found) sendJson(response, found.json);
+  else send(response, found);
 }
 
 const isPage = (path: string) => /^\/(?:|of\/.*|calls|compare|diff|search)$/s.test(path);
 
-async function answerApi(
-  path: string,
-  query: URLSearchParams,
-  response: ServerResponse,
-  site: Site,
-): Promise<void> {
-  const { place, token } = site.options;
-  switch (path) {
-    case 'place':
-      return sendJson(response, { place });
-    case 'events': {
-      const names = query.getAll('of');
-      if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
-      if (site.live.watchers >= mostWatchers)
-        throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
-      const keys = query.getAll('key');
-      if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
-      if (keys.length > 0) await readAhead(site.live.places());
-      return site.live.watch(response, { names, keys, all: query.has('all') });
-    }
-    case 'keys':
-    case 'groups': {
-      const places = site.live.places();
-      await readAhead(places);
-      if (path === 'keys') return sendJson(response, configKeys(places));
-      sendJson(response, groupFigures(places, query));
-      // Groups are often compared next. If a curve can't be read, the comparison says so.
-      return void readAhead(places, true).catch(() => undefined);
-    }
-    case 'compare':
-      return sendPage(response, token, await comparedPage(site.live.places(), query));
-    case 'page': {
-      const place = placeIn(site, query);
-      const iteration = wholeNumber(query, 'iteration', 0);
-      const { name, kind } = place.item;
-      if (iteration !== undefined && kind !== 'run')
-        throw badRequest(`${name} has no iterations`, 'iteration');
-      return sendPage(
-        response,
-        token,
-        iteration === undefined
-          ? await pageOf(place, site.live.inside(name), site.options.pages)
-          : await iterationPage(name, place.path, iteration),
-      );
-    }
-    case 'course': {
-      const place = placeIn(site, query);
-      return sendJson(response, subjectOf(place)?.whole() ?? []);
-    }
-    case 'episode': {
-      const place = placeIn(site, query);
-      const svg = await episodeSvg(place.path, {
-        iteration: wholeNumber(query, 'iteration', 0) ?? 0,
-        candidate: wholeNumber(query, 'candidate', 1) ?? 1,
-        episode: wholeNumber(query, 'episode', 1) ?? 1,
-      });
-      // Allow the picture's own styles, but nothing else.
-      response.setHeader('content-security-policy', "sandbox; default-src 'none'; style-src 'unsafe-inline'");
-      return send(response, 'image/svg+xml', svg);
-    }
-    case 'question':
-      return sendJson(
-        response,
-        shownQuestion(placeIn(site, query), (address) => admitted(address, token)),
-      );
-    case 'picture':
-      return send(response, 'image/gif', questionPicture(placeIn(site, query), query.get('question')));
-    case 'diff':
-      return sendPage(
-        response,
-        token,
-        await differencesPage(wantedOf(site, query, 'a'), wantedOf(site, query, 'b')),
-      );
-    case 'calls':
-      return sendPage(response, token, await callsOf(site, query));
-    case 'search': {
-      const text = query.get('q') ?? '';
-      if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');
-      const names = query.getAll('of');
-      const places =
-        names.length > 0
-          ? names.map((name) => placeOf(site, name))
-          : site.live.places().filter(({ item }) => ['run', 'play'].includes(item.kind) && !item.fault);
-      const clock = site.options.milliseconds;
-      return sendJson(response, await search(text, places, { clock, until: clock() + searchTime }));
-    }
-    default:
-      throw notFound(`/api/${path} not found`);
-  }
+interface Asked extends Site {
+  readonly query: URLSearchParams;
+  placeOf(name: string): Place;
 }
+
+async function watch(response: ServerResponse, { live, query }: Asked): Promise<void> {
+  const [names, keys] = [query.getAll('of'), query.getAll('key')];
+  if (names.length > mostWatched) throw badRequest(`a page can follow at most ${mostWatched} runs`, 'of');
+  if (live.watchers >= mostWatchers)
+    throw new HttpError(503, 'server_error', `${mostWatchers} pages are already open`);
+  if (keys.length > mostKeys) throw badRequest(`a list can show at most ${mostKeys} config keys`, 'key');
+  if (keys.length > 0) await readAhead(live.places());
+  live.watch(response, { names, keys, all: query.has('all') });
+}
+
+type Answer = Page | Served | { readonly json: unknown };
+
+const answers: Readonly<Record<string, (asked: Asked) => Answer | Promise<Answer>>> = {
+  '/api/place': ({ options: { place } }) => ({ json: { place } }),
+  '/api/keys': async ({ live }) => ({ json: configKeys(await readAhead(live.places())) }),
+  '/api/groups': async ({ live, query }) => ({
+    json: groupFigures(await readAhead(live.places()), query),
+  }),
+  '/api/compare': ({ live, options, query }) => comparedPage(live.places(), query, options.milliseconds),
+  '/api/calls': callsOf,
+  '/api/diff': (asked) => differencesPage(wantedOf(asked, 'a'), wantedOf(asked, 'b')),
+  '/api/course': (asked) => ({ json: subjectOf(placeIn(asked))?.whole() ?? [] }),
+  async '/api/page'(asked) {
+    const place = placeIn(asked);
+    const { kind, name } = place.item;
+    const iteration = wholeNumber(asked.query, 'iteration', 0);
+    if (iteration === undefined) return pageOf(place, asked.live.inside(name), asked.options.pages);
+    if (kind === 'run') return iterationPage(name, place.path, iteration);
+    throw badRequest(`${name} has no iterations`, 'iteration');
+  },
+  async '/api/episode'(asked) {
+    const number = (key: string, least: number) => wholeNumber(asked.query, key, least) ?? least;
+    const body = await episodeSvg(placeIn(asked).path, {
+      ...{ iteration: number('iteration', 0), candidate: number('candidate', 1) },
+      episode: number('episode', 1),
+    });
+    return { type: 'image/svg+xml', body, policy: picturePolicy };
+  },
+  '/api/question': (asked) => ({
+    json: shownQuestion(placeIn(asked), (address) => admitted(address, asked.options.token)),
+  }),
+  '/api/picture': (asked) => ({
+    type: 'image/gif',
+    body: questionPicture(placeIn(asked), asked.query.get('question')),
+  }),
+  async '/api/search'({ live, options: { milliseconds: clock }, placeOf, query }) {
+    const text = query.get('q') ?? '';
+    if (text.trim() === '' || text.length > 200) throw badRequest('must have 1 to 200 characters', 'q');
+    const named = query.getAll('of').map(placeOf);
+    const isSearched = ({ item }: Place) => ['run', 'play'].includes(item.kind) && !item.fault;
+    const searched = named.length > 0 ? named : live.places().filter(isSearched);
+    return { json: await search(text, searched, { clock, until: clock() + searchTime }) };
+  },
+};
 
 function decoded(path: string): string {
   try {
@@ -232,22 +218,20 @@ function placeOf({ live }: Site, name: string): Place {
   return place;
 }
 
-function placeIn(site: Site, query: URLSearchParams, key = 'of'): Place {
+function placeIn({ placeOf, query }: Asked, key = 'of'): Place {
   const name = query.get(key);
   if (name === null) throw badRequest('must name a run or a training run', key);
-  return placeOf(site, name);
+  return placeOf(name);
 }
 
 /** Reads `a=NAME` with the optional `aIteration=7` and `aCandidate=2`, which default to the best. */
-function wantedOf(site: Site, query: URLSearchParams, key: string): Wanted {
-  const iteration = wholeNumber(query, `${key}Iteration`, 0);
-  const candidate = wholeNumber(query, `${key}Candidate`, 1);
-  const place = placeIn(site, query, key);
+function wantedOf(asked: Asked, key: string): Wanted {
+  const place = placeIn(asked, key);
   if (place.item.kind !== 'run') throw badRequest(`${place.item.name} isn't a run`, key);
   return {
     place,
-    ...(iteration !== undefined && { iteration }),
-    ...(candidate !== undefined && { candidate }),
+    iteration: wholeNumber(asked.query, `${key}Iteration`, 0),
+    candidate: wholeNumber(asked.query, `${key}Candidate`, 1),
   };
 }
 
@@ -259,28 +243,25 @@ function wholeNumber(query: URLSearchParams, key: string, least: number): number
   throw badRequest(`must be an integer of at least ${least}`, key);
 }
 
-function send(response: ServerResponse, type: string, body: string | Buffer): void {
-  response.writeHead(200, { 'content-type': type }).end(body);
+function send(response: ServerResponse, { body, policy = contentPolicy, type }: Served): void {
+  response.setHeader('content-security-policy', policy);
+  // This header isn't allowed in a sandbox.
+  if (policy === savedPolicy) response.removeHeader('cross-origin-opener-policy');
+  response.writeHead(200, { 'content-type': type }).end(typeof body === 'function' ? body() : body);
 }
 
-/** Sends a page's sections as escaped markup. */
-function sendPage(
-  response: ServerResponse,
-  token: string,
-  { footer, header, keys, sections, title }: Page,
-): void {
+/** A page with its sections as escaped markup. */
+function pageJson({ footer, header, isPartial, keys, sections, title }: Page, token: string) {
   const markup = (content: Content) => admittedMarkup(render(content), token);
   const shown = sections.map(({ content, ...rest }) => ({ ...rest, html: markup(content) }));
-  sendJson(response, { title, header: markup(header), footer: markup(footer), keys, sections: shown });
+  return { title, header: markup(header), footer: markup(footer), keys, isPartial, sections: shown };
 }
 
-function sendSaved(response: ServerResponse, { item, path }: Place): void {
+function savedFile({ item, path }: Place): Served {
   const file = savedPage(path);
   if (file === undefined) throw notFound(`${item.name} has no saved page`);
-  response.setHeader('content-security-policy', savedPolicy);
-  // This header isn't allowed in a sandbox.
-  response.removeHeader('cross-origin-opener-policy');
-  send(response, 'text/html; charset=utf-8', readRegularFile(file, largestSaved, 'refuse'));
+  const body = readRegularFile(file, largestSaved, 'refuse');
+  return { type: 'text/html; charset=utf-8', body, policy: savedPolicy };
 }
 
 function fail(
@@ -290,10 +271,7 @@ function fail(
   { note }: ViewOptions,
 ): void {
   if (response.destroyed) return;
-  if (response.headersSent) {
-    response.destroy();
-    return;
-  }
+  if (response.headersSent) return void response.destroy();
   const known =
     error instanceof HttpError
       ? error

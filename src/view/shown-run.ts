@@ -2,17 +2,17 @@
 
 import { UserError } from '../base/errors.js';
 import { drawBounded, drawEpisode, isDrawnFromConfig, openDrawable } from '../experiment/animations.js';
-import { type Html, html, preformatted } from '../format/html.js';
+import { type Html, html } from '../format/html.js';
 import { apart, formatNumber, plural } from '../format/numbers.js';
 import { parentOf } from '../report/data/lineage.js';
 import { loggedProposals, proposalId } from '../report/data/proposals.js';
 import type { ShownCalls } from '../report/data/shown-calls.js';
-import { gridMap, taskLabels } from '../report/data/task-labels.js';
+import { taskLabels } from '../report/data/task-labels.js';
 import { runPage } from '../report/run-report.js';
-import { iterationLog } from '../report/views/call-log.js';
-import { runHeader, tile } from '../report/views/overview.js';
-import { policyView } from '../report/views/policy-view.js';
-import { failedPrograms, programChange, sourceView } from '../report/views/program-view.js';
+import { proposalList } from '../report/views/call-log.js';
+import { runHeader } from '../report/views/overview.js';
+import { policyOf } from '../report/views/policy-view.js';
+import { failedPrograms, programChange } from '../report/views/program-view.js';
 import { namedPolicies, runData } from '../report/write-report.js';
 import type { BufferEntry } from '../rollout/replay-buffer.js';
 import type { CallRecord } from '../runs/calls.js';
@@ -21,7 +21,8 @@ import { type OpenedRun, readShownFrame, readShownRun } from '../runs/open-run.j
 import { logsIn } from '../runs/reader.js';
 import { placeName, summaryOf } from '../runs/summary.js';
 import { largest } from '../statistics/descriptive.js';
-import type { Page, Section } from '../web/page.js';
+import { type Page, sectionsOf } from '../web/page.js';
+import { tile } from '../web/study.js';
 
 export type RunFrame = Omit<OpenedRun, 'recorded'>;
 
@@ -34,30 +35,38 @@ const episodeAddress = (name: string, { iteration, candidate }: BufferEntry): st
 /** The report of a run in its current state. */
 export async function shownRunPage(name: string, path: string): Promise<Page> {
   const run = await readShownRun(path);
+  const { config, manifest, recorded } = run;
   const page = runPage({ ...runData(run), animations: { episodes: [], files: [] } });
-  const episodes = episodesOf(name, run);
+  const figures = [...namedPolicies(recorded.entries, manifest)].map(([entry, title]) => {
+    const place = html`<a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>`;
+    return { entry, alt: `${title.toLowerCase()} policy, `, title: html`<b>${title}</b>, ${place}` };
+  });
+  const [episodes] = sectionsOf(['episodes', 'Episodes', animations(name, figures, config)]);
   const at = page.sections.findIndex(({ id }) => id === 'curve') + 1;
-  return { ...page, sections: page.sections.toSpliced(at, 0, ...episodes) };
+  return { ...page, sections: page.sections.toSpliced(at, 0, ...(episodes ? [episodes] : [])) };
 }
 
-function episodesOf(name: string, { config, manifest, recorded }: OpenedRun): readonly Section[] {
-  const names = namedPolicies(recorded.entries, manifest);
-  if (names.size === 0 || !isDrawnFromConfig(config)) return [];
-  const asText = apart([...names.keys()].map(({ score }) => score));
-  const figures = [...names].map(([entry, title]): Html => {
-    return html`<figure>
-<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${title.toLowerCase()} policy, ${placeName(entry, config)}">
-<figcaption><b>${title}</b>, <a href="${pageAddress(name, `?iteration=${entry.iteration}`)}">${placeName(entry, config)}</a>: mean return ${asText(entry.score)}.</figcaption>
-</figure>`;
-  });
-  return [
-    {
-      id: 'episodes',
-      title: 'Episodes',
-      content: html`<div class="animations">${figures}</div>
-<p class="note">Each animation shows the first episode of its evaluation.</p>`,
-    },
-  ];
+interface Animated {
+  readonly entry: BufferEntry;
+  /** What is animated, in front of the policy's place. */
+  readonly alt: string;
+  readonly title: Html;
+}
+
+/** Animations that the browser asks for; undefined if none can be drawn. */
+function animations(name: string, shown: readonly Animated[], config: RunFrame['config']): Html | undefined {
+  if (shown.length === 0 || !isDrawnFromConfig(config)) return undefined;
+  const asText = apart(shown.flatMap(({ entry: { returns, score } }) => [score, ...returns]));
+  return html`<div class="animations">${shown.map(
+    ({ alt, entry, title }) => html`<figure>
+<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of ${alt}${placeName(entry, config)}">
+<figcaption>${title}: mean return ${asText(entry.score)} <span class="muted">(${entry.returns
+      .slice(0, mostReturns)
+      .map(asText)
+      .join(', ')})</span></figcaption>
+</figure>`,
+  )}</div>
+<p class="note">Each animation shows the first episode of its evaluation.</p>`;
 }
 
 export interface ShownIteration {
@@ -101,45 +110,41 @@ export async function iterationPage(name: string, path: string, iteration: numbe
     });
   const proposals = loggedProposals({ calls, entries }).filter((one) => one.iteration === iteration);
   const labels = taskLabels(manifest.environment, family.description, manifest.spec);
-  const grid =
-    family.description.kind === 'q-table'
-      ? gridMap(config.environment, family.description.states)
-      : undefined;
+  const data = { config, entries, parameters: family.parameters, policy: family.description };
   const before = largest(entries.flatMap((entry) => (entry.iteration < iteration ? [entry.score] : [])));
-  const facts = summaryOf(path, manifest);
   const arePrograms = family.description.kind === 'program';
   const byIndex = new Map(calls.entries());
-  const log = iterationLog(manifest.run, { proposals, calls: byIndex }, arePrograms);
   const shown = own.slice(0, mostShown);
   const asText = apart(shown.map(({ score }) => score));
   const policies = shown.map((entry) => {
-    const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, { config, entries });
+    const parent = arePrograms && entry.source === 'proposal' && parentOf(entry, data);
+    const { vector, view } = policyOf(entry, data, labels);
     return html`<h3>${placeName(entry, config)}: ${asText(entry.score)}</h3>
-${entry.program === undefined ? policyView(entry.parameters, family.description, family.parameters, labels, grid) : sourceView(entry.program)}
-${
-  arePrograms
-    ? parent && programChange(entry, parent, config, true)
-    : html`<details><summary>Parameter vector</summary>${preformatted(`[${entry.parameters.join(', ')}]`)}</details>`
-}`;
+${view}
+${parent && programChange(entry, parent, config, true)}${vector}`;
   });
-  const failed =
-    arePrograms && failedPrograms({ config, entries }, proposals, { calls: byIndex, link: proposalLink });
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: headline(own, before, calls.length) },
-    isDrawnFromConfig(config) && shown.length > 0
-      ? { id: 'episodes', title: 'Episodes', content: episodes(name, shown, config) }
-      : undefined,
-    log && { id: 'log', title: 'Prompts and replies', content: log },
-    shown.length > 0
-      ? { id: 'policy', title: arePrograms ? 'Programs' : 'Policies', content: policies }
-      : undefined,
-    failed ? { id: 'failures', title: 'Failures', content: failed } : undefined,
-  ];
+  const animated = shown.map((entry) => ({
+    ...{ entry, alt: 'an episode of ', title: html`<b>${placeName(entry, config)}</b>` },
+  }));
   const title = iteration === 0 ? 'Warm-up' : `Iteration ${iteration}`;
   return {
     title: `${title} of ${manifest.run}`,
-    header: runHeader({ ...facts, ...frame, parameters: family.parameters, policy: family.description }),
-    sections: sections.filter((section) => section !== undefined),
+    header: runHeader({ ...summaryOf(path, manifest), ...data }),
+    sections: sectionsOf(
+      ['result', 'Result', headline(own, before, calls.length)],
+      ['episodes', 'Episodes', animations(name, animated, config)],
+      [
+        'log',
+        'Prompts and replies',
+        proposals.length > 0 && proposalList(manifest.run, { proposals, calls: byIndex }, arePrograms, true),
+      ],
+      ['policy', arePrograms ? 'Programs' : 'Policies', shown.length > 0 && policies],
+      [
+        'failures',
+        'Failures',
+        arePrograms && failedPrograms(data, proposals, { calls: byIndex, link: proposalLink }),
+      ],
+    ),
     footer: undefined,
   };
 }
@@ -148,6 +153,9 @@ const proposalLink: ShownCalls['link'] = (place) => `#${proposalId(place)}`;
 
 /** Maximum number of candidates whose policies and episodes are shown. */
 const mostShown = 32;
+
+/** Maximum number of returns listed for an evaluation. */
+const mostReturns = 50;
 
 function headline(own: readonly BufferEntry[], before: number, calls: number): Html {
   const best = own.reduce((highest, { score }) => Math.max(highest, score), Number.NEGATIVE_INFINITY);
@@ -159,20 +167,6 @@ ${Number.isFinite(before) && tile('Previous best', asText(before), best > before
 ${tile('Episodes', formatNumber(episodes), 'played')}
 ${tile('Calls', formatNumber(calls), 'model calls')}
 </dl>`;
-}
-
-function episodes(name: string, shown: readonly BufferEntry[], config: RunFrame['config']): Html {
-  const asText = apart(shown.flatMap(({ returns, score }) => [score, ...returns]));
-  return html`<div class="animations">${shown.map(
-    (entry) => html`<figure>
-<img class="episode" loading="lazy" src="${episodeAddress(name, entry)}" alt="Animation of an episode of ${placeName(entry, config)}">
-<figcaption><b>${placeName(entry, config)}</b>: mean return ${asText(entry.score)} <span class="muted">(${entry.returns
-      .slice(0, 50)
-      .map(asText)
-      .join(', ')})</span></figcaption>
-</figure>`,
-  )}</div>
-<p class="note">Each animation shows the first episode of its evaluation.</p>`;
 }
 
 const width = 480; // pixels

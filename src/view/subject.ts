@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { logsIn, runFiles } from '../runs/reader.js';
 import { questionFile } from '../runs/requests.js';
 import { trainingFiles } from '../runs/training-files.js';
+import { largest, smallest } from '../statistics/descriptive.js';
 import { Tail } from '../storage/tail.js';
 import { resultFiles } from '../studies/plan.js';
 import { Curve, TrainingFigures } from '../web/course.js';
@@ -17,13 +18,21 @@ export interface Subject {
 }
 
 export const subjectOf = ({ item, path }: Place): Subject | undefined => {
+  const { calls, episodes, evaluations, events } = logsIn(path);
+  const manifest = join(path, runFiles.manifest);
   switch (item.kind) {
     case 'run':
-      return new RunSubject(path);
-    case 'training':
-      return new TrainingSubject(path);
+      return new CourseSubject([evaluations, events, calls, manifest, questionFile(path)], () =>
+        runCourse(evaluations, events),
+      );
+    case 'training': {
+      const [about, metrics, samples] = (['about', 'metrics', 'samples'] as const).map((name) =>
+        join(path, trainingFiles[name]),
+      );
+      return new CourseSubject([about!, metrics!, samples!], () => trainingCourse(metrics!));
+    }
     case 'play':
-      return new FilesSubject([join(path, runFiles.manifest), logsIn(path).episodes]);
+      return new FilesSubject([manifest, episodes]);
     case 'sweep':
     case 'models':
     case 'controls':
@@ -74,78 +83,89 @@ class FilesSubject implements Subject {
   }
 }
 
-const mostLost = 500;
+/** What the logs of an item have shown so far. */
+interface Course {
+  /** Reads what was appended. @returns whether a log was truncated or replaced */
+  read(): boolean;
+  /** What has changed since the last call. */
+  growth(): readonly Update[];
+  whole(): readonly Update[];
+}
 
-class RunSubject implements Subject {
-  readonly #evaluations: Tail;
-  readonly #events: Tail;
+/** Watches the files of an item, and follows its course. */
+class CourseSubject implements Subject {
   readonly #files: FilesSubject;
-  #curve = new Curve();
-  #lost: (readonly [number, number])[] = [];
+  readonly #open: () => Course;
+  #course: Course;
 
-  constructor(path: string) {
-    const { calls, evaluations, events } = logsIn(path);
-    this.#evaluations = new Tail(evaluations);
-    this.#events = new Tail(events);
-    const manifest = join(path, runFiles.manifest);
-    this.#files = new FilesSubject([evaluations, events, calls, manifest, questionFile(path)]);
-    this.#read();
-    this.#curve.growth();
+  constructor(files: readonly string[], open: () => Course) {
+    this.#files = new FilesSubject(files);
+    this.#open = open;
+    this.#course = this.#begun();
   }
 
-  #read(): { readonly cut: boolean; readonly lost: boolean } {
-    const cut = read(this.#evaluations, (line) => {
-      const { candidate, iteration, returns, score } = line;
-      if (!isNumber(iteration) || !isNumber(candidate) || !isNumber(score)) return;
-      const all = Array.isArray(returns) ? returns.filter(isNumber) : [];
-      const low = all.reduce((least, value) => Math.min(least, value), score);
-      const high = all.reduce((most, value) => Math.max(most, value), score);
-      this.#curve.add({ iteration, candidate, score, low, high });
-    });
-    const before = this.#lost.length;
-    const cutEvents = read(this.#events, ({ candidate, iteration, kind }) => {
-      if (kind !== 'proposal-rejected' || !isNumber(iteration) || !isNumber(candidate)) return;
-      this.#lost.push([iteration, candidate]);
-    });
-    const lost = this.#lost.length !== before;
-    if (this.#lost.length > 2 * mostLost) this.#lost = this.#lost.slice(-mostLost);
-    if (cut || cutEvents) return { cut: true, lost };
-    return { cut, lost };
+  #begun(): Course {
+    const course = this.#open();
+    course.read();
+    course.growth();
+    return course;
   }
 
   look(): readonly Update[] {
     const stale = this.#files.look();
     if (stale.length === 0) return [];
-    const { cut, lost } = this.#read();
-    if (cut) {
-      // Resuming a run removes its unfinished iteration, so read everything again.
-      this.#curve = new Curve();
-      this.#lost = [];
-      this.#evaluations.restart();
-      this.#events.restart();
-      this.#read();
-      this.#curve.growth();
-      return [...this.whole(), ...stale];
-    }
-    const points = this.#curve.growth();
-    return [
-      ...(points === undefined ? [] : [this.#grown(points)]),
-      ...(lost ? [this.#lostPlaces()] : []),
-      ...stale,
-    ];
-  }
-
-  #grown({ keep, added }: Growth<CurvePoint>): Update {
-    return { kind: 'curve', evaluations: this.#curve.count, points: { keep, added: added.map(rowOf) } };
-  }
-
-  #lostPlaces(): Update {
-    return { kind: 'lost', places: this.#lost.slice(-mostLost) };
+    if (!this.#course.read()) return [...this.#course.growth(), ...stale];
+    // Resuming a run removes its unfinished iteration, so read everything again.
+    this.#course = this.#begun();
+    return [...this.whole(), ...stale];
   }
 
   whole(): readonly Update[] {
-    return [this.#grown({ keep: 0, added: this.#curve.points() }), this.#lostPlaces()];
+    return this.#course.whole();
   }
+}
+
+const mostLost = 500;
+
+function runCourse(evaluations: string, events: string): Course {
+  const tails = [new Tail(evaluations), new Tail(events)] as const;
+  const curve = new Curve();
+  let lost: (readonly [number, number])[] = [];
+  let isNewlyLost = false;
+  const grown = ({ keep, added }: Growth<CurvePoint>): Update => ({
+    ...({ kind: 'curve', evaluations: curve.count } as const),
+    points: { keep, added: added.map(rowOf) },
+  });
+  const lostPlaces = (): Update => ({ kind: 'lost', places: lost.slice(-mostLost) });
+  return {
+    read() {
+      const isCut = read(tails[0], ({ candidate, iteration, returns, score }) => {
+        if (!isNumber(iteration) || !isNumber(candidate) || !isNumber(score)) return;
+        const all = Array.isArray(returns) ? returns.filter(isNumber) : [];
+        curve.add({
+          iteration,
+          candidate,
+          score,
+          low: smallest([score, ...all]),
+          high: largest([score, ...all]),
+        });
+      });
+      const areEventsCut = read(tails[1], ({ candidate, iteration, kind }) => {
+        if (kind !== 'proposal-rejected' || !isNumber(iteration) || !isNumber(candidate)) return;
+        lost.push([iteration, candidate]);
+        isNewlyLost = true;
+      });
+      if (lost.length > 2 * mostLost) lost = lost.slice(-mostLost);
+      return isCut || areEventsCut;
+    },
+    growth() {
+      const points = curve.growth();
+      const updates = [...(points ? [grown(points)] : []), ...(isNewlyLost ? [lostPlaces()] : [])];
+      isNewlyLost = false;
+      return updates;
+    },
+    whole: () => [grown({ keep: 0, added: curve.points() }), lostPlaces()],
+  };
 }
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
@@ -154,40 +174,15 @@ const rowOf = ({ best, candidate, high, iteration, low, score }: CurvePoint): Po
   ...([iteration, candidate, score, low, high, best] as const),
 ];
 
-class TrainingSubject implements Subject {
-  readonly #tail: Tail;
-  readonly #files: FilesSubject;
-  #figures = new TrainingFigures();
-
-  constructor(path: string) {
-    const [about, metrics, samples] = (['about', 'metrics', 'samples'] as const).map((name) =>
-      join(path, trainingFiles[name]),
-    );
-    this.#tail = new Tail(metrics!);
-    this.#files = new FilesSubject([about!, metrics!, samples!]);
-    this.#read();
-    this.#figures.growth();
-  }
-
-  #read(): boolean {
-    return read(this.#tail, (line) => this.#figures.add(line));
-  }
-
-  look(): readonly Update[] {
-    const stale = this.#files.look();
-    if (stale.length === 0) return [];
-    if (this.#read()) {
-      this.#figures = new TrainingFigures();
-      this.#tail.restart();
-      this.#read();
-      this.#figures.growth();
-      return [...this.whole(), ...stale];
-    }
-    return [...this.#figures.growth().map((grown) => ({ kind: 'metrics', ...grown }) as const), ...stale];
-  }
-
-  whole(): readonly Update[] {
-    const rows = this.#figures.rows();
-    return metricKinds.map((of) => ({ kind: 'metrics', of, rows: { keep: 0, added: rows[of] } }));
-  }
+function trainingCourse(metrics: string): Course {
+  const tail = new Tail(metrics);
+  const figures = new TrainingFigures();
+  return {
+    read: () => read(tail, (line) => figures.add(line)),
+    growth: () => figures.growth().map((grown) => ({ kind: 'metrics', ...grown }) as const),
+    whole() {
+      const rows = figures.rows();
+      return metricKinds.map((of) => ({ kind: 'metrics', of, rows: { keep: 0, added: rows[of] } }));
+    },
+  };
 }

@@ -47,17 +47,8 @@ export async function view(
     }));
   const place = directory === undefined ? basename(cwd) : basename(resolve(cwd, directory));
   const token = randomBytes(24).toString('base64url');
-  const running = await startView({
-    roots,
-    registered,
-    place,
-    host,
-    port,
-    milliseconds,
-    note,
-    token,
-    pages,
-  });
+  const options = { roots, registered, place, host, port, milliseconds, note, token, pages };
+  const running = await startView(options);
   const unmark = markRoots(roots);
   const file = isOpened ? addressFile(running.url) : undefined;
   onReady(running.url, file?.path);

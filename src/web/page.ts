@@ -9,6 +9,14 @@ export interface Section {
   readonly content: Content;
 }
 
+/** Sections with their ids and titles; those without content are left out. */
+export const sectionsOf = (
+  ...all: readonly (readonly [id: string, title: string, content: Content])[]
+): readonly Section[] =>
+  all.flatMap(([id, title, content]) =>
+    content === undefined || content === null || content === false ? [] : { id, title, content },
+  );
+
 /** Present on pages that show work in progress. */
 interface Following {
   /** When the page was written, ISO 8601. */
@@ -30,6 +38,8 @@ export interface Page {
   readonly keys?: readonly string[];
   /** Present only while the work is in progress; the page then reloads itself. */
   readonly following?: Following | undefined;
+  /** True while more runs are being read for it; the live view asks again. */
+  readonly isPartial?: boolean;
 }
 
 /** The style sheet of all pages, and the app that runs in them; `npm run prepare` builds both. */

@@ -1,8 +1,8 @@
-/** Parts of the pages of studies: header, verdict, failures, explanations. */
+/** Parts of pages: header, facts, tiles, warnings, explanations. */
 import { type Content, type Html, html } from '../format/html.js';
+import { formatInterval, formatReturn, formatTime } from '../format/numbers.js';
 import { runFiles } from '../runs/reader.js';
 import type { Item } from './messages.js';
-import type { Section } from './page.js';
 
 /** Where a study's page is shown. */
 export interface Shown {
@@ -19,50 +19,75 @@ export const relativeLink = (path: string): string =>
 /** In a file in the study's directory. */
 export const inFile: Shown = { linkOf: (run) => relativeLink(`${run}/${runFiles.report}`) };
 
-export function studyHeader({
+/** The header of a page; facts without a value are left out. */
+export function pageHeader({
   facts = [],
   kicker,
   state,
   status,
   title,
+  verdict,
 }: {
   readonly kicker: Content;
   readonly title: Content;
   readonly status?: string;
-  readonly state: Content;
+  readonly state?: Content;
+  readonly verdict?: Content;
   readonly facts?: readonly (readonly [title: string, value: Content])[];
 }): Html {
   const known = status === 'incomplete' ? 'interrupted' : status;
   return html`<header>
 <p class="kicker">policyloop ${kicker}</p>
 <h1>${title}</h1>
-<p class="state">${known !== undefined && html`<span class="status ${known}">${known}</span> `}${state}</p>
-${facts.length > 0 && html`<dl class="facts">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`}
+${(known !== undefined || state !== undefined) && html`<p class="state">${known !== undefined && html`<span class="status ${known}">${known}</span> `}${state}</p>`}
+${facts.length > 0 && factList(facts)}${verdict}
 </header>`;
 }
 
-/** Nothing if there are no failures. */
-export const failuresSection = (
-  failures: readonly { readonly run: string; readonly message: string }[],
-): readonly Section[] =>
-  failures.length === 0
-    ? []
-    : [
-        {
-          id: 'failures',
-          title: 'Failures',
-          content: html`<ul class="warnings">${failures.map(({ message, run }) => html`<li>${run}: ${message}</li>`)}</ul>`,
-        },
-      ];
+/** Names and values, without those that have no value. */
+export const factList = (facts: readonly (readonly [name: string, value: Content])[]): Html =>
+  html`<dl class="facts">${facts.map(([name, value]) => isShown(value) && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+
+const isShown = (value: Content) => value !== undefined && value !== null && value !== false;
+
+/** A figure with its name above and a note below. */
+export const tile = (name: string, value: Content, note: Content, className = ''): Html =>
+  html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
+
+/** The main result of a page, with its 95 % interval. @param over what the interval is over, such as `over 5 games` */
+export const resultTile = (
+  name: string,
+  value: number | null | undefined,
+  interval: readonly [number, number] | null | undefined,
+  over: string,
+): Html =>
+  tile(
+    name,
+    typeof value === 'number' ? formatReturn(value) : '–',
+    interval ? html`<b>${formatInterval(interval)}</b> is the 95 % interval ${over}` : over,
+    typeof value === 'number' ? 'confirmed' : '',
+  );
+
+/** Problems; undefined if there are none. */
+export const warningList = (lines: readonly Content[]): Html | undefined =>
+  lines.length === 0
+    ? undefined
+    : html`<ul class="warnings">${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
+
+/** Runs that failed; undefined if none did. */
+export const failureList = (failures: readonly { readonly run: string; readonly message: string }[]) =>
+  warningList(failures.map(({ message, run }) => `${run}: ${message}`));
+
+/** Title of the section that explains a page. */
+export const howToRead = 'How to read this';
 
 /** @param lines sentences without a full stop */
-export const readingSection = (lines: readonly Content[]): Section => ({
-  id: 'reading',
-  title: 'How to read this',
-  content: html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`,
-});
+export const readingList = (lines: readonly Content[]): Html =>
+  html`<ul>${lines.map((line) => html`<li>${line}.</li>`)}</ul>`;
 
-export const writtenBy = (policyloop: string): Html => html`<p>Written by policyloop ${policyloop}.</p>`;
+/** @param time of the data that is shown, ISO 8601 */
+export const writtenBy = (policyloop: string, time?: string): Html =>
+  html`<p>${time !== undefined && `State as of ${formatTime(time)}. `}Written by policyloop ${policyloop}.</p>`;
 
 /** A verdict in a box at the start of a page. @param mark `higher`, `lower` or `too-few`: its colour */
 export const verdictBox = (text: Content, mark = ''): Html => html`<p class="verdict ${mark}">${text}</p>`;

@@ -15,7 +15,7 @@ import { renderComparisonPage } from '../../src/comparison/page.js';
 import { compareGroups } from '../../src/comparison/run-comparison.js';
 import { groupRuns } from '../../src/comparison/run-groups.js';
 import { parseConfig } from '../../src/config/load.js';
-import { renderGroupReport } from '../../src/report/group-report.js';
+import { groupPage } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { sampleOf } from '../../src/runs/training/samples.js';
 import { baselineArm } from '../../src/search/baselines.js';
@@ -27,6 +27,8 @@ import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
 import { drawnResult, gridResult } from '../studies/sweep/sweeps.js';
 import { tickingClock } from '../support/experiments.js';
 import { writeRun } from '../support/written-runs.js';
+
+const renderGroupReport = (...given: Parameters<typeof groupPage>) => page(groupPage(...given));
 
 const long = 'a-very-long-model-name:32b-instruct-q4_K_M-日本語';
 const seeds = [1, 2, 3, 4, 5, 6];

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { render } from '../../src/format/html.js';
 import { bar, htmlTable, text } from '../../src/format/table.js';
-import { renderGroupReport } from '../../src/report/group-report.js';
+import { groupPage } from '../../src/report/group-report.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { usageOver } from '../../src/runs/usage/usage-span.js';
 import { UsageSum } from '../../src/runs/usage/usage-sum.js';
@@ -9,6 +9,8 @@ import { callsPage } from '../../src/view/calls-page.js';
 import { page } from '../../src/web/page.js';
 import { cartPole, frozenLake, runFixture } from '../report/run-fixture.js';
 import { outlineProblems } from './headings.js';
+
+const renderGroupReport = (...given: Parameters<typeof groupPage>) => page(groupPage(...given));
 
 it('finds skipped levels and empty headers', () => {
   expect(outlineProblems('<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>')).toEqual([]);

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { type RepeatData, renderGroupReport } from '../../src/report/group-report.js';
+import { groupPage, type RepeatData } from '../../src/report/group-report.js';
 import { bootstrapMean95 } from '../../src/statistics/bootstrap.js';
 import { interquartileMean, mean } from '../../src/statistics/descriptive.js';
 import { meanInterval95 } from '../../src/statistics/distributions.js';
+import { page } from '../../src/web/page.js';
 import { chartIn, elementsOf, visibleText } from './markup.js';
 import { runFixture } from './run-fixture.js';
+
+const renderGroupReport = (...given: Parameters<typeof groupPage>) => page(groupPage(...given));
 
 const repeats: readonly RepeatData[] = Array.from({ length: 5 }, (_, i) => ({
   data: runFixture({ seed: i + 2, iterations: 40 }),

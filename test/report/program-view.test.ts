@@ -5,7 +5,7 @@ import { withoutProgram } from '../../src/prompting/answer/program.js';
 import { lineage, parentOf } from '../../src/report/data/lineage.js';
 import { loggedProposals } from '../../src/report/data/proposals.js';
 import { iterationText } from '../../src/report/iteration-text.js';
-import { iterationLog } from '../../src/report/views/call-log.js';
+import { proposalList } from '../../src/report/views/call-log.js';
 import { lineageView, sourceView } from '../../src/report/views/program-view.js';
 import type { BufferEntry } from '../../src/rollout/replay-buffer.js';
 import type { CallRecord } from '../../src/runs/calls.js';
@@ -108,7 +108,7 @@ it('shows what a search over programs found, not the numbers of its answer', () 
   expect(text).toContain('--- program, 1 line, 1 constant ---\n  program 12');
   const proposals = loggedProposals({ calls: [call], entries: [entry] });
   const log = (arePrograms: boolean) =>
-    visibleText(render(iterationLog('r', { proposals, calls: new Map([[0, call]]) }, arePrograms)!));
+    visibleText(render(proposalList('r', { proposals, calls: new Map([[0, call]]) }, arePrograms)!));
   expect(log(true)).toContain('Program program 12');
   expect(text + log(true)).not.toContain('params[');
   expect(log(false)).toContain('params[0]: 12');

@@ -2,17 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatMessage } from '../../src/models/language-model.js';
 import { type PackedPrompts, packPrompts } from '../../src/report/data/prompt-store.js';
+import { textOf } from '../../src/storage/text-parts.js';
 
-function unpack({ lines, messages, prompts }: PackedPrompts): ChatMessage[][] {
-  return prompts.map((prompt) =>
-    prompt.map((position) => {
-      const [role, ...runs] = messages[position]!;
-      const content: string[] = [];
-      for (let i = 0; i < runs.length; i += 2)
-        content.push(...lines.slice(runs[i]!, runs[i]! + runs[i + 1]!));
-      return { role, content: content.join('\n') };
-    }),
-  );
+function unpack(packed: PackedPrompts): ChatMessage[][] {
+  let text = '';
+  return packed.map((parts) => {
+    text = textOf(parts, text);
+    return JSON.parse(text);
+  });
 }
 
 const message = fc.record({
@@ -26,7 +23,7 @@ describe('packPrompts', () => {
   it('loses nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.array(message, { maxLength: 4 }), { maxLength: 6 }), (prompts) => {
-        expect(unpack(packPrompts(prompts))).toEqual(prompts);
+        expect(unpack(packPrompts(prompts).packed)).toEqual(prompts);
       }),
     );
   });
@@ -41,9 +38,19 @@ describe('packPrompts', () => {
       },
     ]);
     const given = JSON.stringify(prompts).length;
-    const packed = JSON.stringify(packPrompts(prompts)).length;
+    const packed = JSON.stringify(packPrompts(prompts).packed).length;
     expect(given).toBeGreaterThan(16_000_000);
     expect(packed).toBeLessThan(130_000);
-    expect(unpack(packPrompts(prompts))).toEqual(prompts);
+    expect(unpack(packPrompts(prompts).packed)).toEqual(prompts);
+  });
+
+  it('keeps the first and the last prompts if not all fit', () => {
+    const prompts = Array.from({ length: 40 }, (_, i): ChatMessage[] => [
+      { role: 'user', content: Array.from({ length: 10_000 }, (_, j) => `${i * j * 7919}`).join(' ') },
+    ]);
+    const { kept, packed } = packPrompts(prompts);
+    expect(kept.length).toBeLessThan(40);
+    expect([kept[0], kept[1], kept.at(-1)]).toEqual([0, 1, 39]);
+    expect(unpack(packed)).toEqual(kept.map((i) => prompts[i]));
   });
 });

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import type { ChatMessage } from '../../src/models/language-model.js';
+import type { PackedPrompts } from '../../src/report/data/prompt-store.js';
 import type { RunData } from '../../src/report/data/proposals.js';
 import { renderReport } from '../../src/report/run-report.js';
 import { summaryOf } from '../../src/runs/summary.js';
+import { textOf } from '../../src/storage/text-parts.js';
 import { chartIn, chartsIn, collapse, elementsOf, scriptContent, visibleText } from './markup.js';
 import { cartPole, frozenLake, runFixture } from './run-fixture.js';
 
@@ -153,8 +156,9 @@ describe('untrusted text', () => {
   });
 
   it('leaves the embedded data readable', () => {
-    const prompts = JSON.parse(scriptContent(poisonedPage, 'prompts')) as { lines: string[] };
-    expect(prompts.lines).toContain(attack);
+    const [first] = JSON.parse(scriptContent(poisonedPage, 'prompts')) as PackedPrompts;
+    const prompt = JSON.parse(textOf(first!, '')) as ChatMessage[];
+    expect(prompt.flatMap(({ content }) => content.split('\n'))).toContain(attack);
     expect(JSON.parse(scriptContent(poisonedPage, 'heat-data'))).toHaveProperty('columns');
   });
 });

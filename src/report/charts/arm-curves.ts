@@ -22,32 +22,13 @@ export interface CurveArm {
 /** Number of arm colours in the style sheet; after the last, colours repeat with dashed lines. */
 const colours = 8;
 
-export interface CurveAxis {
-  readonly title: string;
-  /** Title of the vertical axis; default: `Best mean return so far`. */
-  readonly y?: string;
-  /** The position of the value at this index. */
-  at(index: number): number;
-  /** Name of the position at this index, capitalised. */
-  place(index: number): string;
-  /** The whole span, e.g. `40 iterations`. */
-  span(count: number): string;
+interface CurveOptions {
+  /** Evaluations between the values of a curve, of which the first is at `step`; without it, values are by iteration. */
+  readonly step?: number;
+  /** False if each arm is a single run. */
+  readonly areMeans?: boolean;
+  readonly isNormalised?: boolean | undefined;
 }
-
-const iterationAxis: CurveAxis = {
-  title: 'Iteration',
-  at: (index) => index,
-  place: (index) => (index === 0 ? 'After the warm-up' : `Iteration ${index}`),
-  span: (count) => plural(count - 1, 'iteration'),
-};
-
-/** @param step number of evaluations between values; the first value is at `step` */
-export const evaluationAxis = (step: number): CurveAxis => ({
-  title: 'Evaluation',
-  at: (index) => (index + 1) * step,
-  place: (index) => `Evaluation ${(index + 1) * step}`,
-  span: (count) => plural(count * step, 'evaluation'),
-});
 
 /** The bands of more arms would hide each other, so they are shown only on request. */
 const mostBands = 4;
@@ -55,24 +36,30 @@ const mostBands = 4;
 /**
  * Mean best return so far of each arm with its 95 % interval, and confirmed returns at the right edge. A single arm
  * also shows its runs.
- * @param areMeans false if each arm is a single run
  */
-export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iterationAxis, areMeans = true): Html {
+export function armCurves(
+  arms: readonly CurveArm[],
+  { areMeans = true, isNormalised = false, step }: CurveOptions = {},
+): Html {
   const summaries = arms.map(({ curves, range }) => meanCurve(curves, range));
   const count = largest([0, ...summaries.map((points) => points.length)]);
   if (count === 0) return html`<p class="empty">No evaluations.</p>`;
   const isSingle = arms.length === 1;
   const indices = Array.from({ length: count }, (_, i) => i);
   const along = (values: readonly number[]) => indices.map((i) => values[i] ?? null);
+  const placeOf = (i: number) => (step === undefined ? i : (i + 1) * step);
+  const unit = step === undefined ? 'iteration' : 'evaluation';
+  const nameOf = (i: number) =>
+    placeOf(i) === 0 ? 'After the warm-up' : `${step ? 'Evaluation' : 'Iteration'} ${placeOf(i)}`;
   const labels = arms.map(({ curves, name }) =>
     areMeans ? `${name} (${plural(curves.length, 'run')})` : name,
   );
   const runs = isSingle && arms[0]!.curves.length > 1 ? arms[0]!.curves : [];
   const chart: Chart = {
-    label: `Best return so far over ${axis.span(count)}: ${isSingle ? 'mean of ' : ''}${labels.join(', ')}.`,
-    x: { title: axis.title, kind: 'whole' },
-    y: { title: axis.y ?? 'Best mean return so far' },
-    at: indices.map((i) => axis.at(i)),
+    label: `Best return so far over ${plural(placeOf(count - 1), unit)}: ${isSingle ? 'mean of ' : ''}${labels.join(', ')}.`,
+    x: { title: step ? 'Evaluation' : 'Iteration', kind: 'whole' },
+    y: { title: `Best mean return so far${isNormalised ? ', normalised' : ''}` },
+    at: indices.map(placeOf),
     series: [
       ...runs.map(
         (curve): Series => ({
@@ -105,18 +92,16 @@ export function armCurves(arms: readonly CurveArm[], axis: CurveAxis = iteration
     marks: arms.flatMap(({ confirmed }, i) =>
       confirmed === undefined
         ? []
-        : [
-            {
-              ...({ label: isSingle ? 'confirmed' : labels[i]!, draw: 'diamond' } as const),
-              colour: isSingle ? '--good' : (`arm-${i % colours}` as const),
-              marks: [{ y: confirmed.mean, interval: confirmed.interval }],
-            },
-          ],
+        : {
+            ...({ label: isSingle ? 'confirmed' : labels[i]!, draw: 'diamond' } as const),
+            colour: isSingle ? '--good' : (`arm-${i % colours}` as const),
+            marks: [{ y: confirmed.mean, interval: confirmed.interval }],
+          },
     ),
     ...(isSingle && {
       notes: summaries[0]!.map(
         ({ count, interval, mean }, i) =>
-          `${axis.place(i)}: mean ${formatReturn(mean)}, 95 % interval ${formatInterval(interval)}, ${plural(count, 'run')}`,
+          `${nameOf(i)}: mean ${formatReturn(mean)}, 95 % interval ${formatInterval(interval)}, ${plural(count, 'run')}`,
       ),
     }),
     hint: 'Point at the chart for values; drag to zoom, double-click to reset.',

@@ -7,7 +7,6 @@ import {
   formatScore,
   plural,
 } from '../../format/numbers.js';
-import { layersOf } from '../../policies/mlp.js';
 import type { ParameterSpec, PolicyDescription } from '../../policies/policy.js';
 import { type BufferEntry, bestEntry } from '../../rollout/replay-buffer.js';
 import { placeName } from '../../runs/summary.js';
@@ -23,6 +22,7 @@ import {
   sequentialPalette,
 } from '../../web/palette.js';
 import { percent, tickStep, ticksWithin } from '../../web/ticks.js';
+import { matricesOf } from '../data/policy-text.js';
 import type { RunData } from '../data/proposals.js';
 import { sampled } from '../data/shown-calls.js';
 import type { TaskLabels } from '../data/task-labels.js';
@@ -157,12 +157,14 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
 
 /** Short names for linear policies, networks and tables; otherwise the names of the spec. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
-  if (policy.kind === 'linear' && policy.projection === undefined && policy.places === undefined) {
-    const inputs = policy.bias ? [...labels.observations, 'bias'] : labels.observations;
-    const names = inputs.flatMap((input) => labels.actions.map((action) => `${input} → ${action}`));
+  const isLinear = policy.kind === 'linear' && policy.places === undefined;
+  if ((isLinear || policy.kind === 'mlp') && policy.projection === undefined) {
+    const unitName = (layer: number, unit: number) => `${layer}.${unit}`;
+    const names = matricesOf(policy, [], labels, unitName).flatMap(({ columns, rows }) =>
+      rows.flatMap(({ name }) => columns.map((column) => `${name} → ${column}`)),
+    );
     if (names.length === spec.count) return names;
   }
-  if (policy.kind === 'mlp' && policy.projection === undefined) return unitNames(policy, labels);
   if (policy.kind === 'q-table') {
     if (policy.form === 'actions') return Array.from({ length: spec.count }, (_, s) => `state ${s}`);
     const actions = labels.actions;
@@ -172,16 +174,4 @@ function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLa
     );
   }
   return Array.from({ length: spec.count }, (_, i) => spec.names?.[i] ?? `params[${i}]`);
-}
-
-/** Names of a network's weights, such as `pole angle → 1.3` for the one from an input to unit 3 of layer 1. */
-function unitNames(policy: PolicyDescription & { kind: 'mlp' }, labels: TaskLabels): readonly string[] {
-  const layers = layersOf(policy);
-  return layers.flatMap(({ units }, l) => {
-    const unitsOf = (layer: number, count: number) =>
-      Array.from({ length: count }, (_, j) => `${layer}.${j}`);
-    const to = l === layers.length - 1 ? labels.actions : unitsOf(l + 1, units);
-    const from = l === 0 ? labels.observations : unitsOf(l, layers[l]!.inputs);
-    return [...from, 'bias'].flatMap((input) => to.map((unit) => `${input} → ${unit}`));
-  });
 }

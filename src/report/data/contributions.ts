@@ -22,6 +22,8 @@ export interface RevisionFigures extends StageUsage {
   readonly distance: number | null;
 }
 
+const meanOf = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
+
 /** Summarises the revisions; undefined if the critic was never called. */
 export function revisionFigures(
   events: Iterable<LoggedEvent>,
@@ -35,7 +37,6 @@ export function revisionFigures(
   const evaluated = revisions.flatMap(({ after, before, distance }) =>
     after === undefined ? [] : { change: after - before, distance: distance ?? 0 },
   );
-  const meanOf = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
   return {
     asked: revisions.length,
     better: count('better'),
@@ -53,12 +54,9 @@ export function revisionFigures(
  */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
-  const results = [
-    `${better} better`,
-    `${noBetter} not better`,
-    ...(kept === 0 ? [] : [`${kept} unchanged`]),
-    ...(rejected === 0 ? [] : [`${rejected} rejected`]),
-  ];
+  const results = Object.entries({ better, 'not better': noBetter, unchanged: kept, rejected })
+    .filter(([name, count]) => count > 0 || name.endsWith('better'))
+    .map(([name, count]) => `${count} ${name}`);
   const changes =
     change === null || distance === null
       ? ''
@@ -86,7 +84,7 @@ function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
 }
 
 /** `12 calls, 3.1k tokens (included in usage)` */
-function usedText({ calls, cost, tokens }: StageUsage): string {
+export function usedText({ calls, cost, tokens }: StageUsage): string {
   const used = [
     plural(calls, 'call'),
     ...(tokens === 0 ? [] : [`${formatNumber(tokens)} tokens`]),
@@ -120,11 +118,10 @@ export function feedbackFigures(
   }
   const used = usedFor('feedback', calls);
   if (results.length + used.calls === 0) return undefined;
-  const ratings = results.flatMap(({ rating }) => (rating === undefined ? [] : [rating]));
   return {
     results,
     given: results.filter(({ result }) => result === 'given').length,
-    rating: ratings.length === 0 ? null : mean(ratings),
+    rating: meanOf(results.flatMap(({ rating }) => rating ?? [])),
     ...used,
   };
 }
@@ -163,7 +160,7 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
     return {
       ...{ member, candidates: own.length, evaluated: scores.length, improved },
       share: all === 0 ? 0 : improved / all,
-      mean: scores.length === 0 ? null : mean(scores),
+      mean: meanOf(scores),
       best: scores.length === 0 ? null : largest(scores),
     };
   });

@@ -1,5 +1,5 @@
 import { formatParameter } from '../../format/numbers.js';
-import { terminalTable, text } from '../../format/table.js';
+import { number, terminalTable, text } from '../../format/table.js';
 import { layersOf, networkWeights } from '../../policies/mlp.js';
 import {
   linearWeights,
@@ -43,21 +43,12 @@ export function policyLines(
   const { projection } = policy;
   const weights = weightsOf(policy, parameters);
   const decimals = projection === undefined ? spec.decimals : weightDecimals;
-  const tables = matricesOf(policy, labels.observations, labels.actions).map(
-    ({ title, rows, columns, start }) => {
-      const cells = columns.map((column, a) => ({
-        title: column,
-        kind: 'number' as const,
-        cell: (row: number) => formatParameter(weights[start + row * columns.length + a]!.toFixed(decimals)),
-      }));
-      const table = terminalTable<number>(
-        [...rows.keys()],
-        [text(title, (row) => rows[row]!), ...cells],
-        width,
-      );
-      return table;
-    },
-  );
+  const tables = matricesOf(policy, weights, labels).map(({ columns, rows, title }) => {
+    const cells = columns.map((column, a) =>
+      number<Matrix['rows'][number]>(column, ({ weights }) => formatParameter(weights[a]!.toFixed(decimals))),
+    );
+    return terminalTable(rows, [text(title, ({ name }) => name), ...cells], width);
+  });
   if (projection === undefined) return tables;
   return [
     vector,
@@ -69,28 +60,32 @@ export function policyLines(
 
 interface Matrix {
   readonly title: string;
-  readonly rows: readonly string[];
+  /** Names of the outputs. */
   readonly columns: readonly string[];
-  readonly start: number;
+  /** An input each, with its weights; the last one of a network's layer is the bias. */
+  readonly rows: readonly { readonly name: string; readonly weights: readonly number[] }[];
 }
 
-/** The weight matrices; the last row of each holds the biases, if any. */
+/** The weights as a matrix for each layer. @param unitName name of a hidden unit; layers are numbered from 1 */
 export function matricesOf(
   policy: WeightedPolicy,
-  observations: readonly string[],
-  outputs: readonly string[],
+  weights: ParameterVector,
+  { actions, observations }: TaskLabels,
+  unitName = (_layer: number, unit: number) => `unit ${unit}`,
 ): readonly Matrix[] {
-  if (policy.kind === 'linear') {
-    return [
-      { title: '', rows: policy.bias ? [...observations, 'bias'] : observations, columns: outputs, start: 0 },
-    ];
-  }
-  const units = (count: number) => Array.from({ length: count }, (_, j) => `unit ${j}`);
-  const layers = layersOf(policy);
-  return layers.map((layer, l) => ({
-    title: `layer ${l + 1}`,
-    rows: [...(l === 0 ? observations : units(layer.inputs)), 'bias'],
-    columns: l === layers.length - 1 ? outputs : units(layer.units),
-    start: layer.weights,
-  }));
+  const matrix = (title: string, names: readonly string[], columns: readonly string[], start: number) => ({
+    ...{ title, columns },
+    rows: names.map((name, i) => {
+      const from = start + i * columns.length;
+      return { name, weights: weights.slice(from, from + columns.length) };
+    }),
+  });
+  if (policy.kind === 'linear')
+    return [matrix('', policy.bias ? [...observations, 'bias'] : observations, actions, 0)];
+  const units = (l: number, count: number) => Array.from({ length: count }, (_, j) => unitName(l, j));
+  return layersOf(policy).map((layer, l, layers) => {
+    const inputs = l === 0 ? observations : units(l, layer.inputs);
+    const outputs = l === layers.length - 1 ? actions : units(l + 1, layer.units);
+    return matrix(`layer ${l + 1}`, [...inputs, 'bias'], outputs, layer.weights);
+  });
 }

@@ -6,7 +6,7 @@ import type { LoggedEvent } from '../../runs/events.js';
 import type { RunSummary } from '../../runs/summary.js';
 
 /** A call without its prompt and reply, which stay on disk. `index`: position among the run's calls. */
-export interface LoggedAttempt {
+interface LoggedAttempt {
   readonly index: number;
   readonly outcome: { readonly kind: 'accepted' } | Exclude<CallRecord['outcome'], { kind: 'accepted' }>;
   readonly moved: boolean;
@@ -31,14 +31,9 @@ export interface LoggedProposal extends Place {
   readonly improved: boolean;
 }
 
-interface Mutable extends Place {
-  readonly member: string | undefined;
-  readonly purpose: Stage;
-  readonly attempts: LoggedAttempt[];
-  predicted: number | undefined;
-  entry: BufferEntry | undefined;
-  improved: boolean;
-}
+type Mutable = Omit<LoggedProposal, 'attempts'> & { readonly attempts: LoggedAttempt[] } & {
+  -readonly [K in 'entry' | 'improved' | 'predicted']: LoggedProposal[K];
+};
 
 /** More than the number of candidates an iteration can have. */
 const mostCandidates = 1e6;
@@ -53,17 +48,16 @@ const none: readonly string[] = [];
  */
 export function loggedProposals(
   data: Pick<RunData, 'calls' | 'entries'>,
-  onCall?: (call: CallRecord, index: number) => void,
+  onCall?: (call: CallRecord) => void,
 ): readonly LoggedProposal[] {
   const proposals = new Map<number, Mutable>();
   const keyOf = ({ iteration, candidate }: Place) => iteration * mostCandidates + candidate;
   const add = (
     { iteration, candidate, member }: Place & Pick<CallRecord, 'member'>,
     purpose: Stage,
-    attempts: LoggedAttempt[],
   ): Mutable => {
     const made = {
-      ...{ iteration, candidate, member, purpose, attempts },
+      ...{ iteration, candidate, member, purpose, attempts: [] },
       ...{ predicted: undefined, entry: undefined, improved: false },
     };
     proposals.set(keyOf(made), made);
@@ -75,17 +69,17 @@ export function loggedProposals(
     const faults = faultsOf(call);
     const moved = call.outcome.kind === 'accepted' && call.outcome.moved !== undefined;
     const attempt = { index, outcome, moved, faults: faults.length === 0 ? none : faults };
-    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call), []);
+    const proposal = proposals.get(keyOf(call)) ?? add(call, stageOf(call));
     proposal.attempts.push(attempt);
     if (call.outcome.kind === 'accepted') proposal.predicted = call.outcome.predicted;
-    onCall?.(call, index);
+    onCall?.(call);
     index++;
   }
   let best = Number.NEGATIVE_INFINITY;
   for (const entry of data.entries) {
     if (entry.source === 'proposal') {
-      const proposal =
-        proposals.get(keyOf(entry)) ?? add(entry, entry.revises === undefined ? 'proposal' : 'critic', []);
+      const purpose = entry.revises === undefined ? 'proposal' : 'critic';
+      const proposal = proposals.get(keyOf(entry)) ?? add(entry, purpose);
       proposal.entry = entry;
       proposal.improved = entry.score > best;
     }

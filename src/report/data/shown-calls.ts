@@ -3,7 +3,8 @@
  */
 import { spread } from '../../render/terminal-picture.js';
 import type { CallRecord } from '../../runs/calls.js';
-import { type LoggedProposal, proposalId, type RunData } from './proposals.js';
+import { failureKind } from '../../runs/failure-text.js';
+import { hasFailure, type LoggedProposal, proposalId, type RunData } from './proposals.js';
 
 const mostShown = 500;
 
@@ -24,80 +25,48 @@ export interface ShownCalls {
   link(place: Place): string | undefined;
 }
 
-/** Selects the calls to show while they are read, and discards the others. */
-export class CallKeeper {
-  readonly #known: ReadonlySet<string>;
-  readonly #kept = new Map<string, (readonly [place: number, call: CallRecord])[]>();
-  readonly #failed = new Set<string>();
-  /** The last failed proposal for each kind of failure. */
-  readonly #latest = new Map<string, string>();
-  readonly #last: string[] = [];
-  /** One of every `#stride` failed proposals is kept; a power of two. */
-  #stride = 1;
-  #failures = 0;
-  #isLong = false;
-
-  constructor(data: Pick<RunData, 'entries' | 'manifest'>) {
-    this.#known = knownPlaces(data);
+/** Chooses the proposals to show, and reads their calls. */
+export function shownCalls(
+  data: Pick<RunData, 'calls' | 'manifest'>,
+  proposals: readonly LoggedProposal[],
+): ShownCalls {
+  const shown = proposals.length > mostShown ? chosen(proposals, data.manifest) : proposals;
+  const ids = new Set(shown.map(proposalId));
+  const wanted = new Set(shown.flatMap(({ attempts }) => attempts.map(({ index }) => index)));
+  const calls = new Map<number, CallRecord>();
+  let index = 0;
+  for (const call of data.calls) {
+    if (wanted.has(index)) calls.set(index, call);
+    index++;
   }
-
-  add(call: CallRecord, place: number): void {
-    const id = proposalId(call);
-    const own = this.#kept.get(id);
-    if (own === undefined) this.#kept.set(id, [[place, call]]);
-    else own.push([place, call]);
-    if (this.#last.at(-1) !== id) this.#last.push(id);
-    if (call.outcome.kind !== 'accepted') this.#noteFailure(id, call.outcome);
-    if (this.#kept.size > mostShown && this.#last.length > 10 * parts.last) this.#discard();
-  }
-
-  #noteFailure(id: string, outcome: Exclude<CallRecord['outcome'], { kind: 'accepted' }>): void {
-    this.#latest.set(outcome.kind === 'error' ? outcome.error : outcome.failure.kind, id);
-    if (this.#failed.has(id) || this.#failures++ % this.#stride !== 0) return;
-    this.#failed.add(id);
-    if (this.#failed.size <= parts.failed) return;
-    this.#stride *= 2;
-    for (const [i, other] of [...this.#failed].entries()) if (i % 2 === 1) this.#failed.delete(other);
-  }
-
-  #discard(): void {
-    this.#isLong = true;
-    this.#last.splice(0, this.#last.length - parts.last);
-    const kept = new Set([...this.#known, ...this.#failed, ...this.#latest.values(), ...this.#last]);
-    for (const id of this.#kept.keys()) if (!kept.has(id)) this.#kept.delete(id);
-  }
-
-  shown(proposals: readonly LoggedProposal[]): ShownCalls {
-    if (proposals.length > mostShown) this.#discard();
-    const isShown = (place: Place) =>
-      !this.#isLong || this.#kept.has(proposalId(place)) || this.#known.has(proposalId(place));
-    return {
-      proposals: proposals.filter(isShown),
-      calls: new Map([...this.#kept.values()].flat()),
-      link: (place) => (place.iteration > 0 && isShown(place) ? `#${proposalId(place)}` : undefined),
-    };
-  }
+  const link = (place: Place) =>
+    place.iteration > 0 && ids.has(proposalId(place)) ? `#${proposalId(place)}` : undefined;
+  return { proposals: shown, calls, link };
 }
 
-/** The proposals of a long run that are shown whether or not their calls failed. */
-function knownPlaces({ entries, manifest }: Pick<RunData, 'entries' | 'manifest'>): ReadonlySet<string> {
-  const { best, confirmations } = manifest;
-  const proposed = entries.filter(({ source }) => source === 'proposal');
-  let highest = Number.NEGATIVE_INFINITY;
-  const improved = entries.filter(({ score, source }) => {
-    const isHigher = score > highest;
-    highest = Math.max(highest, score);
-    return isHigher && source === 'proposal';
-  });
-  return new Set(
-    [
-      ...(best ? [best] : []),
-      ...confirmations,
-      ...proposed.slice(0, parts.first),
-      ...sampled(improved, parts.improved),
-      ...sampled(proposed, parts.sample),
-    ].map(proposalId),
+function chosen(
+  proposals: readonly LoggedProposal[],
+  { best, confirmations }: RunData['manifest'],
+): readonly LoggedProposal[] {
+  const failed = proposals.filter(hasFailure);
+  // The last one of each kind is named in the table of failures.
+  const latest = new Map(
+    failed.flatMap((one) => one.attempts.map(({ outcome }) => [failureKind(outcome), one] as const)),
   );
+  const known = new Set([...(best ? [best] : []), ...confirmations].map(proposalId));
+  const kept = new Set([
+    ...proposals.filter((one) => known.has(proposalId(one))),
+    ...proposals.slice(0, parts.first),
+    ...proposals.slice(-parts.last),
+    ...sampled(
+      proposals.filter(({ improved }) => improved),
+      parts.improved,
+    ),
+    ...sampled(failed, parts.failed),
+    ...latest.values(),
+    ...sampled(proposals, parts.sample),
+  ]);
+  return proposals.filter((one) => kept.has(one));
 }
 
 /**

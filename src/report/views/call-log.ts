@@ -9,12 +9,14 @@ import {
   formatTime,
   plural,
 } from '../../format/numbers.js';
+import { excerpt } from '../../format/one-line.js';
 import { withoutProgram } from '../../prompting/answer/program.js';
 import { statedReason } from '../../prompting/answer/sets.js';
 import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { type CallRecord, shownReply } from '../../runs/calls.js';
 import { explainFailure, failureKind, failureMeaning } from '../../runs/failure-text.js';
-import { fittingPrompts, packPrompts } from '../data/prompt-store.js';
+import { factList } from '../../web/study.js';
+import { packPrompts } from '../data/prompt-store.js';
 import {
   hasFailure,
   isRejected,
@@ -44,7 +46,6 @@ export function callLog(
   if (proposals.length === 0) return html`<p class="empty">The model was not called.</p>`;
   const improved = proposals.filter((proposal) => proposal.improved).length;
   const failed = proposals.filter(hasFailure).length;
-  const log = logOf(manifest.run, calls, proposals, policy.kind === 'program');
   const own = onlyProposals(proposals).length;
   return html`${all > own && html`<p>${formatCount(own)} of ${formatCount(all)} proposals: the first and last, new bests, failures, and a sample. <code>policyloop show ${manifest.run} --iteration 12</code> shows any iteration.</p>`}
 <fieldset class="filter"><legend>Show</legend>
@@ -54,40 +55,29 @@ export function callLog(
 </fieldset>
 <noscript><p class="note">Without JavaScript, this page can't show the prompts. They are in <code>calls.jsonl</code> in the same directory.</p></noscript>
 <p class="log-head" aria-hidden="true"><span>iteration</span><span>return</span><span></span><span>stated reason, or reply</span></p>
-<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log))}</div>
-${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
+${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program')}`;
 }
 
-/** Shows the proposals of an iteration with their calls, all expanded. */
-export function iterationLog(
+/** The proposals with their calls. @param open whether they are expanded */
+export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,
   arePrograms: boolean,
-): Html | undefined {
-  if (proposals.length === 0) return undefined;
-  const log = logOf(run, calls, proposals, arePrograms);
-  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, true))}</div>
-${embedJson('prompts', packPrompts([...log.prompts.keys()].map((place) => calls.get(place)!.messages)))}`;
-}
-
-function logOf(
-  run: string,
-  calls: ShownCalls['calls'],
-  proposals: readonly LoggedProposal[],
-  arePrograms: boolean,
-): Log {
-  const returns = proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []));
+  open = false,
+): Html {
   const places = [...calls.keys()].toSorted((a, b) => a - b);
-  const fitting = fittingPrompts(places.map((place) => calls.get(place)!.messages)).map((i) => places[i]!);
-  return {
+  const { kept, packed } = packPrompts(places.map((place) => calls.get(place)!.messages));
+  const log: Log = {
     run,
     calls,
     arePrograms,
     groups: proposals.some(({ candidate, purpose }) => candidate > 0 && purpose !== 'feedback'),
-    prompts: new Map(fitting.map((place, position) => [place, position])),
+    prompts: new Map(kept.map((i, position) => [places[i]!, position])),
     longest: longestOf([...calls.values()]),
-    asText: apart(returns),
+    asText: apart(proposals.flatMap(({ entry }) => (entry ? [entry.score, ...entry.returns] : []))),
   };
+  return html`<div class="log">${proposals.map((proposal) => proposalEntry(proposal, log, open))}</div>
+${embedJson('prompts', packed)}`;
 }
 
 interface Log {
@@ -115,7 +105,7 @@ function longestOf(calls: readonly CallRecord[]): number {
   return longest;
 }
 
-function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
+function proposalEntry(proposal: LoggedProposal, log: Log, open: boolean): Html {
   const { iteration, candidate, attempts, entry, improved, member, purpose } = proposal;
   const rejected = isRejected(proposal);
   const failures = attempts.filter(({ outcome }) => outcome.kind !== 'accepted').length;
@@ -126,7 +116,7 @@ function proposalEntry(proposal: LoggedProposal, log: Log, open = false): Html {
 <summary><span class="where">${iteration}${log.groups && purpose !== 'feedback' && html`<small>.${candidate + 1}</small>`}</span>
 <span class="score">${entry ? log.asText(entry.score) : '–'}</span>
 <span class="chips">${purpose !== 'proposal' && html`<span class="chip">${purpose}</span>`}${member !== undefined && html`<span class="chip">${member}</span>`}${improved && html`<span class="chip good">new best</span>`}${rejected && html`<span class="chip bad">${purpose === 'feedback' ? 'no answer' : purpose === 'critic' ? 'no revision' : 'no proposal'}</span>`}${!rejected && failures > 0 && html`<span class="chip warn">after ${plural(failures, 'failure')}</span>`}</span>
-<span class="reason">${oneLine(reason === '' ? reply : reason)}</span></summary>
+<span class="reason">${excerpt(reason === '' ? reply : reason)}</span></summary>
 <div class="attempts">
 ${entry && html`<p class="evaluated">Evaluated: mean return <b>${log.asText(entry.score)}</b> of ${episodesText(entry)} <span class="muted">(${entry.returns.map(log.asText).join(', ')})</span></p>`}
 ${attempts.map((attempt) => attemptEntry(attempt.index, log, attempt === attempts.at(-1) ? reason : ''))}
@@ -143,8 +133,9 @@ function attemptEntry(index: number, log: Log, reason: string): Html {
   const call = log.calls.get(index)!;
   const { completion } = call;
   const reply = shownReply(call, log.arePrograms);
+  const kind = failureKind(call.outcome);
   return html`<article>
-<h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} ${outcomeChip(call)}</h3>
+<h3>${call.attempt === 0 ? 'First attempt' : `Correction ${call.attempt}`} <span class="chip ${kind === undefined ? 'good' : 'bad'}">${kind ?? 'accepted'}</span></h3>
 ${outcomeText(call)}
 ${call.messages.length > 0 && promptOf(call, log.prompts.get(index), log.run)}
 ${completion && completion.reasoning !== undefined && completion.reasoning !== '' && html`<details><summary>Hidden reasoning <span class="muted">${plural(completion.reasoning.length, 'character')}</span></summary>${longText(completion.reasoning, log.longest)}</details>`}
@@ -162,13 +153,6 @@ function promptOf({ iteration, messages }: CallRecord, position: number | undefi
     return html`<p>Prompt ${length}: <code>policyloop show ${run} --iteration ${iteration}</code></p>`;
   }
   return html`<details class="prompt" data-call="${position}"><summary>Prompt ${length}</summary></details>`;
-}
-
-function outcomeChip(call: CallRecord): Html {
-  const kind = failureKind(call.outcome);
-  return kind === undefined
-    ? html`<span class="chip good">accepted</span>`
-    : html`<span class="chip bad">${kind}</span>`;
 }
 
 function outcomeText({ completion, outcome }: CallRecord): Html {
@@ -196,24 +180,23 @@ function callFacts(call: CallRecord): Html {
   const { completion, outcome, cost } = call;
   const usage = completion?.usage ?? {};
   const unreported = (usage.unreported?.promptTokens ?? 0) + (usage.unreported?.completionTokens ?? 0);
-  const tokens = (count: number | undefined) => (count === undefined ? undefined : formatCount(count));
+  const tokens = (count: number | undefined) => count !== undefined && formatCount(count);
   const took = outcome.kind === 'error' ? outcome : completion;
-  const facts: readonly (readonly [string, string | undefined])[] = [
+  return html`${factList([
     ['prompt tokens', tokens(usage.promptTokens)],
     ['of which cached', tokens(usage.cachedTokens)],
     ['completion tokens', tokens(usage.completionTokens)],
     ['of which reasoning', tokens(usage.reasoningTokens)],
     ['latency', formatDuration(took?.latencyMs ?? 0)],
-    ['retries', took && took.retries > 0 ? retriesText(took.retries, took.failedTries) : undefined],
+    ['retries', took && took.retries > 0 && retriesText(took.retries, took.failedTries)],
     ['faults', completion?.faults?.join(', ')],
-    ['unreported tokens', unreported === 0 ? undefined : `about ${formatCount(unreported)}`],
-    ['cost', cost === undefined ? undefined : formatCost(cost)],
+    ['unreported tokens', unreported > 0 && `about ${formatCount(unreported)}`],
+    ['cost', cost !== undefined && formatCost(cost)],
     ['finish', completion?.finishReason],
-    ['iterations missing from the prompt', call.behind === undefined ? undefined : String(call.behind)],
-    ['seed', String(call.seed)],
+    ['iterations missing from the prompt', call.behind],
+    ['seed', call.seed],
     ['time', formatTime(call.time)],
-  ];
-  return html`<dl class="facts">${facts.map(([name, value]) => value !== undefined && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+  ])}
 ${completion?.warnings?.map((warning) => html`<p class="failure">${warning}</p>`)}`;
 }
 
@@ -223,8 +206,4 @@ const retriesText = (retries: number, failedTries: readonly string[] = []) =>
 function longText(text: string, longest: number): Html {
   if (text.length <= longest) return preformatted(text);
   return html`${preformatted(text.slice(0, longest))}<p class="muted">… and ${formatCount(text.length - longest)} more characters in calls.jsonl</p>`;
-}
-
-function oneLine(text: string): string {
-  return text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);
 }

@@ -1,7 +1,12 @@
 import { type Html, html } from '../../format/html.js';
-import { formatCost, formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
+import { formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { bar, htmlTable, number, text } from '../../format/table.js';
-import type { FeedbackFigures, MemberFigures, RevisionFigures, StageUsage } from '../data/contributions.js';
+import {
+  type FeedbackFigures,
+  type MemberFigures,
+  type RevisionFigures,
+  usedText,
+} from '../data/contributions.js';
 
 export function memberView(figures: readonly MemberFigures[]): Html | undefined {
   if (figures.length === 0) return undefined;
@@ -26,12 +31,9 @@ export function criticView(figures: RevisionFigures | undefined): Html | undefin
     ['rejected', figures.rejected],
   ] as const;
   return html`${htmlTable(rows, [text('result', ([name]) => name), number('revisions', ([, count]) => count)])}
-<p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usageText(figures)}.</p>
+<p>${change !== null && distance !== null && html`A revision changed the mean return by ${formatNumber(change, 3)} on average, and the parameters by ${Math.round(100 * distance)} % of their range. `}The critic used ${usedText(figures)}.</p>
 <p class="note">Better: a higher mean return than the proposal on the same episodes. The memory keeps the better of the two.</p>`;
 }
-
-const usageText = ({ calls, cost, tokens }: StageUsage) =>
-  html`${plural(calls, 'call')}${tokens > 0 && html`, ${formatCount(tokens)} tokens`}${cost !== undefined && html`, at a cost of ${formatCost(cost)}`}`;
 
 /** Maximum number of questions on a page; events.jsonl has all of them. */
 const mostShown = 200;
@@ -60,6 +62,6 @@ export function feedbackView(figures: FeedbackFigures | undefined): Html | undef
       result === 'given' && remark ? remark : { text: outcomes[result], mark: 'muted' },
     ),
   ])}
-<p>${shown.length < results.length && html`Showing the last ${shown.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usageText(figures)}.</p>
+<p>${shown.length < results.length && html`Showing the last ${shown.length} of ${plural(results.length, 'question')}. `}${rating !== null && html`Mean rating: ${formatNumber(rating, 2)} of 5. `}Feedback used ${usedText(figures)}.</p>
 <p class="note">Feedback is on the median-return episode of an iteration's best evaluation. Later prompts show the feedback below that evaluation.</p>`;
 }

@@ -1,12 +1,13 @@
+import { groupedBy } from '../../base/grouped.js';
 import type { Config } from '../../config/config.js';
 import { type Html, html } from '../../format/html.js';
 import { formatNumber, plural } from '../../format/numbers.js';
 import { bar, htmlTable, number, text } from '../../format/table.js';
 import type { ModelErrorKind } from '../../models/language-model.js';
-import { explainFailure, failureKind, failureMeaning, faultMeaning } from '../../runs/failure-text.js';
+import { failureKind, failureMeaning, faultMeaning, outcomeText } from '../../runs/failure-text.js';
 import { placeName } from '../../runs/summary.js';
 import { largest } from '../../statistics/descriptive.js';
-import { isRejected, type LoggedAttempt, type LoggedProposal, onlyProposals } from '../data/proposals.js';
+import { isRejected, type LoggedProposal, onlyProposals } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
 /** Shows failed calls and provider faults, by kind. */
@@ -63,28 +64,17 @@ ${htmlTable(
     text('meaning', ({ kind }) => failureMeaning(kind)),
     text('latest', ({ items }) => {
       const { outcome, proposal } = items.at(-1)!;
-      const href = link(proposal);
       const detail = outcomeText(outcome).slice(0, 200);
-      return { text: placeName(proposal, config), detail, ...(href !== undefined && { href }) };
+      return { text: placeName(proposal, config), detail, href: link(proposal) };
     }),
   ],
 )}
 <p class="note">Resolved: a later call of the same proposal was accepted.</p>`;
 }
 
-function outcomeText(outcome: LoggedAttempt['outcome']): string {
-  if (outcome.kind === 'error') return outcome.message;
-  return outcome.kind === 'rejected' ? explainFailure(outcome.failure) : '';
-}
-
 /** Groups the items by kind, most frequent first, then by name; `share` is relative to the most frequent kind. */
 function mostFrequentFirst<Item, Kind extends string>(items: readonly Item[], kindOf: (item: Item) => Kind) {
-  const byKind = new Map<Kind, Item[]>();
-  for (const item of items) {
-    const own = byKind.get(kindOf(item));
-    if (own === undefined) byKind.set(kindOf(item), [item]);
-    else own.push(item);
-  }
+  const byKind = groupedBy(items, kindOf);
   const most = largest([...byKind.values()].map(({ length }) => length));
   return [...byKind]
     .map(([kind, own]) => ({ kind, items: own, share: own.length / most }))

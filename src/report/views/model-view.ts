@@ -9,7 +9,8 @@ import {
 } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import { type AdaptationTotals, adaptationTotals, type LoggedAdaptation } from '../../runs/adaptations.js';
-import { largest, mean, smallest } from '../../statistics/descriptive.js';
+import { largest, smallest } from '../../statistics/descriptive.js';
+import { predictionFigures } from '../../statistics/predictions.js';
 import { chartFigure } from '../../web/chart.js';
 import { type LoggedProposal, onlyProposals } from '../data/proposals.js';
 
@@ -56,20 +57,20 @@ function totalsTable(
   { answers, flat, last, seconds, spread, steps, updates }: AdaptationTotals,
   activeMs: number,
 ) {
-  const figures = (value: number | undefined) => (value === undefined ? [] : [formatNumber(value, 3)]);
-  const row = (name: string, values: readonly string[]) => values.map((value) => [name, value] as const);
-  const rows = [
-    ...row('updates', [formatCount(updates)]),
-    ...row('optimizer steps', [formatCount(steps)]),
-    ...row('answers compared', [formatCount(answers)]),
-    ...row('mean reward spread', figures(spread)),
-    ...row('groups with equal rewards', [`${Math.round(100 * flat)} %`]),
-    ...row('last loss', figures(last?.loss)),
-    ...row('last KL from the initial model', figures(last?.kl)),
-    ...row('last KL between trainer and sampler', figures(last?.mismatch)),
-    ...row('training time', [formatDuration(1000 * seconds)]),
-    ...row('other time', [formatDuration(Math.max(0, activeMs - 1000 * seconds))]),
+  const figure = (value: number | undefined) => value && formatNumber(value, 3);
+  const all: readonly (readonly [name: string, value: string | number | undefined])[] = [
+    ['updates', formatCount(updates)],
+    ['optimizer steps', formatCount(steps)],
+    ['answers compared', formatCount(answers)],
+    ['mean reward spread', figure(spread)],
+    ['groups with equal rewards', `${Math.round(100 * flat)} %`],
+    ['last loss', figure(last?.loss)],
+    ['last KL from the initial model', figure(last?.kl)],
+    ['last KL between trainer and sampler', figure(last?.mismatch)],
+    ['training time', formatDuration(1000 * seconds)],
+    ['other time', formatDuration(Math.max(0, activeMs - 1000 * seconds))],
   ];
+  const rows = all.filter(([, value]) => value !== undefined);
   return htmlTable(rows, [text('learning', ([name]) => name), number('value', ([, value]) => value)]);
 }
 
@@ -81,16 +82,12 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
       entry === undefined || predicted === undefined ? [] : [{ iteration, predicted, observed: entry.score }],
     )
     .toSorted((a, b) => a.predicted - b.predicted);
-  if (points.length === 0) return undefined;
-  const [predicted, observed] = [
-    points.map((point) => point.predicted),
-    points.map((point) => point.observed),
-  ];
+  const figures = predictionFigures(points.map((one) => [one.predicted, one.observed]));
+  if (figures === undefined) return undefined;
+  const [predicted, observed] = [points.map((one) => one.predicted), points.map((one) => one.observed)];
   const asText = apart([...predicted, ...observed]);
   const [low, high] = [smallest(observed), largest(observed)];
-  const errors = points.map((point) => point.predicted - point.observed);
-  const error = mean(errors.map(Math.abs));
-  const r = correlation(predicted, observed);
+  const { bias, correlation, count, error } = figures;
   const figure = chartFigure({
     label: `Predicted and observed returns of ${plural(points.length, 'proposal')}.`,
     x: { title: 'Predicted return' },
@@ -110,14 +107,5 @@ export function predictionView(proposals: readonly LoggedProposal[]): Html | und
     ),
   });
   return html`${figure}
-<p>${points.length} of ${plural(asked.length, 'proposal')} included a prediction. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(mean(errors))} (positive: too optimistic)${r !== undefined && html`, correlation ${formatNumber(r, 2)}`}.</p>`;
-}
-
-/** Pearson correlation; undefined for fewer than three points, or if either variable is constant. */
-function correlation(a: readonly number[], b: readonly number[]): number | undefined {
-  const [centreA, centreB] = [mean(a), mean(b)];
-  const product = (f: (i: number) => number) => a.reduce((sum, _, i) => sum + f(i), 0);
-  const covariance = product((i) => (a[i]! - centreA) * (b[i]! - centreB));
-  const spread = Math.sqrt(product((i) => (a[i]! - centreA) ** 2) * product((i) => (b[i]! - centreB) ** 2));
-  return a.length < 3 || spread === 0 ? undefined : covariance / spread;
+<p>${count} of ${plural(asked.length, 'proposal')} included a prediction. Mean absolute error ${formatReturn(error)}, mean error ${formatReturn(bias)} (positive: too optimistic)${correlation !== null && count > 2 && html`, correlation ${formatNumber(correlation, 2)}`}.</p>`;
 }

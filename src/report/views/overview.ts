@@ -1,6 +1,5 @@
-import { unreachable } from '../../base/errors.js';
 import type { Config } from '../../config/config.js';
-import { type Content, type Html, html, preformatted } from '../../format/html.js';
+import { type Html, html, preformatted } from '../../format/html.js';
 import {
   apart,
   costNote,
@@ -8,21 +7,21 @@ import {
   formatCost,
   formatCount,
   formatDuration,
-  formatInterval,
-  formatNumber,
   formatReturn,
+  formatShare,
   formatTime,
   plural,
 } from '../../format/numbers.js';
 import { shellWord } from '../../format/one-line.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
 import type { PolicyDescription } from '../../policies/policy.js';
-import { type BufferEntry, bestEntry, type RacingTotals, racingTotals } from '../../rollout/replay-buffer.js';
-import { type Confirmation, finalConfirmation, type StopReason } from '../../runs/events.js';
+import { type BufferEntry, bestEntry, racingTotals } from '../../rollout/replay-buffer.js';
+import { type Confirmation, finalConfirmation } from '../../runs/events.js';
 import type { Manifest } from '../../runs/manifest.js';
 import { programTitle } from '../../runs/program-text.js';
 import { controlledText } from '../../runs/requests.js';
-import { placeName, racingText } from '../../runs/summary.js';
+import { endText, placeName, racingText } from '../../runs/summary.js';
+import { pageHeader, resultTile, tile, warningList } from '../../web/study.js';
 import {
   isRejected,
   type LoggedProposal,
@@ -47,53 +46,36 @@ function policyName(policy: Exclude<PolicyDescription, { kind: 'program' }>): st
   }
 }
 
-export function runHeader(data: Pick<RunData, 'manifest' | 'parameters' | 'policy' | 'status'>): Html {
+export function runHeader(
+  data: Pick<RunData, 'ended' | 'manifest' | 'parameters' | 'policy' | 'status'>,
+): Html {
   const { manifest, policy, parameters, status } = data;
-  const { policyloop, node, commit } = manifest.versions;
-  return html`<header>
-<p class="kicker">policyloop run <b>${manifest.run}</b></p>
-<h1>${manifest.environment} <span class="by">by</span> ${manifest.model}</h1>
-<p class="state"><span class="status ${status}">${status}</span> ${manifest.reason && stopText(manifest.reason)}</p>
-<dl class="facts">
-<div><dt>policy</dt><dd>${policy.kind === 'program' ? programTitle(bestOf(data)) : html`${policyName(policy)}, ${plural(parameters.count, 'parameter')}`}</dd></div>
-<div><dt>seed</dt><dd>${manifest.seed}</dd></div>
-<div><dt>started</dt><dd>${formatTime(manifest.created)}</dd></div>
-<div><dt>policyloop</dt><dd>${policyloop}${commit !== undefined && ` (${commit.slice(0, 10)})`}</dd></div>
-<div><dt>Node.js</dt><dd>${node}</dd></div>
-</dl>
-</header>`;
-}
-
-const bestOf = ({ manifest: { best, confirmations } }: Pick<RunData, 'manifest'>) =>
-  finalConfirmation(confirmations) ?? best;
-
-function stopText(reason: StopReason): string {
-  switch (reason.kind) {
-    case 'iterations':
-      return 'after all iterations';
-    case 'target':
-      return `reached the target return ${formatNumber(reason.return)}`;
-    case 'limit':
-      return `at the limit on ${reason.limit}`;
-    case 'interrupted':
-      return 'by the user';
-    case 'no-proposals': {
-      const end = reason.limit === undefined ? 'after all iterations' : `at the limit on ${reason.limit}`;
-      return `${end}: 0 proposals accepted; first reason: ${reason.message}`;
-    }
-    case 'model-error':
-      return `by a model error: ${reason.message}`;
-    case 'environment-error':
-      return `by an environment error: ${reason.message}`;
-    default:
-      return unreachable(reason);
-  }
+  const { confirmations, best, versions } = manifest;
+  return pageHeader({
+    kicker: html`run <b>${manifest.run}</b>`,
+    title: html`${manifest.environment} <span class="by">by</span> ${manifest.model}`,
+    status,
+    state: endText(data, 'iterations'),
+    facts: [
+      [
+        'policy',
+        policy.kind === 'program'
+          ? programTitle(finalConfirmation(confirmations) ?? best)
+          : `${policyName(policy)}, ${plural(parameters.count, 'parameter')}`,
+      ],
+      ['seed', manifest.seed],
+      ['started', formatTime(manifest.created)],
+      ['policyloop', [versions.policyloop, versions.commit && ` (${versions.commit.slice(0, 10)})`]],
+      ['Node.js', versions.node],
+    ],
+  });
 }
 
 /** Shows the most important results, starting with the confirmed mean. */
 export function headline(data: RunData, proposals: readonly LoggedProposal[]): Html {
-  const { manifest, entries, config } = data;
+  const { confirmed, manifest, entries, config } = data;
   const best = bestEntry(entries);
+  const racing = config.evaluation.racing && racingTotals(entries);
   const warmup = entries.filter((entry) => entry.source !== 'proposal').length;
   const asked = onlyProposals(proposals);
   const rejected = asked.filter(isRejected).length;
@@ -101,33 +83,31 @@ export function headline(data: RunData, proposals: readonly LoggedProposal[]): H
   const failedCalls = outcomes.filter((kind) => kind !== 'accepted').length;
   const { usage } = manifest;
   return html`<dl class="headline main">
-${manifest.reason?.kind === 'no-proposals' ? tile('Proposals accepted', '0', `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`) : confirmedTile(data.confirmed)}
-${best && tile('Best observed mean return', apart([best.score, data.confirmed?.mean])(best.score), observedNote(best, config))}
+${
+  manifest.reason?.kind === 'no-proposals'
+    ? tile(
+        'Proposals accepted',
+        '0',
+        `of ${formatCount(asked.length)}; first reason: ${manifest.reason.message}`,
+      )
+    : resultTile(
+        'Confirmed mean return',
+        confirmed?.mean,
+        confirmed?.ci95,
+        confirmed ? `on ${plural(confirmed.episodes, 'unseen episode')}` : 'not confirmed yet',
+      )
+}
+${best && tile('Best observed mean return', apart([best.score, confirmed?.mean])(best.score), observedNote(best, config))}
 </dl>
 <dl class="headline">
 ${tile('Iterations', formatCount(manifest.iterations.done), `of ${formatCount(manifest.iterations.of)}`)}
 ${tile('Evaluations', formatCount(entries.length), warmup > 0 ? `${formatCount(warmup)} in the warm-up` : 'no warm-up')}
-${config.evaluation.racing && racingTile(racingTotals(entries))}
+${racing && tile('Saved by racing', formatShare(racing.saved / Math.max(1, racing.episodes)), racingText(racing))}
 ${tile('Failed calls', formatCount(failedCalls), `of ${formatCount(outcomes.length)}${failedCalls === 0 ? '' : rejected === 0 ? '; all resolved' : `; ${plural(rejected, 'proposal')} lost`}`)}
 ${usage.promptTokens + usage.completionTokens > 0 && tile('Tokens', formatCompact(usage.promptTokens + usage.completionTokens), `${formatCompact(usage.promptTokens)} in, ${formatCompact(usage.completionTokens)} out`)}
 ${usage.cost !== undefined && tile('Cost', formatCost(usage.cost), costNote(usage))}
 ${tile('Time', formatDuration(manifest.activeMs), usage.latencyMs >= 1 ? `${formatDuration(usage.latencyMs)} in model calls` : 'no model calls')}
 </dl>`;
-}
-
-function racingTile(totals: RacingTotals): Html {
-  const share = totals.episodes === 0 ? 0 : Math.round((100 * totals.saved) / totals.episodes);
-  return tile('Saved by racing', `${share} %`, racingText(totals));
-}
-
-function confirmedTile(confirmed: Confirmation | null): Html {
-  if (confirmed === null) return tile('Confirmed mean return', '–', 'not confirmed yet');
-  return tile(
-    'Confirmed mean return',
-    formatReturn(confirmed.mean),
-    html`<b>${formatInterval(confirmed.ci95)}</b> is the 95 % interval, on ${plural(confirmed.episodes, 'unseen episode')}`,
-    'confirmed',
-  );
 }
 
 function observedNote(best: BufferEntry, config: Config): Html {
@@ -136,10 +116,6 @@ function observedNote(best: BufferEntry, config: Config): Html {
       ? html`<a href="#${proposalId(best)}">${placeName(best, config)}</a>`
       : html`the warm-up`;
   return html`of ${plural(config.evaluation.episodes, 'episode')}, in ${where}; the maximum of many noisy means, so optimistic`;
-}
-
-export function tile(name: string, value: Content, note: Content, className = ''): Html {
-  return html`<div class="tile ${className}"><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
 }
 
 /** Shows each confirmed candidate's return on unseen episodes next to its observed score. */
@@ -151,8 +127,8 @@ export function confirmationTable(
   return html`<div>${htmlTable(confirmations, [
     text('candidate', (confirmation) => ({
       text: placeName(confirmation, config),
-      ...(confirmation.stage === 'final' && { detail: 'chosen' }),
-      ...(confirmation.iteration > 0 && { href: `#${proposalId(confirmation)}` }),
+      detail: confirmation.stage === 'final' ? 'chosen' : undefined,
+      href: confirmation.iteration > 0 ? `#${proposalId(confirmation)}` : undefined,
     })),
     number('observed', ({ observed }) => observed, { format: formatReturn }),
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
@@ -168,8 +144,12 @@ export function warnings({ events, faults }: Pick<RunData, 'events' | 'faults'>)
     if (event.kind === 'warning') counts.set(event.message, (counts.get(event.message) ?? 0) + 1);
   for (const event of events) if (event.kind === 'controlled') counts.set(controlledText(event), 1);
   for (const fault of faults) counts.set(fault, 1);
-  if (counts.size === 0) return undefined;
-  return html`<ul class="warnings">${[...counts].map(([message, count]) => html`<li>${message}${count > 1 && html` <span class="muted">(${count} times)</span>`}</li>`)}</ul>`;
+  return warningList(
+    [...counts].map(([message, count]) => [
+      message,
+      count > 1 && html` <span class="muted">(${count} times)</span>`,
+    ]),
+  );
 }
 
 /** Shows how to repeat, evaluate and resume the run, and which versions it used. */
@@ -191,17 +171,16 @@ ${versionTable(manifest)}`;
 
 export function versionTable(manifest: Manifest): Html {
   const { policyloop, node, commit } = manifest.versions;
-  const rows: readonly (readonly [string, string | undefined])[] = [
+  const rows: readonly (readonly [string, string])[] = [
     ['policyloop', policyloop],
-    ['git commit', commit],
+    ...(commit === undefined ? [] : [['git commit', commit] as const]),
     ['Node.js', node],
     ['seed', String(manifest.seed)],
     ['config fingerprint', manifest.fingerprint],
     ['prompt template hash', manifest.prompts],
   ];
-  const known = rows.filter(([, value]) => value !== undefined);
-  return htmlTable(known, [
+  return htmlTable(rows, [
     text('', ([name]) => name),
-    text('', ([, value]) => ({ text: value ?? '', code: true })),
+    text('', ([, value]) => ({ text: value, code: true })),
   ]);
 }

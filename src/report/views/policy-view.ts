@@ -1,15 +1,32 @@
-import { type Content, type Html, html } from '../../format/html.js';
+import { type Content, type Html, html, preformatted } from '../../format/html.js';
 import { formatNumber, formatParameter, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import type { ParameterSpec, ParameterVector, PolicyDescription } from '../../policies/policy.js';
+import type { BufferEntry } from '../../rollout/replay-buffer.js';
 import { largest } from '../../statistics/descriptive.js';
 import { cellClass, maxCategories } from '../../web/palette.js';
 import { matricesOf, type WeightedPolicy, weightsOf } from '../data/policy-text.js';
-import type { TaskLabels } from '../data/task-labels.js';
+import type { RunData } from '../data/proposals.js';
+import { gridMap, type TaskLabels } from '../data/task-labels.js';
+import { sourceView } from './program-view.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
-/** Shows a policy in readable form: a weight matrix, a map with arrows, or a table of states; for programs, see `sourceView`. */
+/** A program's source or, of other policies, a readable form and the parameters. */
+export function policyOf(
+  { parameters, program }: Pick<BufferEntry, 'parameters' | 'program'>,
+  { config, parameters: spec, policy }: Pick<RunData, 'config' | 'parameters' | 'policy'>,
+  labels: TaskLabels,
+): { readonly view: Html; readonly vector: Html | undefined } {
+  if (program !== undefined) return { view: sourceView(program), vector: undefined };
+  const grid = policy.kind === 'q-table' ? gridMap(config.environment, policy.states) : undefined;
+  return {
+    view: policyView(parameters, policy, spec, labels, grid),
+    vector: html`<details><summary>Parameter vector</summary>${preformatted(`[${parameters.join(', ')}]`)}</details>`,
+  };
+}
+
+/** A policy as a weight matrix, a map with arrows, or a table of states. */
 export function policyView(
   parameters: ParameterVector,
   policy: PolicyDescription,
@@ -39,11 +56,7 @@ function parameterTable(parameters: ParameterVector, note: string, { names }: Pa
 <p class="note">${note}</p></div>`;
 }
 
-function weightTables(
-  parameters: ParameterVector,
-  policy: WeightedPolicy,
-  { actions, observations }: TaskLabels,
-): Html {
+function weightTables(parameters: ParameterVector, policy: WeightedPolicy, labels: TaskLabels): Html {
   const { projection } = policy;
   const weights = weightsOf(policy, parameters);
   const scale = largest([...weights.map(Math.abs), 0]);
@@ -51,18 +64,18 @@ function weightTables(
     projection === undefined ? formatParameter(weight) : formatNumber(weight, 3);
   const isLinear = policy.kind === 'linear';
   const hasDifference = isLinear && policy.discrete && policy.outputs === 2;
-  const tables = matricesOf(policy, observations, actions).map(({ columns, rows, start }, l, all) => {
+  const tables = matricesOf(policy, weights, labels).map(({ columns, rows }, l, all) => {
     const title =
       !isLinear && html`<h3>Layer ${l + 1}${l < all.length - 1 && ` (${policy.activation})`}</h3>`;
     return html`${title}
 <div class="scroll tall" tabindex="0"><table class="weights">
 <thead><tr><th scope="col">input</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}${hasDifference && html`<th scope="col" class="muted">difference</th>`}</tr></thead>
-<tbody>${rows.map((row, i) => {
-      const own = weights.slice(start + i * columns.length, start + (i + 1) * columns.length);
-      return html`<tr${row === 'bias' && html` class="bias"`}><th scope="row">${row}</th>${own.map(
-        (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
-      )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`;
-    })}</tbody>
+<tbody>${rows.map(
+      ({ name, weights: own }) =>
+        html`<tr${name === 'bias' && html` class="bias"`}><th scope="row">${name}</th>${own.map(
+          (weight) => html`<td class="${cellClass(weight, scale)}">${format(weight)}</td>`,
+        )}${hasDifference && html`<td class="muted">${formatNumber(own[1]! - own[0]!)}</td>`}</tr>`,
+    )}</tbody>
 </table></div>`;
   });
   const output = isLinear ? 'sum of weight × observation' : 'output of the last layer';
@@ -99,25 +112,28 @@ function actionTable(
     return html`<td class="${colour}" title="state ${state}: ${labels.actions[action] ?? action}">${symbols[action] ?? action}${extra}</td>`;
   };
   if (grid !== undefined) return gridView(grid, cell, labels);
-  const [first, second] = policy.bins ?? [];
-  if (first !== undefined && second !== undefined && policy.bins?.length === 2) {
-    const columns = second.edges.length + 1;
-    return html`<div><div class="scroll tall" tabindex="0"><table class="states">
-<thead><tr><td></td>${binNames(second.edges).map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-<tbody>${binNames(first.edges).map((name, row) => html`<tr><th scope="row">${name}</th>${Array.from({ length: columns }, (_, c) => cell(row * columns + c))}</tr>`)}</tbody>
-</table></div>
-<p class="note">Action by ${labels.observations[0] ?? 'observation[0]'} (rows) and ${labels.observations[1] ?? 'observation[1]'} (columns)</p></div>`;
-  }
+  const [first, second] = policy.bins?.length === 2 ? policy.bins : [];
+  const names = [0, 1].map((i) => labels.observations[i] ?? `observation[${i}]`);
   const width = Math.min(policy.states, statesPerRow);
+  const { columns, note, rows } =
+    first && second
+      ? {
+          ...{ columns: binNames(second.edges), rows: binNames(first.edges) },
+          note: `Action by ${names[0]} (rows) and ${names[1]} (columns)`,
+        }
+      : {
+          columns: Array.from({ length: width }, (_, c) => `+${c}`),
+          rows: Array.from({ length: Math.ceil(policy.states / width) }, (_, r) => `${r * width}`),
+          note: 'Action by state (state number = row label + column label)',
+        };
   return html`<div><div class="scroll tall" tabindex="0"><table class="states">
-<thead><tr><td></td>${Array.from({ length: width }, (_, c) => html`<th scope="col">+${c}</th>`)}</tr></thead>
-<tbody>${Array.from({ length: Math.ceil(policy.states / width) }, (_, row) => {
-    const start = row * width;
-    const length = Math.min(width, policy.states - start);
-    return html`<tr><th scope="row">${start}</th>${Array.from({ length }, (_, c) => cell(start + c))}</tr>`;
+<thead><tr><td></td>${columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map((name, r) => {
+    const states = columns.map((_, c) => r * columns.length + c).filter((state) => state < policy.states);
+    return html`<tr><th scope="row">${name}</th>${states.map((state) => cell(state))}</tr>`;
   })}</tbody>
 </table></div>
-<p class="note">Action by state (state number = row label + column label)</p></div>`;
+<p class="note">${note}</p></div>`;
 }
 
 /** Index of the action taken in each state; the first wins ties. */

@@ -62,14 +62,11 @@ ${htmlTable(shown, [
 ${changed.map(({ entry, parent }, i) => programChange(entry, parent!, config, i === changed.length - 1))}`;
 }
 
-function linked(
+const linked = (
   place: Pick<Descent['entry'], 'iteration' | 'candidate'>,
   config: Config,
   link: ShownCalls['link'],
-) {
-  const href = link(place);
-  return { text: placeName(place, config), ...(href !== undefined && { href }) };
-}
+) => ({ text: placeName(place, config), href: link(place) });
 
 function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): string {
   if (tuned) return 'tuned';

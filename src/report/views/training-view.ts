@@ -1,12 +1,14 @@
 /** Parts of a training run's page: what the model says, baselines, and the dataset. */
 import { shownPath } from '../../base/context.js';
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html, preformatted } from '../../format/html.js';
 import { formatCount, formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
 import type { RecordedSample, Sample } from '../../runs/training/samples.js';
 import type { RecordedTraining, TrainingFiles, TrainingMetric } from '../../runs/training/trainings.js';
 import { mean, standardDeviation } from '../../statistics/descriptive.js';
-import type { Section } from '../../web/page.js';
+import { factList } from '../../web/study.js';
+import { sampled } from '../data/shown-calls.js';
 
 /** Maximum number of evaluations whose samples are shown, evenly spaced. */
 const mostShown = 12;
@@ -18,31 +20,19 @@ const mostSamples = 8;
 export function samplesView(
   samples: readonly RecordedSample[],
   { steps, unit }: RecordedTraining,
-): Section | undefined {
+): Html | undefined {
   if (samples.length === 0) return undefined;
-  const groups = new Map<number, Sample[]>();
-  for (const { step, ...sample } of samples) {
-    // Later ones are about to be repeated.
-    if (step > steps.done) continue;
-    const own = groups.get(step);
-    if (own === undefined) groups.set(step, [sample]);
-    else if (own.length < mostSamples) own.push(sample);
-  }
-  const all = [...groups];
-  const count = Math.min(mostShown, all.length);
-  const shown = Array.from(
-    { length: count },
-    (_, i) => all[Math.round((i * (all.length - 1)) / Math.max(1, count - 1))]!,
-  );
-  const content = html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
+  // Later ones are about to be repeated.
+  const current = samples.filter(({ step }) => step <= steps.done);
+  const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
+  return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
 <div class="samples">${shown.map(([step, own], i) => {
-    const isLast = i === count - 1;
+    const isLast = i === shown.length - 1;
     // A fixed id keeps a live page on the latest answers.
     const id = `samples-${isLast ? 'last' : step}`;
     return html`<input type="radio" name="samples" id="${id}"${isLast && html` checked`}><label for="${id}">${unit} ${formatCount(step)}</label>
-<div>${own.map(sampleView)}</div>`;
+<div>${own.slice(0, mostSamples).map(sampleView)}</div>`;
   })}</div>`;
-  return { id: 'samples', title: 'What the model says', content };
 }
 
 function sampleView({ expected, omitted, score, turns }: Sample): Html {
@@ -64,7 +54,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable answ
 }
 
 /** Searches with as many episodes, next to the model or policy. */
-export function baselines({ facts, metrics }: TrainingFiles): Section | undefined {
+export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
   );
@@ -86,21 +76,10 @@ export function baselines({ facts, metrics }: TrainingFiles): Section | undefine
     text('', ({ label }) => label),
     number('training episodes', ({ episodes }) => episodes && formatCount(Math.round(episodes))),
     number(isNumeric ? 'mean return' : 'best return per run', ({ value }) => formatReturn(value)),
-    ...(isNumeric
-      ? [
-          number(
-            'standard deviation',
-            ({ spread }: (typeof rows)[number]) => spread && formatNumber(spread, 3),
-          ),
-        ]
-      : []),
+    number(isNumeric && 'standard deviation', ({ spread }) => spread && formatNumber(spread, 3)),
   ]);
-  return {
-    id: 'baselines',
-    title: 'Baselines',
-    content: html`${table}
-<p class="note">${isNumeric ? 'Over episodes from the same starts, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`,
-  };
+  return html`${table}
+<p class="note">${isNumeric ? 'Over episodes from the same starts, which were used for nothing else.' : 'Means over the held-out runs. All searches use the same episodes and start from the same random policies.'}</p>`;
 }
 
 function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string) {
@@ -113,7 +92,7 @@ function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string)
 }
 
 /** Dataset and its runs; reinforcement learning has none. */
-export function dataView({ about, facts, metrics }: TrainingFiles): Section | undefined {
+export function dataView({ about, facts, metrics }: TrainingFiles): Html | undefined {
   if (about === undefined || facts.unit === 'update') return undefined;
   const { files = {}, path, recipe, sources } = about.dataset;
   const start = metrics.findLast(({ kind }) => kind === 'start');
@@ -122,11 +101,11 @@ export function dataView({ about, facts, metrics }: TrainingFiles): Section | un
     const { examples, tokens } = split ?? {};
     return typeof examples === 'number' && typeof tokens === 'number' ? [{ title, examples, tokens }] : [];
   });
-  const content = html`<dl class="facts">
-<div><dt>dataset</dt><dd><code>${shownPath(path, facts.folder ?? facts.path)}</code></dd></div>
-${recipe != null && html`<div><dt>recipe</dt><dd>${recipe}</dd></div>`}
-${Object.entries(files).map(([name, hash]) => html`<div><dt>${name}</dt><dd><code>${hash.slice(0, 12)}</code></dd></div>`)}
-</dl>
+  return html`${factList([
+    ['dataset', html`<code>${shownPath(path, facts.folder ?? facts.path)}</code>`],
+    ['recipe', recipe],
+    ...Object.entries(files).map(([name, hash]) => [name, html`<code>${hash.slice(0, 12)}</code>`] as const),
+  ])}
 ${
   splits.length > 0 &&
   htmlTable(splits, [
@@ -152,5 +131,4 @@ ${htmlTable(
   { tall: true },
 )}</details>`
 }`;
-  return { id: 'data', title: 'Data', content };
 }

@@ -12,6 +12,7 @@ import {
 } from '../../format/numbers.js';
 import { bar as barColumn, htmlTable, number, text } from '../../format/table.js';
 import type { CallRecord, Cap, UsageTotals } from '../../runs/calls.js';
+import { tokenKinds } from '../../runs/usage/usage-sum.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import type { RunData } from '../data/proposals.js';
 
@@ -101,54 +102,32 @@ const ofEach = (what: string, [first]: readonly Span[]) => {
   return size === 1 ? `${what} per iteration` : `${what} per ${size} iterations`;
 };
 
-const tokenKinds = [
-  { kind: 'answer', label: 'answer', tokens: (u: UsageTotals) => u.completionTokens - u.reasoningTokens },
-  { kind: 'reasoning', label: 'reasoning', tokens: (u: UsageTotals) => u.reasoningTokens },
-  { kind: 'fresh', label: 'prompt', tokens: (u: UsageTotals) => u.promptTokens - u.cachedTokens },
-  { kind: 'cached', label: 'prompt, cached', tokens: (u: UsageTotals) => u.cachedTokens },
-] as const;
-
 function tokenChart(usage: readonly Span[]): Html {
-  const shown = tokenKinds.filter(({ tokens }) => usage.some((u) => tokens(u) > 0));
+  const shown = tokenKinds.filter(({ of }) => usage.some((span) => of(span) > 0));
   return iterationChart(usage, {
     y: { title: ofEach('Tokens', usage), kind: 'compact' },
-    series: shown.map(({ kind, label, tokens }) => ({
-      ...({ label, draw: 'bars', colour: `--tokens-${kind}` } as const),
-      values: usage.map(tokens),
-    })),
-    noteOf: (u) => shown.map(({ tokens, label }) => `${label} ${formatCount(tokens(u))}`).join(', '),
+    series: shown.map(({ of, ...kind }) => ({ ...kind, draw: 'bars', values: usage.map(of) })),
+    noteOf: (span) => shown.map(({ of, label }) => `${label} ${formatCount(of(span))}`).join(', '),
   });
 }
 
 const latencyChart = (usage: readonly Span[]): Html =>
   iterationChart(usage, {
-    y: { title: `${ofEach('Latency', usage)} in seconds` },
-    series: [
-      {
-        ...{ label: 'latency', draw: 'bars', colour: '--point' },
-        values: usage.map(({ latencyMs }) => latencyMs / 1000),
-      },
-    ],
+    y: { title: ofEach('Latency', usage), kind: 'duration' },
+    series: [{ ...bars, label: 'latency', values: usage.map(({ latencyMs }) => latencyMs) }],
     noteOf: ({ latencyMs }) => formatDuration(latencyMs),
   });
+
+const bars = { draw: 'bars', colour: '--point' } as const;
+
+const area = { draw: 'line', colour: '--accent', width: 2 } as const;
 
 function costChart(usage: readonly Span[]): Html {
   const sums: number[] = [];
   for (const { cost = 0 } of usage) sums.push((sums.at(-1) ?? 0) + cost);
-  const zeros = sums.map(() => 0);
   return iterationChart(usage, {
     y: { title: 'Cost so far', kind: 'cost', from: 0 },
-    series: [
-      {
-        label: 'cost so far',
-        draw: 'line',
-        colour: '--accent',
-        width: 2,
-        values: sums,
-        low: zeros,
-        high: sums,
-      },
-    ],
+    series: [{ ...area, label: 'cost so far', values: sums, low: sums.map(() => 0), high: sums }],
     noteOf: ({ cost = 0, first, last }, i) =>
       `${formatCost(sums[i]!)} so far, ${formatCost(cost)} in ${first === last ? 'this iteration' : 'these iterations'}`,
   });
@@ -179,31 +158,28 @@ function totalsTable(usage: UsageTotals): Html {
   const part = (share: number, whole: number) =>
     `${formatCount(share)}${whole > 0 ? ` (${Math.round((100 * share) / whole)} %)` : ''}`;
   const { cachedTokens, completionTokens, cost, errors, latencyMs, promptTokens, reasoningTokens } = usage;
-  const tokens: readonly UsageRow[] = [
-    ['prompt tokens', formatCount(promptTokens), mean(promptTokens, formatCompact)],
-    ['of which cached', part(cachedTokens, promptTokens), mean(cachedTokens, formatCompact)],
-    ['completion tokens', formatCount(completionTokens), mean(completionTokens, formatCompact)],
-    ['of which reasoning', part(reasoningTokens, completionTokens), mean(reasoningTokens, formatCompact)],
-  ];
-  const rows: readonly UsageRow[] = [
-    [
-      'calls',
-      `${formatCount(usage.calls)}${errors > 0 ? ` (${formatCount(errors)} without a reply)` : ''}`,
-      '',
+  const failed = errors > 0 ? ` (${formatCount(errors)} without a reply)` : '';
+  const hasTokens = promptTokens + completionTokens > 0;
+  const rows: readonly (false | readonly [name: string, total: string, perCall?: string])[] = [
+    ['calls', `${formatCount(usage.calls)}${failed}`],
+    ['HTTP retries', formatCount(usage.retries)],
+    hasTokens && ['prompt tokens', formatCount(promptTokens), mean(promptTokens, formatCompact)],
+    hasTokens && ['of which cached', part(cachedTokens, promptTokens), mean(cachedTokens, formatCompact)],
+    hasTokens && ['completion tokens', formatCount(completionTokens), mean(completionTokens, formatCompact)],
+    hasTokens && [
+      ...(['of which reasoning', part(reasoningTokens, completionTokens)] as const),
+      mean(reasoningTokens, formatCompact),
     ],
-    ['HTTP retries', formatCount(usage.retries), ''],
-    ...(promptTokens + completionTokens > 0 ? tokens : []),
-    ...(usage.unreported === undefined
-      ? []
-      : [['unreported tokens', `about ${formatCount(usage.unreported)}`, ''] as const]),
+    usage.unreported !== undefined && ['unreported tokens', `about ${formatCount(usage.unreported)}`],
     ['model latency', formatDuration(latencyMs), mean(latencyMs, formatDuration)],
-    ...(cost === undefined ? [] : [['cost', formatCost(cost), mean(cost, formatCost)] as const]),
+    cost !== undefined && ['cost', formatCost(cost), mean(cost, formatCost)],
   ];
-  return htmlTable(rows, [
-    text('usage', ([name]) => name),
-    number('total', ([, total]) => total),
-    number('mean per call', ([, , perCall]) => perCall),
-  ]);
+  return htmlTable(
+    rows.filter((row) => row !== false),
+    [
+      text('usage', ([name]) => name),
+      number('total', ([, total]) => total),
+      number('mean per call', ([, , perCall]) => perCall ?? ''),
+    ],
+  );
 }
-
-type UsageRow = readonly [name: string, total: string, perCall: string];

@@ -3,8 +3,7 @@
  * appended.
  */
 import { basename, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { append } from '../../base/append.js';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { unlessRefused } from '../../base/errors.js';
 import { isByBaseline } from '../../config/model.js';
 import { readOwnJson } from '../../storage/files.js';
@@ -42,15 +41,34 @@ type Line = Readonly<Record<string, unknown>>;
 export class HourlyUsage {
   readonly #files = new Map<string, UsageFile>();
   readonly #clock: () => number;
+  #isStopped = false;
 
   /** @param clock in milliseconds */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** Reads what was appended to the sources, with pauses for other work. */
-  async read(sources: readonly UsageSource[]): Promise<readonly HourOfUsage[]> {
-    const hours: HourOfUsage[] = [];
+  /**
+   * Reads what was appended to the sources, with pauses for other work.
+   * @param patience milliseconds after which it returns what has been read, and reads on in the background
+   * @returns the hours, and the number of sources that have been read
+   */
+  async read(
+    sources: readonly UsageSource[],
+    patience?: number,
+  ): Promise<{ readonly hours: readonly HourOfUsage[]; readonly read: number }> {
+    const reading = this.#readAll(sources);
+    await (patience === undefined ? reading : Promise.race([reading, setTimeout(patience)]));
+    const files = sources.flatMap(({ path }) => this.#files.get(path) ?? []).filter(({ isRead }) => isRead);
+    return { hours: files.flatMap(({ hours }) => hours), read: files.length };
+  }
+
+  /** Ends reading in the background. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #readAll(sources: readonly UsageSource[]): Promise<void> {
     let pause = this.#clock() + longestWork;
     for (const source of sources) {
       const file = this.#files.get(source.path) ?? new UsageFile(source);
@@ -59,11 +77,10 @@ export class HourlyUsage {
         isMore = file.look();
         if (this.#clock() < pause) continue;
         await setImmediate();
+        if (this.#isStopped) return;
         pause = this.#clock() + longestWork;
       }
-      append(hours, file.hours);
     }
-    return hours;
   }
 }
 
@@ -72,6 +89,8 @@ class UsageFile {
   readonly #tail: Tail;
   readonly #source: UsageSource;
   #hours = new Map<string, HourOfUsage>();
+  /** Whether its end was reached. */
+  isRead = false;
   #modelOf: ((purpose: UsagePurpose) => string | undefined) | undefined;
 
   constructor(source: UsageSource) {
@@ -93,6 +112,7 @@ class UsageFile {
       else this.#addCall(item as Partial<CallRecord>);
     });
     if (state === 'again') this.#hours = new Map();
+    this.isRead ||= state === 'done';
     return state !== 'done';
   }
 

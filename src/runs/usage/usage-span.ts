@@ -1,5 +1,6 @@
 /** Usage over a span of time, as totals and over hours or days. */
 import { UserError } from '../../base/errors.js';
+import { groupedBy } from '../../base/grouped.js';
 import {
   formatCompact,
   formatCost,
@@ -93,11 +94,11 @@ export function usageOver(
   }
   const all = [...parts.values()];
   const total = sumOf(all.flatMap(({ bars }) => bars));
-  const models = grouped(all, ({ model }) => model).map(([model, own]) => {
+  const models = [...groupedBy(all, ({ model }) => model)].map(([model, own]) => {
     const purposes = own.map(({ bars, purpose }) => ({ model, purpose, sum: sumOf(bars) }));
     return { model, purpose: 'all', sum: sumOf(purposes.map(({ sum }) => sum)), purposes };
   });
-  const groups = grouped(all, (part) => part[by]).map(([name, own]) => {
+  const groups = [...groupedBy(all, (part) => part[by])].map(([name, own]) => {
     const bars = at.map((_, i) => sumOf(own.map(({ bars }) => bars[i]!)));
     return { name, bars, sum: sumOf(bars) };
   });
@@ -120,15 +121,6 @@ interface Part {
   readonly model: string;
   readonly purpose: string;
   readonly bars: readonly UsageSum[];
-}
-
-function grouped(
-  parts: readonly Part[],
-  keyOf: (part: Part) => string,
-): readonly (readonly [string, readonly Part[]])[] {
-  const groups = new Map<string, Part[]>();
-  for (const part of parts) groups.set(keyOf(part), [...(groups.get(keyOf(part)) ?? []), part]);
-  return [...groups];
 }
 
 interface Summed {

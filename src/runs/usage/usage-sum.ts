@@ -1,4 +1,5 @@
 /** Sums of the usage of model calls. */
+import type { UsageTotals } from '../calls.js';
 
 /** Ratio between neighbouring buckets of latencies: percentiles are exact within 3 %. */
 const bucketRatio = 1.05;
@@ -8,6 +9,20 @@ type Counts = Map<string | number, number>;
 function addTo(counts: Counts, key: string | number, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
 }
+
+type Tokens = Pick<UsageTotals, 'cachedTokens' | 'completionTokens' | 'promptTokens' | 'reasoningTokens'>;
+
+/** The parts of all tokens, as charts show them. */
+export const tokenKinds = [
+  { label: 'prompt', colour: '--tokens-fresh', of: (sum: Tokens) => sum.promptTokens - sum.cachedTokens },
+  { label: 'prompt, cached', colour: '--tokens-cached', of: (sum: Tokens) => sum.cachedTokens },
+  {
+    label: 'answer',
+    colour: '--tokens-answer',
+    of: (sum: Tokens) => sum.completionTokens - sum.reasoningTokens,
+  },
+  { label: 'reasoning', colour: '--tokens-reasoning', of: (sum: Tokens) => sum.reasoningTokens },
+] as const;
 
 export class UsageSum {
   calls = 0;

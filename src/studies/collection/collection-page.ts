@@ -1,7 +1,7 @@
 /** The page of a collection: its progress, and its runs by task and proposer. */
 
 import { stringify } from 'yaml';
-import { groupedBy } from '../../comparison/run-groups.js';
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html, preformatted } from '../../format/html.js';
 import {
   costNote,
@@ -12,13 +12,12 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { estimate, htmlTable, number, text } from '../../format/table.js';
-import { tile } from '../../report/views/overview.js';
 import { mean, sum } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import { intervalRows } from '../../web/interval-rows.js';
 import type { Item } from '../../web/messages.js';
-import type { Page } from '../../web/page.js';
-import { studyHeader } from '../../web/study.js';
+import { type Page, sectionsOf } from '../../web/page.js';
+import { pageHeader, tile } from '../../web/study.js';
 
 /** Content of `collection.json`. */
 export interface CollectionRecord {
@@ -41,17 +40,17 @@ export function collectionPage(
   const failed = runs.filter((run) => run.status === 'failed').length;
   return {
     title: `Collection: ${name}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: html`finetune collect <b>${name}</b>`,
       title: 'Collection of runs',
       status: done.length === planned ? 'completed' : status === 'completed' ? 'interrupted' : status,
       state: `${formatCount(done.length)} of ${plural(planned, 'run')} complete`,
     }),
-    sections: [
-      {
-        id: 'result',
-        title: 'Result',
-        content: html`<dl class="headline">
+    sections: sectionsOf(
+      [
+        'result',
+        'Result',
+        html`<dl class="headline">
 ${tile('Runs', formatCount(done.length), `of ${formatCount(planned)} complete`)}
 ${failed > 0 && tile('Failed', formatCount(failed), 'runs')}
 ${(tokens ?? 0) > 0 && tile('Tokens', formatCompact(tokens!), 'in all runs')}
@@ -66,10 +65,10 @@ ${
 <p class="note">The 95 % intervals are over runs. The best observed return of a run is the highest of many noisy means, so it is optimistic.</p>
 ${groupTable(groups)}`
 }`,
-      },
-      { id: 'runs', title: 'Runs', content: undefined },
-      { id: 'settings', title: 'Settings', content: preformatted(stringify(settings)) },
-    ],
+      ],
+      ['runs', 'Runs', ''],
+      ['settings', 'Settings', preformatted(stringify(settings))],
+    ),
     footer: undefined,
     keys: ['environment', 'model'],
   };

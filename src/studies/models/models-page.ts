@@ -14,12 +14,13 @@ import {
 import { type Column, estimate, htmlTable, number, terminalTable, text } from '../../format/table.js';
 import { fewestForVerdict } from '../../statistics/tests.js';
 import { intervalRows } from '../../web/interval-rows.js';
-import type { Page, Section } from '../../web/page.js';
+import { type Page, sectionsOf } from '../../web/page.js';
 import {
-  failuresSection,
-  readingSection,
+  failureList,
+  howToRead,
+  pageHeader,
+  readingList,
   type Shown,
-  studyHeader,
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
@@ -167,51 +168,37 @@ export function modelsPage(result: ModelsResult, shown: Shown): Page {
   const rejected = problems.map(
     (kind): Column<ContestantFigures> => number(`rejected: ${kind}`, (row) => row.failures[kind] ?? 0),
   );
-  const sections: (Section | undefined)[] = [
-    {
-      id: 'result',
-      title: 'Result',
-      content: html`${conclusion !== undefined && verdictBox(conclusion)}${shares(result)}`,
-    },
-    {
-      id: 'contestants',
-      title: 'Proposals and effort',
-      content: htmlTable(contestants, [
-        nameColumn,
-        ...improvementColumns(result),
-        ...replyColumns,
-        ...rejected,
-        ...effortColumns(contestants),
-      ]),
-    },
-    differences.length === 0
-      ? undefined
-      : {
-          id: 'differences',
-          title: 'Differences',
-          content: html`<p class="note">Differences in the share of improving proposals, in percentage points, over the same histories.</p>
-${htmlTable(differences, differenceColumns, { tall: true })}`,
-        },
-    predictions.length === 0
-      ? undefined
-      : {
-          id: 'predictions',
-          title: 'Predicted and observed returns',
-          content: htmlTable(predictions, predictionColumns),
-        },
-    { id: 'histories', title: 'Histories', content: historiesTable(result, shown) },
-    ...failuresSection(failures),
-    readingSection(readingOf(result)),
+  const columns = [
+    ...[nameColumn, ...improvementColumns(result), ...replyColumns],
+    ...[...rejected, ...effortColumns(contestants)],
   ];
   return {
     title: `Models: ${name}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: html`models compare <b>${name}</b>`,
       title: html`Models as proposers <span class="by">in</span> ${environment}`,
       status: shown.status ?? status,
       state: `${plural(contestants.length, 'contestant')}, ${askedText(result)}`,
     }),
-    sections: sections.filter((section) => section !== undefined),
+    sections: sectionsOf(
+      ['result', 'Result', html`${conclusion !== undefined && verdictBox(conclusion)}${shares(result)}`],
+      ['contestants', 'Proposals and effort', htmlTable(contestants, columns)],
+      [
+        'differences',
+        'Differences',
+        differences.length > 0 &&
+          html`<p class="note">Differences in the share of improving proposals, in percentage points, over the same histories.</p>
+${htmlTable(differences, differenceColumns, { tall: true })}`,
+      ],
+      [
+        'predictions',
+        'Predicted and observed returns',
+        predictions.length > 0 && htmlTable(predictions, predictionColumns),
+      ],
+      ['histories', 'Histories', historiesTable(result, shown)],
+      ['failures', 'Failures', failureList(failures)],
+      ['reading', howToRead, readingList(readingOf(result))],
+    ),
     footer: writtenBy(policyloop),
     keys: ['model'],
   };

@@ -11,6 +11,7 @@ import type { Interval } from '../../statistics/bootstrap.js';
 import { largest, mean, sum } from '../../statistics/descriptive.js';
 import { shareInterval95 } from '../../statistics/distributions.js';
 import { comparePairs, summarize } from '../../statistics/paired.js';
+import { type PredictionFigures, predictionFigures } from '../../statistics/predictions.js';
 import { fewestForVerdict, type Judged, signTest, verdicts } from '../../statistics/tests.js';
 import type { Contestant, ContestantKind, History, HistoryKind, ModelsPlan } from './models-plan.js';
 
@@ -65,7 +66,7 @@ export interface ContestantFigures {
   readonly improvedBy: { readonly random: Share; readonly recorded: Share };
   /** Mean share of the history's policies that a proposal beats; null without proposals. */
   readonly beats: { readonly mean: number; readonly interval: Interval | null } | null;
-  readonly predictions: Predictions | null;
+  readonly predictions: PredictionFigures | null;
   /** Mean per history; null if unknown. */
   readonly seconds: number | null;
   readonly promptTokens: number | null;
@@ -73,17 +74,6 @@ export interface ContestantFigures {
   /** Total over all histories; null if there is no price. */
   readonly cost: number | null;
   readonly costPerImprovement: number | null;
-}
-
-/** How predicted returns compare with observed ones. */
-interface Predictions {
-  readonly count: number;
-  /** Mean of predicted minus observed. */
-  readonly bias: number;
-  /** Mean absolute difference. */
-  readonly error: number;
-  /** Pearson correlation; null if either variable is constant. */
-  readonly correlation: number | null;
 }
 
 /** Difference in the share of improving proposals, over the histories that both answered. */
@@ -269,26 +259,12 @@ function added(all: readonly Readonly<Record<string, number>>[]): Readonly<Recor
   return total;
 }
 
-function predictionsOf(proposals: readonly ModelProposal[]): Predictions | null {
-  const both = proposals.flatMap(({ predicted, return: observed }) =>
-    predicted === null || observed === null ? [] : [[predicted, observed] as const],
-  );
-  if (both.length === 0) return null;
-  const differences = both.map(([predicted, observed]) => predicted - observed);
-  return {
-    count: both.length,
-    bias: mean(differences),
-    error: mean(differences.map(Math.abs)),
-    correlation: correlation(both),
-  };
-}
-
-function correlation(pairs: readonly (readonly [number, number])[]): number | null {
-  const [x, y] = [mean(pairs.map(([a]) => a)), mean(pairs.map(([, b]) => b))];
-  const moment = (of: (a: number, b: number) => number) => sum(pairs.map(([a, b]) => of(a - x, b - y)));
-  const spread = Math.sqrt(moment((a) => a * a) * moment((_, b) => b * b));
-  return spread > 0 ? moment((a, b) => a * b) / spread : null;
-}
+const predictionsOf = (proposals: readonly ModelProposal[]): PredictionFigures | null =>
+  predictionFigures(
+    proposals.flatMap(({ predicted, return: observed }) =>
+      predicted === null || observed === null ? [] : [[predicted, observed] as const],
+    ),
+  ) ?? null;
 
 /**
  * Compares all pairs of contestants that include a model: each model minus every baseline and every earlier model.

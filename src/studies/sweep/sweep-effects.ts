@@ -1,5 +1,5 @@
 /** The effects of a sweep's keys on its page, and the interactions between two keys. */
-import { groupedBy } from '../../comparison/run-groups.js';
+import { groupedBy } from '../../base/grouped.js';
 import { type Html, html } from '../../format/html.js';
 import { formatInterval, formatNumber, formatReturn, plural } from '../../format/numbers.js';
 import { htmlTable } from '../../format/table.js';
@@ -7,7 +7,6 @@ import { largest, mean, smallest } from '../../statistics/descriptive.js';
 import { summarize } from '../../statistics/paired.js';
 import { type Chart, chartFigure } from '../../web/chart.js';
 import { intervalRows } from '../../web/interval-rows.js';
-import type { Section } from '../../web/page.js';
 import { cellClass } from '../../web/palette.js';
 import { inOrder, type ParallelKey } from '../../web/parallel.js';
 import { logTicks } from '../../web/ticks.js';
@@ -16,7 +15,7 @@ import { settingName, shownValue } from './ranking.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
 import { effectColumns, interactionColumns, overText } from './sweep-tables.js';
 
-export function effectsSection(result: SweepResult, keys: readonly ParallelKey[]): Section {
+export function effectsView(result: SweepResult, keys: readonly ParallelKey[]): Html {
   const { effects, settings } = result;
   const measured = settings.filter(({ confirmed }) => confirmed !== null);
   const varied = keys.filter(({ key }) => new Set(measured.map(({ values }) => values[key])).size > 1);
@@ -26,31 +25,22 @@ export function effectsSection(result: SweepResult, keys: readonly ParallelKey[]
   const ends = levels
     .flat()
     .flatMap(({ confirmed: { mean: own, meanInterval } }) => [own, ...(meanInterval ?? [])]);
-  return {
-    id: 'effects',
-    title: 'Effect of each key',
-    content:
-      varied.length === 0
-        ? html`<p class="empty">No effects yet: at least two values of a key need a complete run.</p>`
-        : html`${levels.map(
-            (own, i) =>
-              html`${intervalRows(
-                own.map(({ confirmed, value }) => ({
-                  name: shownValue(value),
-                  value: confirmed.mean,
-                  interval: confirmed.meanInterval,
-                })),
-                { title: listed[i]!.key, range: [smallest(ends), largest(ends)] },
-              )}`,
-          )}
+  if (varied.length === 0)
+    return html`<p class="empty">No effects yet: at least two values of a key need a complete run.</p>`;
+  const rows = (own: readonly LevelMean[]) =>
+    own.map(({ confirmed, value }) => ({
+      ...{ name: shownValue(value), value: confirmed.mean, interval: confirmed.meanInterval },
+    }));
+  return html`${levels.map((own, i) =>
+    intervalRows(rows(own), { title: listed[i]!.key, range: [smallest(ends), largest(ends)] }),
+  )}
 ${listed.length > 0 && html`<p class="note">Mean confirmed return of all settings with a value, with its 95 % interval over ${effects?.over === 'seeds' ? 'seeds' : 'settings'}.</p>`}
 ${drawn.length > 0 && html`<div class="charts">${drawn.map((key) => drawnChart(key, measured))}</div>`}
 ${
   effects !== null && effects.main.length > 0
     ? html`<h3>Differences</h3><p class="note">${overText(effects)}</p>${htmlTable(effects.main, effectColumns)}`
     : html`<p class="note">Differences need results of all settings with the same seed, or more drawn settings than values.</p>`
-}`,
-  };
+}`;
 }
 
 /** The mean for each value of a key: over seeds, or over settings if these don't share seeds. */
@@ -106,7 +96,7 @@ function drawnChart({ key, kind }: ParallelKey, measured: readonly SettingFigure
 }
 
 /** A table of means for each pair of keys, coloured by the mean; one is open at a time. */
-export function interactionsSection({ interactions, pairs }: Effects): Html {
+export function interactionsView({ interactions, pairs }: Effects): Html {
   const byKeys = [...groupedBy(pairs, ({ keys }) => keys.join(' × '))];
   const means = pairs.map(({ confirmed }) => confirmed.mean);
   const [low, high] = [smallest(means), largest(means)];

@@ -10,20 +10,21 @@ import {
   plural,
 } from '../../format/numbers.js';
 import { htmlTable, number, text } from '../../format/table.js';
-import { tile } from '../../report/views/overview.js';
 import { intervalRows } from '../../web/interval-rows.js';
-import type { Page, Section } from '../../web/page.js';
+import { type Page, sectionsOf } from '../../web/page.js';
 import { type ParallelKey, parallelFigure, parallelPlot } from '../../web/parallel.js';
 import {
-  failuresSection,
-  readingSection,
+  failureList,
+  howToRead,
+  pageHeader,
+  readingList,
   type Shown,
-  studyHeader,
+  tile,
   verdictBox,
   writtenBy,
 } from '../../web/study.js';
 import { bestSentence, ranked, settingName } from './ranking.js';
-import { effectsSection, interactionsSection } from './sweep-effects.js';
+import { effectsView, interactionsView } from './sweep-effects.js';
 import type { SettingFigures, SweepResult } from './sweep-result.js';
 import { droppedText, keyColumns, settingColumns, tested } from './sweep-tables.js';
 
@@ -31,27 +32,28 @@ export function sweepPage(result: SweepResult, shown: Shown): Page {
   const { effects, environment, failures, method, name, policyloop, seeds, settings, status } = result;
   const runs = settings.reduce((sum, one) => sum + one.runs, 0);
   const keys = keysOf(result);
-  const sections: (Section | undefined)[] = [
-    { id: 'result', title: 'Result', content: resultSection(result) },
-    parallelSection(result, keys, shown),
-    effectsSection(result, keys),
-    effects === null || effects.pairs.length === 0
-      ? undefined
-      : { id: 'interactions', title: 'Interactions', content: interactionsSection(effects) },
-    { id: 'settings', title: 'Settings', content: settingsTable(settings) },
-    { id: 'runs', title: 'Runs', content: runTable(result, shown) },
-    ...failuresSection(failures),
-    readingSection(readingOf(result)),
-  ];
   return {
     title: `Sweep: ${name}`,
-    header: studyHeader({
+    header: pageHeader({
       kicker: html`sweep <b>${name}</b>`,
       title: html`${keys.map(({ key }) => key).join(', ') || name} <span class="by">in</span> ${environment}`,
       status: shown.status ?? status,
       state: `${method}: ${plural(settings.length, 'setting')}, ${plural(seeds.length, 'seed')}, ${plural(runs, 'run')} complete`,
     }),
-    sections: sections.filter((section) => section !== undefined),
+    sections: sectionsOf(
+      ['result', 'Result', resultSection(result)],
+      ['parallel', 'Runs by key and result', parallelView(result, keys, shown)],
+      ['effects', 'Effect of each key', effectsView(result, keys)],
+      [
+        'interactions',
+        'Interactions',
+        effects !== null && effects.pairs.length > 0 && interactionsView(effects),
+      ],
+      ['settings', 'Settings', settingsTable(settings)],
+      ['runs', 'Runs', runTable(result, shown)],
+      ['failures', 'Failures', failureList(failures)],
+      ['reading', howToRead, readingList(readingOf(result))],
+    ),
     footer: writtenBy(policyloop),
     keys: keys.map(({ key }) => key),
   };
@@ -126,22 +128,18 @@ const runsOf = ({ seeds, settings }: SweepResult): readonly CompleteRun[] =>
     }),
   );
 
-function parallelSection(
+function parallelView(
   result: SweepResult,
   keys: readonly ParallelKey[],
   { linkOf }: Shown,
-): Section | undefined {
+): Html | undefined {
   const runs = runsOf(result);
   if (runs.length < 2 || keys.length === 0) return undefined;
   const lines = runs.map(({ group, name, path, result: own, seed, values }) => ({
     ...{ group, values, result: own, href: linkOf(path), link: 'Open this run' },
     note: `${settingName({ name, values })}, seed ${seed}: ${formatReturn(own)}.`,
   }));
-  return {
-    id: 'parallel',
-    title: 'Runs by key and result',
-    content: parallelFigure(parallelPlot(keys, lines, 'confirmed')),
-  };
+  return parallelFigure(parallelPlot(keys, lines, 'confirmed'));
 }
 
 const settingsTable = (settings: readonly SettingFigures[]): Html =>

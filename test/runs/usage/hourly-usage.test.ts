@@ -51,7 +51,7 @@ function written(lines: string, manifest: object = {}): UsageSource {
 const callsOf = ({ path }: UsageSource) => join(path, 'calls.jsonl');
 
 async function figures(sources: readonly UsageSource[], span: Span = 'all', usage = reader()) {
-  const hours = await usage.read(sources);
+  const { hours } = await usage.read(sources);
   return usageOver(hours, span, noon + 30 * minute).rows.map(usageFigures);
 }
 
@@ -111,6 +111,18 @@ describe('the sums of a run', () => {
       ...{ model: 'local/small', purpose: 'training rollouts', calls: 3, completionTokens: 60, cost: null },
     });
   });
+});
+
+it('gives what it has read when time is up, and reads on', async () => {
+  const sources = Array.from({ length: 100 }, () => written(line()));
+  let time = 0;
+  // Each glance at this clock takes so long that other work gets its turn.
+  const usage = new HourlyUsage(() => (time += 100));
+  const first = await usage.read(sources, 0);
+  expect(first.read).toBeLessThan(100);
+  expect(first.hours).toHaveLength(first.read);
+  expect((await usage.read(sources)).read).toBe(100);
+  expect((await figures(sources, 'all', usage))[0]).toMatchObject({ calls: 100, promptTokens: 10_000 });
 });
 
 describe('a log that changes', () => {
@@ -181,7 +193,7 @@ describe('a span', () => {
   it('has bars of hours or days up to now, without older calls', async () => {
     const day = 24 * 60 * minute;
     const source = written([0, 1, 6.4, 8, 40].map((days) => line({}, noon - days * day)).join(''));
-    const hours = await reader().read([source]);
+    const { hours } = await reader().read([source]);
     const over = (span: Span) => usageOver(hours, span, noon + 30 * minute);
     expect(['day', 'week', 'month', 'all'].map((span) => over(span as Span).total.calls)).toEqual([
       1, 3, 4, 5,

@@ -12,7 +12,8 @@ vi.stubGlobal('fetch', (address: string) => {
   asked.push(address);
   const span = new URL(address, 'http://here').searchParams.get('span');
   const sections = [{ id: 'totals', title: 'Totals', html: `<p class="found">${span}</p>` }];
-  const page = { title: `Calls, ${span}`, header: '<h1>Calls</h1>', footer: '', sections };
+  const isPartial = span === 'all' && asked.filter((one) => one.includes('span=all')).length === 1;
+  const page = { title: `Calls, ${span}`, header: '<h1>Calls</h1>', footer: '', isPartial, sections };
   return Promise.resolve(new Response(JSON.stringify(page), { status: 200 }));
 });
 Element.prototype.scrollIntoView = vi.fn();
@@ -44,5 +45,15 @@ it('asks for this week, keeps choices in the address, and scrolls to the section
   for (const control of document.querySelectorAll('input'))
     expect(control.labels!.length, control.outerHTML).toBeGreaterThan(0);
   removeEventListener('popstate', show);
+  render(null, document.body);
+});
+
+it('asks again for a page of which not all runs are read yet, and no more when they are', async () => {
+  history.replaceState(null, '', '/calls?span=all');
+  show();
+  const answers = () => asked.filter((address) => address.includes('span=all')).length;
+  await until(() => answers() === 2);
+  await new Promise((resolve) => setTimeout(resolve, 1800));
+  expect(answers()).toBe(2);
   render(null, document.body);
 });

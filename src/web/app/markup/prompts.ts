@@ -1,50 +1,42 @@
-/** Unpacks the prompts of a page, which share their messages and lines (report/data/prompt-store.ts). */
+/** Shows the prompts of a page, which are stored as differences (report/data/prompt-store.ts). */
 import { render } from 'preact';
+import { type TextPart, textOf } from '../../../storage/text-parts.js';
 import { html } from '../base/html.js';
 
-interface Store {
-  readonly lines: readonly string[];
-  /** Role, then pairs: the first of some consecutive lines, and their number. */
-  readonly messages: readonly (readonly [string, ...number[]])[];
-  /** Indices of each prompt's messages. */
-  readonly prompts: readonly (readonly number[])[];
+type Prompt = readonly { readonly role: string; readonly content: string }[];
+
+const known = new WeakMap<Element, readonly Prompt[]>();
+
+function promptsIn(block: Element): readonly Prompt[] {
+  const found = known.get(block);
+  if (found !== undefined) return found;
+  let text = '';
+  const prompts = (JSON.parse(block.textContent) as (readonly TextPart[])[]).map((parts) => {
+    text = textOf(parts, text);
+    return JSON.parse(text) as Prompt;
+  });
+  known.set(block, prompts);
+  return prompts;
 }
 
-const stores = new WeakMap<Element, Store>();
-
-function storeIn(block: Element): Store {
-  const store = stores.get(block) ?? (JSON.parse(block.textContent) as Store);
-  stores.set(block, store);
-  return store;
-}
-
-function lineNumbers([, ...pairs]: Store['messages'][number]): readonly number[] {
-  const numbers: number[] = [];
-  for (let i = 0; i + 1 < pairs.length; i += 2)
-    for (let j = 0; j < pairs[i + 1]!; j++) numbers.push(pairs[i]! + j);
-  return numbers;
-}
+const linesIn = (prompt: Prompt) => prompt.flatMap(({ content }) => content.split('\n'));
 
 /** Shows a prompt, with the lines highlighted that the previous prompt on the page lacks. */
 export function showPrompt(box: HTMLElement, block: Element | null): void {
   if (block === null) return;
-  const { lines, messages, prompts } = storeIn(block);
   const call = Number(box.dataset.call);
-  const before = prompts[call - 1] && new Set(prompts[call - 1]!.flatMap((m) => lineNumbers(messages[m]!)));
-  const isNew = (number: number) => before?.has(number) === false && lines[number]!.trim() !== '';
-  const shown = (prompts[call] ?? []).map((m) => ({
-    role: messages[m]![0],
-    numbers: lineNumbers(messages[m]!),
-  }));
+  const { [call - 1]: previous, [call]: prompt = [] } = promptsIn(block);
+  const before = previous && new Set(linesIn(previous));
+  const isNew = (line: string) => before?.has(line) === false && line.trim() !== '';
   const place = document.createElement('div');
   box.append(place);
   render(
-    html`${shown.some(({ numbers }) => numbers.some(isNew)) && html`<p class="muted">Highlighted: lines that are not in the previous prompt on this page.</p>`}
-${shown.map(
-  ({ numbers, role }) =>
-    html`<h4>${role}</h4><pre tabindex="0">${numbers.map((number, i) => {
-      const line = lines[number]! + (i < numbers.length - 1 ? '\n' : '');
-      return isNew(number) ? html`<mark>${line}</mark>` : line;
+    html`${linesIn(prompt).some(isNew) && html`<p class="muted">Highlighted: lines that are not in the previous prompt on this page.</p>`}
+${prompt.map(
+  ({ content, role }) =>
+    html`<h4>${role}</h4><pre tabindex="0">${content.split('\n').map((line, i, lines) => {
+      const whole = line + (i < lines.length - 1 ? '\n' : '');
+      return isNew(line) ? html`<mark>${whole}</mark>` : whole;
     })}</pre>`,
 )}`,
     place,
