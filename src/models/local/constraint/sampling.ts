@@ -1,5 +1,5 @@
 import type { RandomGenerator } from '../../../random/generator.js';
-import type { Sampling } from '../../language-model.js';
+import type { LogitChanges, Sampling } from '../../language-model.js';
 
 /** The tokens that may come next: only these, or all except these. */
 export type TokenMask =
@@ -48,6 +48,28 @@ export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   if (ids === undefined) for (let i = 0; i < logits.length; i++) sum += Math.exp(logits[i]! - largest);
   else for (const id of ids) sum += Math.exp(logits[id]! - largest);
   return largest + Math.log(sum);
+}
+
+/** The `k` likeliest tokens and their natural log-probabilities, the likeliest first. */
+export function likeliestTokens(
+  logits: Float32Array,
+  k: number,
+): readonly { readonly id: number; readonly logProbability: number }[] {
+  const normaliser = logNormaliser(logits);
+  return [...likeliest(logits, undefined, Math.min(k, logits.length))]
+    .sort((a, b) => logits[b]! - logits[a]! || a - b)
+    .slice(0, k)
+    .map((id) => ({ id, logProbability: logits[id]! - normaliser }));
+}
+
+/** @param counts how often each token occurs in the answer */
+export function changeLogits(
+  logits: Float32Array,
+  { bias, frequencyPenalty, presencePenalty }: LogitChanges,
+  counts: ReadonlyMap<number, number>,
+): void {
+  for (const [id, count] of counts) logits[id]! -= count * frequencyPenalty + presencePenalty;
+  for (const [id, value] of bias) if (id < logits.length) logits[id]! += value;
 }
 
 /** Index of the largest logit; the first one if tied. */

@@ -1,13 +1,22 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
 import type { Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
-import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
+import {
+  changeLogits,
+  likeliestTokens,
+  logProbability,
+  sampleToken,
+  type TokenMask,
+} from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { GeneratedAnswer, GenerateJob } from './protocol.js';
+import type { GeneratedAnswer, GenerateJob, TokenProbability } from './protocol.js';
 
 export interface GenerationRequest
-  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'conversation'> {
+  extends Pick<
+    GenerateJob,
+    'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'topLogProbabilities' | 'logits' | 'conversation'
+  > {
   /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
@@ -43,7 +52,9 @@ export class Candidate {
   readonly #stream: TextStream;
   readonly #stops: StopStrings;
   readonly #constraint: ConstraintState | undefined;
+  readonly #counts = new Map<number, number>();
   readonly #logProbabilities: number[] = [];
+  readonly #top: (readonly TokenProbability[])[] = [];
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
@@ -86,6 +97,7 @@ export class Candidate {
   take(logits: Float32Array): void {
     const { logProbabilities, sampledLogProbabilities, sampling } = this.#request;
     const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
+    if (this.#request.logits !== undefined) changeLogits(logits, this.#request.logits, this.#counts);
     const id = sampleToken(logits, sampling, this.#random, this.#occurred, this.#mask);
     if (raw !== undefined && logProbabilities) this.score(raw, id);
     if (raw !== undefined && sampledLogProbabilities) {
@@ -108,6 +120,8 @@ export class Candidate {
   /** Records the log-probability of a chosen token under the model itself. */
   score(logits: Float32Array, id: number): void {
     this.#logProbabilities.push(logProbability(logits, id));
+    const { topLogProbabilities = 0 } = this.#request;
+    if (topLogProbabilities > 0) this.#top.push(likeliestTokens(logits, topLogProbabilities));
   }
 
   answer(): GeneratedAnswer {
@@ -116,6 +130,7 @@ export class Candidate {
       ids: this.ids,
       finishReason: this.#finish ?? 'length',
       ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
+      ...(this.#top.length > 0 && { top: this.#top }),
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
         allowed: this.#allowed,
@@ -131,6 +146,7 @@ export class Candidate {
     this.ids.push(id);
     this.unread.push(id);
     this.#occurred.add(id);
+    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
     if (this.#request.eosTokens.has(id)) {
       this.#end('stop');
       return;

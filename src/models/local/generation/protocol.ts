@@ -1,6 +1,13 @@
 /** Messages between the parent and the model's process. */
 import type { Problem } from '../../../base/errors.js';
-import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
+import type {
+  AnswerGrammar,
+  ChatMessage,
+  LogitChanges,
+  SamplingChoice,
+  TextForm,
+  ToolDefinition,
+} from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
@@ -25,12 +32,22 @@ export interface GenerateJob {
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
+  /** Number of likeliest tokens to return for each token. */
+  readonly topLogProbabilities?: number;
   readonly sampledLogProbabilities?: boolean;
+  readonly logits?: LogitChanges;
+  readonly tools?: readonly ToolDefinition[];
   readonly grammar?: AnswerGrammar;
+  readonly form?: TextForm;
   readonly choices?: readonly string[];
   readonly score?: readonly string[];
   /** A job only continues prompts of jobs in the same conversation. */
   readonly conversation?: string;
+}
+
+export interface TokenProbability {
+  readonly id: number;
+  readonly logProbability: number;
 }
 
 export interface GeneratedAnswer {
@@ -40,6 +57,8 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** Natural log-probability of each token under the model itself. */
   readonly logProbabilities?: readonly number[];
+  /** For each token, the likeliest ones at its place and their log-probabilities. */
+  readonly top?: readonly (readonly TokenProbability[])[];
   /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the ids that a constraint allowed, or null for all; present with `sampledLogProbabilities`. */

@@ -1,4 +1,5 @@
 import { messageOf, UserError } from '../../../base/errors.js';
+import { FormError } from '../constraint/form/expressions.js';
 import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
@@ -57,7 +58,8 @@ async function runJob({ id, job }: Job): Promise<void> {
 function failureOf(error: unknown): FailureReport {
   if (error instanceof UserError) return { kind: 'user', problems: error.problems };
   if (error instanceof AbortedError) return { kind: 'aborted' };
-  return { kind: error instanceof RequestError ? 'bad-request' : 'server', message: messageOf(error) };
+  const isRequest = error instanceof RequestError || error instanceof FormError;
+  return { kind: isRequest ? 'bad-request' : 'server', message: messageOf(error) };
 }
 
 function send(message: FromProcess): void {

@@ -5,6 +5,7 @@ import {
   type LanguageModel,
   lowestLimit,
   plainSampling,
+  type ToolFormat,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
@@ -14,6 +15,7 @@ import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '.
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
+import { openChatTemplate, readTokenizerConfig } from '../tokens/chat-template.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
@@ -128,6 +130,7 @@ function languageModel(
   chosen: Pick<GenerateJob, 'adapter' | 'conversation' | 'sampledLogProbabilities'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
+  let toolFormat: ToolFormat | undefined;
   const openTokenizer = async () => {
     const module = await import('../tokens/tokenizer.js');
     tokenizer ??= module.openTokenizer(config.path, config.template);
@@ -139,16 +142,31 @@ function languageModel(
     scoresTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { choices, grammar, logProbabilities = false, onText, score, seeds, signal } = options;
+      const {
+        choices,
+        form,
+        grammar,
+        logits,
+        logProbabilities = false,
+        onText,
+        score,
+        seeds,
+        signal,
+        tools,
+      } = options;
       const result = await process.generate(
         {
           ...chosen,
-          messages: messages.map(({ role, content }) => ({ role, content })),
+          messages,
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
           stop: options.stop ?? config.stop,
           logProbabilities,
+          topLogProbabilities: options.topLogProbabilities ?? 0,
+          ...(form && { form }),
+          ...(logits && { logits }),
+          ...(tools && { tools }),
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
           ...(score && { score }),
@@ -167,6 +185,12 @@ function languageModel(
             }
           : completion,
       );
+    },
+    toolFormat() {
+      const { path: model, template } = config;
+      const format = toolFormat ?? openChatTemplate(model, readTokenizerConfig(model), template).toolFormat;
+      toolFormat = format;
+      return format;
     },
     async context() {
       const tokenizer = await openTokenizer();
@@ -215,10 +239,16 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
-    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp } = answer;
+    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp, top } = answer;
     const faults = replyFaults(answer);
+    const tokenAt = (id: number, logProbability: number) => ({
+      id,
+      bytes: [...bytes!.of(id)],
+      logProbability,
+    });
     const tokenOf = (id: number, i: number) => ({
-      ...{ id, bytes: [...bytes!.of(id)], logProbability: logProbabilities![i]! },
+      ...tokenAt(id, logProbabilities![i]!),
+      ...(top && { top: top[i]!.map((one) => tokenAt(one.id, one.logProbability)) }),
     });
     return {
       text: answer.text,
