@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Completion, CompletionToken, FinishReason } from '../models/language-model.js';
 import { type ChatRequest, readChatRequest, type ServedModel } from './chat-request.js';
 import { HttpError, readJsonBody } from './http.js';
+import { type ReplyParts, ReplyReader } from './tool-calls.js';
 
 export interface ChatService {
   readonly model: {
@@ -50,7 +51,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
       signal,
       ...(stream && { onText: stream.onText }),
     });
-    const choices = completions.map(choiceOf);
+    const choices = completions.map((completion) => choiceOf(completion, asked));
     const usage = usageOf(completions);
     if (stream === undefined) {
       response
@@ -80,34 +81,46 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   };
 }
 
-function choiceOf({ finishReason, text, tokens }: Completion): Choice {
-  return { text, finishReason, logprobs: tokens === undefined ? null : logprobsOf(tokens) };
+function choiceOf({ finishReason, text, tokens }: Completion, { calls }: ChatRequest): Choice {
+  const reader = new ReplyReader(calls);
+  reader.push(text);
+  const reply = reader.end();
+  const called = reply.calls.length > 0 && finishReason === 'stop';
+  return {
+    reply,
+    finishReason: called ? 'tool_calls' : finishReason,
+    logprobs: tokens === undefined ? null : logprobsOf(tokens),
+  };
 }
 
 /**
  * Sends server-sent events, but nothing before the first text, so that a failing request still gets its status.
  * Log-probabilities are sent with the last chunk of a choice.
  */
-function openStream(response: ServerResponse, head: ReplyHead, { includeUsage }: ChatRequest) {
-  const begun = new Set<number>();
+function openStream(response: ServerResponse, head: ReplyHead, { calls, includeUsage }: ChatRequest) {
+  const begun = new Map<number, { readonly reader: ReplyReader; sent: ReplyParts }>();
   const send = (data: object | '[DONE]') => {
     if (!response.headersSent)
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     response.write(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
   };
   const begin = (index: number) => {
-    if (begun.has(index)) return;
-    begun.add(index);
-    send(choiceChunk(head, index, { role: 'assistant', content: '' }));
+    const known = begun.get(index) ?? { reader: new ReplyReader(calls), sent: { content: '', calls: [] } };
+    if (!begun.has(index)) send(choiceChunk(head, index, { role: 'assistant', content: '' }));
+    begun.set(index, known);
+    return known;
+  };
+  const show = (index: number, read: (reader: ReplyReader) => ReplyParts) => {
+    const one = begin(index);
+    const parts = read(one.reader);
+    for (const delta of newParts(one.sent, parts)) send(choiceChunk(head, index, delta));
+    one.sent = parts;
   };
   return {
-    onText: (index: number, content: string) => {
-      begin(index);
-      send(choiceChunk(head, index, { content }));
-    },
+    onText: (index: number, text: string) => show(index, (reader) => reader.push(text)),
     end(choices: readonly Choice[], usage: ReplyUsage) {
       choices.forEach(({ finishReason, logprobs }, index) => {
-        begin(index);
+        show(index, (reader) => reader.end());
         send(choiceChunk(head, index, { finishReason, logprobs }));
       });
       if (includeUsage) send(usageChunk(head, usage));
@@ -115,6 +128,22 @@ function openStream(response: ServerResponse, head: ReplyHead, { includeUsage }:
       response.end();
     },
   };
+}
+
+/** What a client lacks; a call begins with its name, and its arguments follow. */
+function newParts(sent: ReplyParts, parts: ReplyParts): readonly ChoiceDelta[] {
+  const content = parts.content.slice(sent.content.length);
+  return [
+    ...(content === '' ? [] : [{ content }]),
+    ...parts.calls.flatMap(({ arguments: all, id, name }, index): ChoiceDelta[] => {
+      const before = sent.calls[index];
+      const more = all.slice(before?.arguments.length ?? 0);
+      return [
+        ...(before ? [] : [{ call: { index, id, type: 'function', function: { name, arguments: '' } } }]),
+        ...(more === '' ? [] : [{ call: { index, function: { arguments: more } } }]),
+      ];
+    }),
+  ];
 }
 
 function tokensText({ prompt_tokens, prompt_tokens_details, completion_tokens }: ReplyUsage): string {
@@ -129,8 +158,8 @@ interface ReplyHead {
 }
 
 interface Choice {
-  readonly text: string;
-  readonly finishReason: FinishReason;
+  readonly reply: ReplyParts;
+  readonly finishReason: FinishReason | 'tool_calls';
   readonly logprobs: ChoiceLogprobs | null;
 }
 
@@ -139,20 +168,24 @@ interface ChoiceLogprobs {
     readonly token: string;
     readonly logprob: number;
     readonly bytes: readonly number[];
-    readonly top_logprobs: readonly never[];
+    readonly top_logprobs: readonly object[];
   }[];
 }
 
 function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   return {
-    content: tokens.map(({ bytes, logProbability }) => ({
-      token: Buffer.from(bytes).toString('utf8'),
-      logprob: logProbability,
-      bytes,
-      top_logprobs: [],
+    content: tokens.map(({ top = [], ...token }) => ({
+      ...logprobOf(token),
+      top_logprobs: top.map(logprobOf),
     })),
   };
 }
+
+const logprobOf = ({ bytes, logProbability }: CompletionToken) => ({
+  token: Buffer.from(bytes).toString('utf8'),
+  logprob: logProbability,
+  bytes,
+});
 
 /** Token counts of the whole call, which its first completion carries. */
 function usageOf([first]: readonly Completion[]) {
@@ -170,9 +203,16 @@ function completionBody(head: ReplyHead, choices: readonly Choice[], usage: Repl
   return {
     ...head,
     object: 'chat.completion',
-    choices: choices.map(({ text, finishReason, logprobs }, index) => ({
+    choices: choices.map(({ reply: { calls, content }, finishReason, logprobs }, index) => ({
       index,
-      message: { role: 'assistant', content: text, refusal: null },
+      message: {
+        role: 'assistant',
+        content: content === '' && calls.length > 0 ? null : content,
+        refusal: null,
+        ...(calls.length > 0 && {
+          tool_calls: calls.map(({ id, ...called }) => ({ id, type: 'function', function: called })),
+        }),
+      },
       logprobs,
       finish_reason: finishReason,
     })),
@@ -180,19 +220,22 @@ function completionBody(head: ReplyHead, choices: readonly Choice[], usage: Repl
   };
 }
 
-/** A stream chunk: the start of a choice, more text, or its end. */
-function choiceChunk(
-  head: ReplyHead,
-  index: number,
-  part: {
-    readonly role?: 'assistant';
-    readonly content?: string;
-    readonly logprobs?: ChoiceLogprobs | null;
-    readonly finishReason?: FinishReason;
-  },
-) {
-  const { role, content, logprobs = null, finishReason = null } = part;
-  const delta = { ...(role && { role }), ...(content !== undefined && { content }) };
+interface ChoiceDelta {
+  readonly role?: 'assistant';
+  readonly content?: string;
+  readonly call?: object;
+  readonly logprobs?: ChoiceLogprobs | null;
+  readonly finishReason?: Choice['finishReason'];
+}
+
+/** A stream chunk: the start of a choice, more text or more of a call, or its end. */
+function choiceChunk(head: ReplyHead, index: number, part: ChoiceDelta) {
+  const { call, role, content, logprobs = null, finishReason = null } = part;
+  const delta = {
+    ...(role && { role }),
+    ...(content !== undefined && { content }),
+    ...(call && { tool_calls: [call] }),
+  };
   return {
     ...head,
     object: 'chat.completion.chunk',

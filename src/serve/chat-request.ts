@@ -1,15 +1,10 @@
 /** Parses a chat completion request. Rejects parameters that would change the answer but aren't supported. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import type {
-  ChatMessage,
-  GenerateOptions,
-  LanguageModel,
-  TextForm,
-  ToolFormat,
-} from '../models/language-model.js';
+import type { ChatMessage, GenerateOptions, LanguageModel, TextForm } from '../models/language-model.js';
 import { formFields, requestedForm } from './answer-form.js';
 import { badRequest, HttpError } from './http.js';
+import type { RequestedCalls } from './tool-calls.js';
 import {
   callsForm,
   definitionOf,
@@ -32,7 +27,7 @@ export interface ChatRequest {
   /** Whether the stream ends with token counts. */
   readonly includeUsage: boolean;
   /** Set if the answer may contain calls of tools. */
-  readonly calls?: { readonly format: ToolFormat; readonly names: readonly string[] };
+  readonly calls?: RequestedCalls;
 }
 
 /** Default maximum number of tokens, the same as in an experiment's config. */
