@@ -55,7 +55,12 @@ export interface CompletionToken {
   readonly bytes: readonly number[];
   /** Natural log-probability under the model itself (temperature 1, no filters). */
   readonly logProbability: number;
+  /** The most likely tokens at this place, most likely first; present if requested. */
+  readonly top?: readonly Omit<CompletionToken, 'top'>[];
 }
+
+/** One token of a prompt. The first one has no log-probability. */
+export type PromptToken = Pick<CompletionToken, 'id' | 'bytes'> & Partial<CompletionToken>;
 
 /** The tokens of an answer, for training. */
 export interface SampledTokens {
@@ -75,6 +80,10 @@ export interface Completion {
   readonly tokens?: readonly CompletionToken[];
   /** If texts are scored: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
+  /** The tokens of the prompt, with their log-probabilities; only in the first completion, if requested with `echo`. */
+  readonly echo?: readonly PromptToken[];
+  /** Mean of the last hidden states of the prompt's tokens, if requested; `text` is then empty. */
+  readonly embedding?: readonly number[];
   /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
@@ -139,6 +148,14 @@ export interface GenerateOptions {
   readonly images?: readonly Uint8Array[];
   /** Whether to return `tokens`. */
   readonly logProbabilities?: boolean;
+  /** Number of alternatives to return for each token. */
+  readonly topLogProbabilities?: number;
+  /** Text or token ids to continue, without a chat template; `messages` are ignored. Only for models with `scoresTexts`. */
+  readonly prompt?: string | readonly number[];
+  /** Whether to return the prompt's tokens as `echo`; only for models with `scoresTexts`. `maxTokens` may then be 0. */
+  readonly echo?: boolean;
+  /** Whether to return an `embedding` of the prompt and no answer; only for models with `scoresTexts`. */
+  readonly embedding?: boolean;
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;

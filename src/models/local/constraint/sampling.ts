@@ -96,6 +96,12 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
   return Int32Array.from(kept);
 }
 
+/** The k tokens with the largest logits, largest first; ties by ascending id. */
+export function likeliestFirst(logits: Float32Array, k: number): readonly number[] {
+  const ids = [...likeliest(logits, undefined, Math.min(k, logits.length))];
+  return ids.sort((a, b) => logits[b]! - logits[a]! || a - b).slice(0, k);
+}
+
 /** Keeps the largest logits so far in a min-heap, so most of the vocabulary is only compared once and not sorted. */
 function kthLargest(logits: Float32Array, ids: Int32Array | undefined, k: number): number {
   const heap = new Float32Array(k).fill(Number.NEGATIVE_INFINITY);

@@ -1,13 +1,24 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
-import type { Sampling } from '../../language-model.js';
+import type { CompletionToken, Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
 import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
+import { scoredToken } from './scored-token.js';
 
 export interface GenerationRequest
-  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'conversation'> {
+  extends Pick<
+    GenerateJob,
+    | 'seeds'
+    | 'maxTokens'
+    | 'stop'
+    | 'logProbabilities'
+    | 'topLogProbabilities'
+    | 'echo'
+    | 'embedding'
+    | 'conversation'
+  > {
   /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
@@ -43,7 +54,8 @@ export class Candidate {
   readonly #stream: TextStream;
   readonly #stops: StopStrings;
   readonly #constraint: ConstraintState | undefined;
-  readonly #logProbabilities: number[] = [];
+  readonly #bytes: TokenBytes;
+  readonly #tokens: CompletionToken[] = [];
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
@@ -65,6 +77,7 @@ export class Candidate {
     this.scored = request.logProbabilities;
     this.#random = createGenerator(seed);
     this.#occurred = new Set(request.prompt);
+    this.#bytes = bytes;
     this.#stream = new TextStream(bytes);
     this.#stops = new StopStrings(request.stop);
     this.#constraint = request.constraint?.start();
@@ -107,7 +120,7 @@ export class Candidate {
 
   /** Records the log-probability of a chosen token under the model itself. */
   score(logits: Float32Array, id: number): void {
-    this.#logProbabilities.push(logProbability(logits, id));
+    this.#tokens.push(scoredToken(logits, id, this.#bytes, this.#request.topLogProbabilities));
   }
 
   answer(): GeneratedAnswer {
@@ -115,7 +128,7 @@ export class Candidate {
       text: this.#text,
       ids: this.ids,
       finishReason: this.#finish ?? 'length',
-      ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
+      ...(this.#request.logProbabilities && { tokens: this.#tokens }),
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
         allowed: this.#allowed,

@@ -14,7 +14,6 @@ import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '.
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
-import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
@@ -139,7 +138,8 @@ function languageModel(
     scoresTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { choices, grammar, logProbabilities = false, onText, score, seeds, signal } = options;
+      const { choices, echo, embedding, grammar, logProbabilities = false, onText, prompt, score } = options;
+      const { seeds, signal, topLogProbabilities } = options;
       const result = await process.generate(
         {
           ...chosen,
@@ -152,13 +152,13 @@ function languageModel(
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
           ...(score && { score }),
+          ...{ echo, embedding, prompt, topLogProbabilities },
         },
         { signal, onText },
       );
       const latencyMs = performance.now() - start;
-      const bytes = logProbabilities ? (await openTokenizer()).bytes : undefined;
       const constrained = config.format !== 'text' && grammar !== undefined;
-      return completions(result, latencyMs, bytes).map((completion) =>
+      return completions(result, latencyMs).map((completion) =>
         constrained
           ? {
               ...completion,
@@ -205,9 +205,8 @@ export function modelName(directory: string): string {
 
 /** The first completion carries the usage and latency of the whole call. */
 function completions(
-  { answers, promptTokens, cachedTokens, scores }: JobResult,
+  { answers, cachedTokens, echo, embedding, promptTokens, scores }: JobResult,
   latencyMs: number,
-  bytes: TokenBytes | undefined,
 ): Completion[] {
   if (scores !== undefined) {
     const usage = { promptTokens, cachedTokens, completionTokens: 0 };
@@ -215,17 +214,16 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
-    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp } = answer;
+    const { allowed, ids, sampledLogProbabilities: logp, tokens } = answer;
     const faults = replyFaults(answer);
-    const tokenOf = (id: number, i: number) => ({
-      ...{ id, bytes: [...bytes!.of(id)], logProbability: logProbabilities![i]! },
-    });
     return {
       text: answer.text,
       ...(logp && {
         sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) },
       }),
-      ...(bytes && { tokens: ids.map(tokenOf) }),
+      ...(tokens && { tokens }),
+      ...(index === 0 && echo && { echo }),
+      ...(index === 0 && embedding && { embedding }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },
