@@ -50,7 +50,7 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
       signal,
       ...(stream && { onText: stream.onText }),
     });
-    const choices = completions.map((completion) => choiceOf(completion, asked));
+    const choices = completions.map(choiceOf);
     const usage = usageOf(completions);
     if (stream === undefined) {
       response
@@ -80,18 +80,15 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
   };
 }
 
-function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
-  const logprobs = tokens === undefined ? null : logprobsOf(tokens);
-  if (shape === undefined) return { text, finishReason, logprobs };
-  // A constrained answer is complete even if the text after it is truncated.
-  return { text: shape.write(text), finishReason: 'stop', logprobs };
+function choiceOf({ finishReason, text, tokens }: Completion): Choice {
+  return { text, finishReason, logprobs: tokens === undefined ? null : logprobsOf(tokens) };
 }
 
 /**
  * Sends server-sent events, but nothing before the first text, so that a failing request still gets its status.
- * Answers that follow a schema, and log-probabilities, are sent with the last chunk of a choice.
+ * Log-probabilities are sent with the last chunk of a choice.
  */
-function openStream(response: ServerResponse, head: ReplyHead, { shape, includeUsage }: ChatRequest) {
+function openStream(response: ServerResponse, head: ReplyHead, { includeUsage }: ChatRequest) {
   const begun = new Set<number>();
   const send = (data: object | '[DONE]') => {
     if (!response.headersSent)
@@ -105,14 +102,12 @@ function openStream(response: ServerResponse, head: ReplyHead, { shape, includeU
   };
   return {
     onText: (index: number, content: string) => {
-      if (shape !== undefined) return;
       begin(index);
       send(choiceChunk(head, index, { content }));
     },
     end(choices: readonly Choice[], usage: ReplyUsage) {
-      choices.forEach(({ text, finishReason, logprobs }, index) => {
+      choices.forEach(({ finishReason, logprobs }, index) => {
         begin(index);
-        if (shape !== undefined) send(choiceChunk(head, index, { content: text }));
         send(choiceChunk(head, index, { finishReason, logprobs }));
       });
       if (includeUsage) send(usageChunk(head, usage));

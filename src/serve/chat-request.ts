@@ -1,9 +1,23 @@
 /** Parses a chat completion request. Rejects parameters that would change the answer but aren't supported. */
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import type { ChatMessage, GenerateOptions, LanguageModel } from '../models/language-model.js';
-import { type AnswerShape, answerShape } from './answer-shape.js';
+import type {
+  ChatMessage,
+  GenerateOptions,
+  LanguageModel,
+  TextForm,
+  ToolFormat,
+} from '../models/language-model.js';
+import { formFields, requestedForm } from './answer-form.js';
 import { badRequest, HttpError } from './http.js';
+import {
+  callsForm,
+  definitionOf,
+  freeText,
+  type RequestedTool,
+  toolChoiceSchema,
+  toolsSchema,
+} from './tools.js';
 
 export interface ServedModel {
   readonly name: string;
@@ -17,7 +31,8 @@ export interface ChatRequest {
   readonly stream: boolean;
   /** Whether the stream ends with token counts. */
   readonly includeUsage: boolean;
-  readonly shape: AnswerShape | undefined;
+  /** Set if the answer may contain calls of tools. */
+  readonly calls?: { readonly format: ToolFormat; readonly names: readonly string[] };
 }
 
 /** Default maximum number of tokens, the same as in an experiment's config. */
@@ -30,12 +45,27 @@ const content = z.union([
     .array(z.object({ type: z.literal('text', 'must be text'), text: z.string() }))
     .transform((parts) => parts.map(({ text }) => text).join('')),
 ]);
-const messageSchema = z.object({
-  role: z
-    .enum(['system', 'developer', 'user', 'assistant'])
-    .transform((role) => (role === 'developer' ? 'system' : role)),
-  content,
-});
+const toolCall = z
+  .object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) })
+  .transform(({ id, function: called }) => ({ id, ...called }));
+const messageSchema = z.discriminatedUnion('role', [
+  z.object({ role: z.enum(['system', 'user']), content }),
+  z.object({ role: z.literal('developer').transform(() => 'system' as const), content }),
+  z
+    .object({
+      role: z.literal('assistant'),
+      content: content.nullish(),
+      tool_calls: z.array(toolCall).nullish(),
+    })
+    .transform(({ tool_calls: toolCalls, content: text, role }) => ({
+      role,
+      content: text ?? '',
+      ...(toolCalls?.length && { toolCalls }),
+    })),
+  z
+    .object({ role: z.literal('tool'), content, tool_call_id: z.string() })
+    .transform(({ role, content: text, tool_call_id: toolCallId }) => ({ role, content: text, toolCallId })),
+]);
 
 const isNeutral = (value: unknown): boolean =>
   value === null ||
@@ -44,6 +74,7 @@ const isNeutral = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0);
 const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
+const penalty = z.number().min(-2).max(2).nullish();
 
 /** Maps any integer, including negative ones, to a seed with enough exact successors for all choices. */
 function validSeed(seed: number): number {
@@ -71,12 +102,16 @@ const requestSchema = z.looseObject({
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   logprobs: z.boolean().nullish(),
-  top_logprobs: unsupported,
-  response_format: z.looseObject({ type: z.string() }).nullish(),
-  frequency_penalty: unsupported,
-  presence_penalty: unsupported,
-  logit_bias: unsupported,
-  tools: unsupported,
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
+  logit_bias: z
+    .record(z.string().regex(/^\d+$/, 'must be a token id'), z.number().min(-100).max(100))
+    .nullish(),
+  tools: toolsSchema.nullish(),
+  tool_choice: toolChoiceSchema.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  ...formFields,
   functions: unsupported,
   reasoning_effort: unsupported,
   chat_template_kwargs: unsupported,
@@ -96,13 +131,12 @@ export function readChatRequest(
   const request = parsed.data;
   const model = request.model == null ? served[0] : served.find(({ name }) => name === request.model);
   if (model === undefined) throw unknownModel(`${request.model}`, served);
-  const shape = readFormat(request.response_format);
   const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
-  if (shape !== undefined && stop.length > 0)
-    throw badRequest("stop can't be combined with a schema, because it could truncate the answer", 'stop');
-  if (shape !== undefined && request.logprobs === true)
-    throw badRequest("logprobs can't be combined with a schema", 'logprobs');
   const seed = request.seed ?? randomInt(2 ** 31);
+  const { calls, form, tools } = readTools(request, model.model, requestedForm(request));
+  const bias = Object.entries(request.logit_bias ?? {}).map(([id, value]) => [Number(id), value] as const);
+  const [frequencyPenalty, presencePenalty] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
+  const changes = frequencyPenalty !== 0 || presencePenalty !== 0 || bias.length > 0;
   return {
     served: model,
     messages: request.messages,
@@ -118,28 +152,45 @@ export function readChatRequest(
       },
       stop,
       logProbabilities: request.logprobs ?? false,
-      ...(shape && { grammar: shape.grammar }),
+      topLogProbabilities: request.top_logprobs ?? 0,
+      ...(changes && { logits: { frequencyPenalty, presencePenalty, bias } }),
+      ...(form && { form }),
+      ...(tools && { tools }),
     },
     stream: request.stream ?? false,
     includeUsage: request.stream_options?.include_usage ?? false,
-    shape,
+    ...(calls && { calls }),
   };
 }
 
-function readFormat(
-  format: { readonly type: string; readonly [key: string]: unknown } | null | undefined,
-): AnswerShape | undefined {
-  switch (format?.type ?? 'text') {
-    case 'text':
-      return undefined;
-    case 'json_schema':
-      return answerShape((format?.json_schema as { readonly schema?: unknown } | undefined)?.schema);
-    default:
-      throw badRequest(
-        `unsupported response format "${format?.type}"; use text or json_schema`,
-        'response_format.type',
-      );
-  }
+type ToolRequest = Pick<z.output<typeof requestSchema>, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
+
+/**
+ * The tools that the prompt describes, and the form of the answer: one or more calls if they are required; otherwise
+ * text, or `form` if given, or calls. A format without a mark can't be told from text, so its calls are only
+ * enforced if they are required.
+ */
+function readTools(
+  { parallel_tool_calls: several, tool_choice: choice, tools: given }: ToolRequest,
+  model: LanguageModel,
+  form: TextForm | undefined,
+): Pick<ChatRequest, 'calls'> & Pick<GenerateOptions, 'form' | 'tools'> {
+  if (!given?.length || choice === 'none') return { ...(form && { form }) };
+  const format = model.toolFormat?.();
+  if (format === undefined) throw badRequest('this model can’t call tools', 'tools');
+  const tools = given.map(definitionOf);
+  const calls = { format, names: tools.map(({ name }) => name) };
+  const named = (wanted: string): readonly RequestedTool[] => {
+    const found = given.filter((tool) => tool.function.name === wanted);
+    if (found.length === 0) throw badRequest(`tool_choice: there is no tool "${wanted}"`, 'tool_choice');
+    return found;
+  };
+  if (typeof choice === 'object' && choice !== null)
+    return { tools, calls, form: callsForm(named(choice.function.name), format, false) };
+  const some = callsForm(given, format, several !== false);
+  if (choice === 'required') return { tools, calls, form: some };
+  if (form !== undefined) return { tools, calls, form: { kind: 'either', options: [form, some] } };
+  return format.before === '' ? { tools, calls } : { tools, calls, form: freeText(format, some) };
 }
 
 export function unknownModel(name: string, served: readonly ServedModel[]): HttpError {
