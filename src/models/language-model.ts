@@ -106,6 +106,9 @@ export interface CompletionToken {
   readonly top?: readonly Omit<CompletionToken, 'top'>[];
 }
 
+/** One token of a prompt. The first one has no log-probability. */
+export type PromptToken = Pick<CompletionToken, 'id' | 'bytes'> & Partial<CompletionToken>;
+
 /** The tokens of an answer, for training. */
 export interface SampledTokens {
   /** Token ids, including the end token. */
@@ -124,6 +127,10 @@ export interface Completion {
   readonly tokens?: readonly CompletionToken[];
   /** If texts are scored: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
+  /** The tokens of the prompt, with their log-probabilities; only in the first completion, if requested with `echo`. */
+  readonly echo?: readonly PromptToken[];
+  /** Mean of the last hidden states of the prompt's tokens, if requested; `text` is then empty. */
+  readonly embedding?: readonly number[];
   /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
@@ -206,6 +213,12 @@ export interface GenerateOptions {
   readonly logProbabilities?: boolean;
   /** Number of likeliest tokens to return with each of `tokens`. */
   readonly topLogProbabilities?: number;
+  /** Text or token ids to continue, without a chat template; `messages` are ignored. Only for models with `scoresTexts`. */
+  readonly prompt?: string | readonly number[];
+  /** Whether to return the prompt's tokens as `echo`; only for models with `scoresTexts`. `maxTokens` may then be 0. */
+  readonly echo?: boolean;
+  /** Whether to return an `embedding` of the prompt and no answer; only for models with `scoresTexts`. */
+  readonly embedding?: boolean;
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;

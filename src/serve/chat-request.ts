@@ -1,9 +1,10 @@
 /** Parses a chat completion request. Rejects parameters that would change the answer but aren't supported. */
-import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { ChatMessage, GenerateOptions, LanguageModel, TextForm } from '../models/language-model.js';
 import { formFields, requestedForm } from './answer-form.js';
-import { badRequest, HttpError } from './http.js';
+import { badRequest } from './http.js';
+import { parsedBody, samplingFields, samplingOptions, unsupported } from './request-fields.js';
+import { type ServedModel, servedModel } from './service.js';
 import type { RequestedCalls } from './tool-calls.js';
 import {
   callsForm,
@@ -13,11 +14,6 @@ import {
   toolChoiceSchema,
   toolsSchema,
 } from './tools.js';
-
-export interface ServedModel {
-  readonly name: string;
-  readonly model: LanguageModel;
-}
 
 export interface ChatRequest {
   readonly served: ServedModel;
@@ -32,7 +28,6 @@ export interface ChatRequest {
 
 /** Default maximum number of tokens, the same as in an experiment's config. */
 const defaultMaxTokens = 1024;
-const mostChoices = 32;
 
 const content = z.union([
   z.string(),
@@ -62,47 +57,13 @@ const messageSchema = z.discriminatedUnion('role', [
     .transform(({ role, content: text, tool_call_id: toolCallId }) => ({ role, content: text, toolCallId })),
 ]);
 
-const isNeutral = (value: unknown): boolean =>
-  value === null ||
-  value === undefined ||
-  value === 0 ||
-  value === false ||
-  (typeof value === 'object' && Object.keys(value).length === 0);
-const unsupported = z.unknown().refine(isNeutral, 'is not supported').optional();
-const penalty = z.number().min(-2).max(2).nullish();
-
-/** Maps any integer, including negative ones, to a seed with enough exact successors for all choices. */
-function validSeed(seed: number): number {
-  if (seed >= 0 && seed <= Number.MAX_SAFE_INTEGER - mostChoices) return seed;
-  return ((seed % 2 ** 31) + 2 ** 31) % 2 ** 31;
-}
-
-/** The number is limited, because each stop string is searched for after every token. */
-const mostStops = 64;
-const stopText = z.string().min(1).max(1024);
-
 const requestSchema = z.looseObject({
-  model: z.string().nullish(),
+  ...samplingFields,
   messages: z.array(messageSchema).min(1),
-  n: z.int().min(1).max(mostChoices).nullish(),
-  seed: z.number().refine(Number.isInteger, 'must be an integer').transform(validSeed).nullish(),
-  temperature: z.number().min(0).max(5).nullish(),
-  top_p: z.number().gt(0).max(1).nullish(),
-  top_k: z.int().min(0).nullish(),
-  min_p: z.number().min(0).lt(1).nullish(),
-  repetition_penalty: z.number().positive().nullish(),
   max_tokens: z.int().min(1).nullish(),
   max_completion_tokens: z.int().min(1).nullish(),
-  stop: z.union([stopText, z.array(stopText).max(mostStops)]).nullish(),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  frequency_penalty: penalty,
-  presence_penalty: penalty,
-  logit_bias: z
-    .record(z.string().regex(/^\d+$/, 'must be a token id'), z.number().min(-100).max(100))
-    .nullish(),
   tools: toolsSchema.nullish(),
   tool_choice: toolChoiceSchema.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
@@ -117,38 +78,17 @@ export function readChatRequest(
   body: unknown,
   served: readonly [ServedModel, ...ServedModel[]],
 ): ChatRequest {
-  const parsed = requestSchema.safeParse(body);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]!;
-    const param = issue.path.join('.');
-    throw badRequest(param === '' ? issue.message : `${param}: ${issue.message}`, param || undefined);
-  }
-  const request = parsed.data;
-  const model = request.model == null ? served[0] : served.find(({ name }) => name === request.model);
-  if (model === undefined) throw unknownModel(`${request.model}`, served);
-  const stop = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
-  const seed = request.seed ?? randomInt(2 ** 31);
+  const request = parsedBody(requestSchema, body);
+  const model = servedModel(request.model, served);
   const { calls, form, tools } = readTools(request, model.model, requestedForm(request));
-  const bias = Object.entries(request.logit_bias ?? {}).map(([id, value]) => [Number(id), value] as const);
-  const [frequencyPenalty, presencePenalty] = [request.frequency_penalty ?? 0, request.presence_penalty ?? 0];
-  const changes = frequencyPenalty !== 0 || presencePenalty !== 0 || bias.length > 0;
   return {
     served: model,
     messages: request.messages,
     options: {
-      seeds: Array.from({ length: request.n ?? 1 }, (_, choice) => seed + choice),
+      ...samplingOptions(request),
       maxTokens: request.max_completion_tokens ?? request.max_tokens ?? defaultMaxTokens,
-      sampling: {
-        temperature: request.temperature ?? undefined,
-        topP: request.top_p ?? undefined,
-        topK: request.top_k ?? undefined,
-        minP: request.min_p ?? undefined,
-        repetitionPenalty: request.repetition_penalty ?? undefined,
-      },
-      stop,
       logProbabilities: request.logprobs ?? false,
       topLogProbabilities: request.top_logprobs ?? 0,
-      ...(changes && { logits: { frequencyPenalty, presencePenalty, bias } }),
       ...(form && { form }),
       ...(tools && { tools }),
     },
@@ -186,11 +126,4 @@ function readTools(
   if (choice === 'required') return { tools, calls, form: some };
   if (form !== undefined) return { tools, calls, form: { kind: 'either', options: [form, some] } };
   return format.before === '' ? { tools, calls } : { tools, calls, form: freeText(format, some) };
-}
-
-export function unknownModel(name: string, served: readonly ServedModel[]): HttpError {
-  const known = served.map((one) => `"${one.name}"`).join(', ');
-  return new HttpError(404, 'not_found_error', `unknown model "${name}"; available: ${known}`, {
-    param: 'model',
-  });
 }

@@ -374,6 +374,6 @@ test('health, models, and the way to neither', async () => {
   });
   expect((await send(`${server.url}/models/tiny`)).status).toBe(200);
   expect((await send(`${server.url}/models/gpt-5`)).status).toBe(404);
-  expect((await send(`${server.url}/embeddings`, { method: 'POST' })).status).toBe(404);
+  expect((await send(`${server.url}/moderations`, { method: 'POST' })).status).toBe(404);
   expect((await send(`${server.url}/chat/completions`)).status).toBe(405);
 });

@@ -50,18 +50,6 @@ export function logNormaliser(logits: Float32Array, ids?: Int32Array): number {
   return largest + Math.log(sum);
 }
 
-/** The `k` likeliest tokens and their natural log-probabilities, the likeliest first. */
-export function likeliestTokens(
-  logits: Float32Array,
-  k: number,
-): readonly { readonly id: number; readonly logProbability: number }[] {
-  const normaliser = logNormaliser(logits);
-  return [...likeliest(logits, undefined, Math.min(k, logits.length))]
-    .sort((a, b) => logits[b]! - logits[a]! || a - b)
-    .slice(0, k)
-    .map((id) => ({ id, logProbability: logits[id]! - normaliser }));
-}
-
 /** @param counts how often each token occurs in the answer */
 export function changeLogits(
   logits: Float32Array,
@@ -116,6 +104,12 @@ function likeliest(logits: Float32Array, ids: Int32Array | undefined, k: number)
     if (logits[id]! >= threshold) kept.push(id);
   }
   return Int32Array.from(kept);
+}
+
+/** The k tokens with the largest logits, largest first; ties by ascending id. */
+export function likeliestFirst(logits: Float32Array, k: number): readonly number[] {
+  const ids = [...likeliest(logits, undefined, Math.min(k, logits.length))];
+  return ids.sort((a, b) => logits[b]! - logits[a]! || a - b).slice(0, k);
 }
 
 /** Keeps the largest logits so far in a min-heap, so most of the vocabulary is only compared once and not sorted. */

@@ -1,21 +1,24 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
-import type { Sampling } from '../../language-model.js';
+import type { CompletionToken, Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
-import {
-  changeLogits,
-  likeliestTokens,
-  logProbability,
-  sampleToken,
-  type TokenMask,
-} from '../constraint/sampling.js';
+import { changeLogits, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
-import type { GeneratedAnswer, GenerateJob, TokenProbability } from './protocol.js';
+import type { GeneratedAnswer, GenerateJob } from './protocol.js';
+import { scoredToken } from './scored-token.js';
 
 export interface GenerationRequest
   extends Pick<
     GenerateJob,
-    'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'topLogProbabilities' | 'logits' | 'conversation'
+    | 'seeds'
+    | 'maxTokens'
+    | 'stop'
+    | 'logProbabilities'
+    | 'topLogProbabilities'
+    | 'logits'
+    | 'echo'
+    | 'embedding'
+    | 'conversation'
   > {
   /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
@@ -53,8 +56,8 @@ export class Candidate {
   readonly #stops: StopStrings;
   readonly #constraint: ConstraintState | undefined;
   readonly #counts = new Map<number, number>();
-  readonly #logProbabilities: number[] = [];
-  readonly #top: (readonly TokenProbability[])[] = [];
+  readonly #bytes: TokenBytes;
+  readonly #tokens: CompletionToken[] = [];
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
@@ -76,6 +79,7 @@ export class Candidate {
     this.scored = request.logProbabilities;
     this.#random = createGenerator(seed);
     this.#occurred = new Set(request.prompt);
+    this.#bytes = bytes;
     this.#stream = new TextStream(bytes);
     this.#stops = new StopStrings(request.stop);
     this.#constraint = request.constraint?.start();
@@ -119,9 +123,7 @@ export class Candidate {
 
   /** Records the log-probability of a chosen token under the model itself. */
   score(logits: Float32Array, id: number): void {
-    this.#logProbabilities.push(logProbability(logits, id));
-    const { topLogProbabilities = 0 } = this.#request;
-    if (topLogProbabilities > 0) this.#top.push(likeliestTokens(logits, topLogProbabilities));
+    this.#tokens.push(scoredToken(logits, id, this.#bytes, this.#request.topLogProbabilities));
   }
 
   answer(): GeneratedAnswer {
@@ -129,8 +131,7 @@ export class Candidate {
       text: this.#text,
       ids: this.ids,
       finishReason: this.#finish ?? 'length',
-      ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
-      ...(this.#top.length > 0 && { top: this.#top }),
+      ...(this.#request.logProbabilities && { tokens: this.#tokens }),
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
         allowed: this.#allowed,

@@ -46,6 +46,7 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
 import { TextGenerator } from './generation.js';
+import { promptReader, RequestError } from './prompt-tokens.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 
 export interface Engine {
@@ -55,10 +56,6 @@ export interface Engine {
   /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
-}
-
-export class RequestError extends Error {
-  override readonly name = 'RequestError';
 }
 
 /** @throws UserError if the directory or the device can't be used */
@@ -86,6 +83,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
   const generator = new TextGenerator(session, config, tokenizer.bytes, settings.batch);
+  const readPrompt = promptReader(tokenizer, contextTokens, config);
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },
@@ -94,16 +92,12 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
     async generate(job, hooks) {
       const { form, grammar, messages, tools } = job;
       const thinks = (form ?? grammar) !== undefined && opensThinking(tokenizer, messages, tools);
-      const asked = tokenizer.encodePrompt(messages, tools);
+      const asked = await readPrompt(job);
       // A form leaves no room for thinking.
       const prompt = thinks && form ? [...asked, ...tokenizer.encodeText('\n</think>\n\n')] : asked;
-      const system = job.messages.find(({ role }) => role === 'system')?.content;
+      const system =
+        job.prompt === undefined ? job.messages.find(({ role }) => role === 'system')?.content : undefined;
       const room = contextTokens - prompt.length;
-      if (room < 1)
-        throw new RequestError(
-          `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}: show less (memory.tokens)` +
-            (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
-        );
       if (job.score !== undefined) {
         const texts = answersOf(job.score, tokenizer, eosTokens);
         const maxTokens = requireRoom(texts, room);
@@ -119,7 +113,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
         return { ...scored, residentBytes: process.memoryUsage.rss() };
       }
-      const maxTokens = Math.min(job.maxTokens, room);
+      const maxTokens = job.embedding ? 0 : Math.min(job.maxTokens, room);
       const constraint =
         job.choices === undefined
           ? form === undefined

@@ -3,7 +3,9 @@ import type { Problem } from '../../../base/errors.js';
 import type {
   AnswerGrammar,
   ChatMessage,
+  CompletionToken,
   LogitChanges,
+  PromptToken,
   SamplingChoice,
   TextForm,
   ToolDefinition,
@@ -32,8 +34,6 @@ export interface GenerateJob {
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
-  /** Number of likeliest tokens to return for each token. */
-  readonly topLogProbabilities?: number;
   readonly sampledLogProbabilities?: boolean;
   readonly logits?: LogitChanges;
   readonly tools?: readonly ToolDefinition[];
@@ -41,13 +41,13 @@ export interface GenerateJob {
   readonly form?: TextForm;
   readonly choices?: readonly string[];
   readonly score?: readonly string[];
+  readonly topLogProbabilities?: number | undefined;
+  /** Continued instead of `messages`, without a chat template. */
+  readonly prompt?: string | readonly number[] | undefined;
+  readonly echo?: boolean | undefined;
+  readonly embedding?: boolean | undefined;
   /** A job only continues prompts of jobs in the same conversation. */
   readonly conversation?: string;
-}
-
-export interface TokenProbability {
-  readonly id: number;
-  readonly logProbability: number;
 }
 
 export interface GeneratedAnswer {
@@ -55,11 +55,9 @@ export interface GeneratedAnswer {
   /** Tokens of the answer, including the end token. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** Natural log-probability of each token under the model itself. */
-  readonly logProbabilities?: readonly number[];
-  /** For each token, the likeliest ones at its place and their log-probabilities. */
-  readonly top?: readonly (readonly TokenProbability[])[];
-  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
+  /** The tokens of the answer, with their log-probabilities; present with `logProbabilities`. */
+  readonly tokens?: readonly CompletionToken[];
+  /** Log-probabilities at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the ids that a constraint allowed, or null for all; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
@@ -69,6 +67,8 @@ export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
   /** For each text to score, the log-probability of each of its tokens, including the end token. */
   readonly scores?: readonly (readonly number[])[];
+  readonly echo?: readonly PromptToken[];
+  readonly embedding?: readonly number[];
   readonly promptTokens: number;
   /** Number of prompt tokens whose keys and values were cached by an earlier call. */
   readonly cachedTokens: number;
@@ -87,7 +87,7 @@ export interface LoadReport {
 
 export type FailureReport =
   | { readonly kind: 'user'; readonly problems: readonly Problem[] }
-  | { readonly kind: 'bad-request' | 'server'; readonly message: string }
+  | { readonly kind: 'bad-request' | 'too-long' | 'server'; readonly message: string }
   | { readonly kind: 'aborted' };
 
 export type ToProcess =

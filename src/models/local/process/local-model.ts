@@ -16,7 +16,6 @@ import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
 import { openChatTemplate, readTokenizerConfig } from '../tokens/chat-template.js';
-import type { TokenBytes } from '../tokens/token-text.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
@@ -142,18 +141,8 @@ function languageModel(
     scoresTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const {
-        choices,
-        form,
-        grammar,
-        logits,
-        logProbabilities = false,
-        onText,
-        score,
-        seeds,
-        signal,
-        tools,
-      } = options;
+      const { choices, echo, embedding, form, grammar, logits, logProbabilities = false, onText } = options;
+      const { prompt, score, seeds, signal, tools, topLogProbabilities } = options;
       const result = await process.generate(
         {
           ...chosen,
@@ -163,20 +152,19 @@ function languageModel(
           sampling: chosenSampling(config, options.sampling),
           stop: options.stop ?? config.stop,
           logProbabilities,
-          topLogProbabilities: options.topLogProbabilities ?? 0,
           ...(form && { form }),
           ...(logits && { logits }),
           ...(tools && { tools }),
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
           ...(score && { score }),
+          ...{ echo, embedding, prompt, topLogProbabilities },
         },
         { signal, onText },
       );
       const latencyMs = performance.now() - start;
-      const bytes = logProbabilities ? (await openTokenizer()).bytes : undefined;
       const constrained = config.format !== 'text' && grammar !== undefined;
-      return completions(result, latencyMs, bytes).map((completion) =>
+      return completions(result, latencyMs).map((completion) =>
         constrained
           ? {
               ...completion,
@@ -229,9 +217,8 @@ export function modelName(directory: string): string {
 
 /** The first completion carries the usage and latency of the whole call. */
 function completions(
-  { answers, promptTokens, cachedTokens, scores }: JobResult,
+  { answers, cachedTokens, echo, embedding, promptTokens, scores }: JobResult,
   latencyMs: number,
-  bytes: TokenBytes | undefined,
 ): Completion[] {
   if (scores !== undefined) {
     const usage = { promptTokens, cachedTokens, completionTokens: 0 };
@@ -239,23 +226,16 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
-    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp, top } = answer;
+    const { allowed, ids, sampledLogProbabilities: logp, tokens } = answer;
     const faults = replyFaults(answer);
-    const tokenAt = (id: number, logProbability: number) => ({
-      id,
-      bytes: [...bytes!.of(id)],
-      logProbability,
-    });
-    const tokenOf = (id: number, i: number) => ({
-      ...tokenAt(id, logProbabilities![i]!),
-      ...(top && { top: top[i]!.map((one) => tokenAt(one.id, one.logProbability)) }),
-    });
     return {
       text: answer.text,
       ...(logp && {
         sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) },
       }),
-      ...(bytes && { tokens: ids.map(tokenOf) }),
+      ...(tokens && { tokens }),
+      ...(index === 0 && echo && { echo }),
+      ...(index === 0 && embedding && { embedding }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { isMapping } from '../../../settings/schema.js';
 import { largestTokenId } from '../weights/generation-config.js';
-import { escapePattern } from './chat-template.js';
+import { escapePattern, type TokenizerConfig, tokenText } from './chat-template.js';
 
 const tokenId = z.int().min(0).max(largestTokenId);
 
@@ -105,6 +105,25 @@ export function supportedSettings(json: TokenizerJson, file: string): TokenizerJ
     decoder: null,
     model: { ...json.model, type: 'BPE' },
   };
+}
+
+const startSchema = z.object({
+  type: z.literal('TemplateProcessing'),
+  single: z.array(z.looseObject({ SpecialToken: z.object({ id: z.string() }).optional() })),
+});
+
+/** Ids that precede any text, such as that of `<s>`: from `add_bos_token`, or from the post-processor. */
+export function startTokens(
+  { added_tokens: added, post_processor: last }: TokenizerJson,
+  { add_bos_token: isAdded, bos_token: bos }: TokenizerConfig,
+): readonly number[] {
+  const step = [last, ...(isMapping(last) && Array.isArray(last.processors) ? last.processors : [])]
+    .map((one) => startSchema.safeParse(one))
+    .find(({ success }) => success)?.data;
+  const places = step?.single.map(({ SpecialToken }) => SpecialToken?.id) ?? [];
+  const before = places.slice(0, places.indexOf(undefined));
+  const texts = typeof isAdded !== 'boolean' ? before : isAdded ? [tokenText(bos)] : [];
+  return texts.flatMap((text) => added.find(({ content }) => content === text)?.id ?? []);
 }
 
 /** The steps of a normalizer, pre-tokenizer or decoder, in order. */

@@ -20,7 +20,7 @@ import {
 } from './chat-template.js';
 import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
-import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
+import { startTokens, supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
   /** The prompt as text, for people to read. */
@@ -31,6 +31,8 @@ export interface ChatTokenizer {
   encodeNext(messages: readonly ChatMessage[]): number[];
   /** The tokens of an answer, which can only contain control tokens that the template searches for in answers. */
   encodeText(text: string): number[];
+  /** The tokens of a text without a chat template, after the tokenizer's start tokens. Control tokens are recognised. */
+  encodePlain(text: string): number[];
   /** The text of tokens, omitting control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
@@ -65,6 +67,7 @@ export function openTokenizer(
       tools && shielded(tools, control),
     );
   const eosText = tokenText(config.eos_token);
+  const start = startTokens(json, config);
   return {
     promptText: (messages, tools) => control.clean(render(messages, tools)),
     encodePrompt: (messages, tools) => encode(control.mark(render(messages, tools))),
@@ -79,6 +82,10 @@ export function openTokenizer(
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
+    encodePlain(text) {
+      const ids = encode(control.mark(control.clean(text)));
+      return start.every((id, i) => ids[i] === id) ? ids : [...start, ...ids];
+    },
     decode(ids) {
       const stream = new TextStream(bytes);
       return ids.map((id) => stream.push(id)).join('') + stream.end();
