@@ -263,7 +263,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     'a prompt beyond the context',
     { messages: [{ role: 'user', content: 'params '.repeat(600) }] },
     400,
-    /context only holds 512: shorten the prompt"/,
+    /maximum context length is 512: shorten the prompt"/,
   ],
   [
     'an answer beyond max_tokens',
