@@ -1,6 +1,7 @@
 /** JSON numbers within bounds, as expressions. They are bounded so that every value is exact in double precision. */
 import { multiplesBetween, numberGrammar } from '../number-grammar.js';
-import { type Expressions, FormError, type Machine } from './expressions.js';
+import { FormError, type Machine } from './expression-table.js';
+import type { Expressions } from './expressions.js';
 
 export interface NumberBounds {
   readonly isInteger: boolean;
