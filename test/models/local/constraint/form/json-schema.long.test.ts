@@ -35,6 +35,7 @@ const schemas: Readonly<Record<string, unknown>> = {
   'a probability': object({ x: { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 } }),
   'a minimum': object({ x: { type: 'number', minimum: 0 } }),
   'a maximum of large size': object({ x: { type: 'number', maximum: 1e12 } }),
+  'one number': object({ x: { type: 'number', minimum: 1.1, maximum: 1.1 } }),
   'a tiny range': object({ x: { type: 'number', minimum: 1e-8, maximum: 2e-8 } }),
   'all safe integers': object({ x: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } }),
   'multiples of 5': object({ x: { type: 'integer', multipleOf: 5, minimum: 3, maximum: 40 } }),
@@ -214,7 +215,7 @@ const refusals: readonly (readonly [string, unknown, RegExp])[] = [
     /schema\.properties\.x: uniqueItems can’t/,
   ],
   ['not', { not: text }, /schema: not can’t be enforced/],
-  ['if', { type: 'object', if: {}, then: {} }, /schema: if can’t/],
+  ['if', { type: 'object', if: { minProperties: 1 } }, /schema: if can’t/],
   [
     'options that overlap',
     { oneOf: [{ type: 'integer' }, { type: 'number' }] },
