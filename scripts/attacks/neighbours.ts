@@ -2,8 +2,10 @@
  * How long other clients of `policyloop serve` wait while one floods it. `npx tsx scripts/attacks/neighbours.ts MODEL`
  * prints the longest waits for `/health` and for an answer of one token, per attack.
  */
+import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import process from 'node:process';
+import { createInterface } from 'node:readline';
 import { openLocalModels } from '../../src/models/local/process/local-model.js';
 import { localSchema } from '../../src/models/local/settings.js';
 import { startServer } from '../../src/serve/server.js';
@@ -70,11 +72,6 @@ export const floods: Readonly<Record<string, Start>> = {
         chat(unit.repeat(Math.floor(long / Buffer.byteLength(unit)))),
       ),
     ),
-  'prompts that take long to tokenize': (url) =>
-    requests(
-      url,
-      ['word ', 'a', ' ', 'ab1é漢 '].map((unit) => chat(unit.repeat(Math.floor(100_000 / unit.length)))),
-    ),
   '80 requests': (url) =>
     requests(
       url,
@@ -91,9 +88,26 @@ export interface Waits {
   readonly statuses: readonly number[];
 }
 
+/** The same flood from a process of its own, so that its work doesn't count as waiting. */
+function floodApart(name: string, url: string): Flood {
+  const command = ['--import', 'tsx', import.meta.filename, '--flood', name, url];
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const statuses: number[] = [];
+  const over = (async () => {
+    for await (const line of createInterface(child.stdout)) statuses.push(...(JSON.parse(line) as number[]));
+  })();
+  return { statuses, over, stop: () => child.kill('SIGTERM') };
+}
+
+async function floodHere(name: string, url: string): Promise<void> {
+  const { over, statuses, stop } = floods[name]!(url);
+  process.once('SIGTERM', stop);
+  await over;
+  process.stdout.write(`${JSON.stringify(statuses)}\n`);
+}
+
 /** Asks again and again while the flood lasts, for at most `milliseconds`. */
-export async function waitsDuring(start: Start, url: string, milliseconds: number): Promise<Waits> {
-  const flood = start(url);
+export async function waitsDuring(flood: Flood, url: string, milliseconds: number): Promise<Waits> {
   const began = performance.now();
   let isOver = false;
   void flood.over.then(() => {
@@ -132,8 +146,9 @@ async function main(path: string): Promise<void> {
       ...{ contextTokens, trainedTokens: contextTokens },
     },
   });
-  for (const [name, start] of Object.entries(floods)) {
-    const { answer, health, refused, statuses } = await waitsDuring(start, server.url, 20_000);
+  for (const name of Object.keys(floods)) {
+    const flood = floodApart(name, server.url);
+    const { answer, health, refused, statuses } = await waitsDuring(flood, server.url, 20_000);
     const replies = [...new Set(statuses)].map(
       (status) => `${statuses.filter((one) => one === status).length} × ${status}`,
     );
@@ -148,4 +163,7 @@ async function main(path: string): Promise<void> {
   await models.close();
 }
 
-if (process.argv[1]?.endsWith('neighbours.ts')) await main(process.argv[2] ?? 'models/tiny-improver');
+if (process.argv[1] === import.meta.filename) {
+  const [path = 'models/tiny-improver', name, url] = process.argv.slice(2);
+  await (path === '--flood' ? floodHere(name!, url!) : main(path));
+}

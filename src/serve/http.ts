@@ -51,9 +51,10 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Config fields in the model's messages, and the request fields that replace them for clients. */
+/** Config fields in the model's messages, and the request fields that replace them for clients; words that clients search for. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
+  ['the context only holds', "this model's maximum context length is"],
   ['model.contextTokens', '--context-tokens of the server'],
   ['model.maxTokens', 'max_tokens'],
 ] as const;

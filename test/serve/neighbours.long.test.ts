@@ -17,14 +17,18 @@ it.each([
   ['1,000 half bodies', [408]],
   ['prompts of 7 MB', [400]],
 ] as const)('%s delay nobody, and nobody else is refused', async (name, expected) => {
-  const { answer, health, refused, statuses } = await waitsDuring(floods[name]!, server.url, 2000);
+  const { answer, health, refused, statuses } = await waitsDuring(
+    floods[name]!(server.url),
+    server.url,
+    2000,
+  );
   expect(Math.max(health, answer)).toBeLessThan(quick);
   expect(refused).toBe(0);
   expect([...new Set(statuses)]).toEqual(expected);
 });
 
 it('of 80 requests, those that find no place get 429 at once; health is told all the while', async () => {
-  const { health, statuses } = await waitsDuring(floods['80 requests']!, server.url, 20_000);
+  const { health, statuses } = await waitsDuring(floods['80 requests']!(server.url), server.url, 20_000);
   expect(health).toBeLessThan(quick);
   expect(statuses.filter((status) => status === 200)).toHaveLength(64);
   expect(statuses.slice(0, 16)).toEqual(Array(16).fill(429));

@@ -13,6 +13,7 @@ import { functions } from './jinja/functions.js';
 import { renderNode } from './jinja/render.js';
 import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
+import { escapePattern } from './tokenizer-settings.js';
 import {
   describeTools,
   functionOf,
@@ -261,5 +262,3 @@ export function controlTokens(
 
 const anyOf = (texts: readonly string[]) =>
   texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
-
-export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

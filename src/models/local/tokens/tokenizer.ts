@@ -13,14 +13,19 @@ import {
   type ChatTemplate,
   type ControlTokens,
   controlTokens,
-  escapePattern,
   openChatTemplate,
   readTokenizerConfig,
   tokenText,
 } from './chat-template.js';
 import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
-import { startTokens, supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
+import {
+  escapePattern,
+  startTokens,
+  supportedSettings,
+  type TokenizerJson,
+  tokenizerSchema,
+} from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
   /** The prompt as text, for people to read. */
@@ -67,7 +72,7 @@ export function openTokenizer(
       tools && shielded(tools, control),
     );
   const eosText = tokenText(config.eos_token);
-  const start = startTokens(json, config);
+  const start = startTokens(json, { isAdded: config.add_bos_token, bos: tokenText(config.bos_token) });
   return {
     promptText: (messages, tools) => control.clean(render(messages, tools)),
     encodePrompt: (messages, tools) => encode(control.mark(render(messages, tools))),
