@@ -84,6 +84,16 @@ test('text without a call stays text', () => {
   expect(readAll('Hello', llama, 2).steps.at(-1)!.content).toBe('Hello');
 });
 
+test('a call without the mark, which small models forget, is a call of a known tool', () => {
+  const text = '{"name": "add", "arguments": {"a": 1}}';
+  expect(readAll(text, hermes, 4).last).toMatchObject({
+    content: '',
+    calls: [{ name: 'add', arguments: '{"a": 1}' }],
+  });
+  expect(readAll('{"name": "hello", "arguments": {}}', hermes, 4).last.calls).toEqual([]);
+  expect(readAll('{"answer": 42', hermes, 4).steps.at(-1)!.content).toBe('{"answer": 42');
+});
+
 test('other orders and an unfinished call', () => {
   expect(
     readAll('<tool_call>{"arguments": {"a": 1}, "name": "add"}</tool_call>', hermes, 9).last.calls,

@@ -49,6 +49,7 @@ const pieces = [
 const singles = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
 const bytes = [...singles, ...pieces.map((piece) => new Uint8Array(Buffer.from(piece))), new Uint8Array(0)];
 const end = bytes.length - 1;
+const closes = bytes.map((token, id) => id === end || /^["\]}]+$/.test(Buffer.from(token).toString()));
 
 /** All bytes, some longer tokens, and an end token. */
 export const vocabulary: ConstraintVocabulary = {
@@ -69,9 +70,7 @@ export function randomAnswer(form: TextForm, seed: number, most = 600): string |
     const masked = new Set(ids);
     const allowed = [...bytes.keys()].filter((id) => masked.has(id) === (kind === 'only'));
     // Closes what is open from time to time, and in the end whenever it can.
-    const closing = allowed.filter(
-      (id) => id === end || /^["\]}]+$/.test(Buffer.from(bytes[id]!).toString()),
-    );
+    const closing = allowed.filter((id) => closes[id]);
     const hurries = closing.length > 0 && (step > 60 || random.random() < 0.2);
     const among = hurries ? closing : allowed;
     const id = among[Math.floor(random.random() * among.length)]!;
