@@ -5,7 +5,7 @@ import { jsonIn } from '../storage/json-depth.js';
 
 export interface RequestedCalls {
   readonly format: ToolFormat;
-  /** Names of the tools. Without a mark, only JSON that names one of them is a call. */
+  /** Names of the tools. Without the format's mark, only JSON that names one of them is a call. */
   readonly names: readonly string[];
 }
 
@@ -39,17 +39,17 @@ export class ReplyReader {
     if (this.#requested === undefined) return { content: text, calls: [] };
     const { format, names } = this.#requested;
     const mark = format.before.trim();
-    const start = mark === '' ? /^\s*[[{]/.exec(text) && 0 : text.indexOf(mark);
-    if (start === null || start < 0)
+    const start = mark === '' ? -1 : text.indexOf(mark);
+    if (start < 0 && !mayBeCall(text, ended))
       return { content: ended ? text : text.slice(0, text.length - heldBack(text, mark)), calls: [] };
-    const parts = mark === '' ? listed(text) : text.slice(start + mark.length).split(mark);
+    const parts = start < 0 ? listed(text) : text.slice(start + mark.length).split(mark);
     const calls = parts
       .flatMap((part) => callIn(part, ended) ?? [])
-      .filter(({ name }) => mark !== '' || names.includes(name))
+      .filter(({ name }) => start >= 0 || names.includes(name))
       .map((call, i) => ({ id: this.#idOf(i), ...call }));
     // What isn't a call after all is text.
     if (ended && calls.length === 0) return { content: text, calls };
-    return { content: text.slice(0, start).trimEnd(), calls };
+    return { content: text.slice(0, Math.max(0, start)).trimEnd(), calls };
   }
 
   #idOf(index: number): string {
@@ -58,9 +58,16 @@ export class ReplyReader {
   }
 }
 
+/** Whether the text is a call without a mark, which some models forget. */
+function mayBeCall(text: string, ended: boolean): boolean {
+  if (ended) return /^\s*[[{]/.test(text);
+  const begun = text.replace(/\s/g, '').slice(0, 9);
+  return ['{"name":', '[{"name":'].some((one) => one.startsWith(begun) || begun.startsWith(one));
+}
+
 /** Length of the end that isn't text if a mark follows: white space, and the beginning of the mark. */
 function heldBack(text: string, mark: string): number {
-  if (mark === '') return /^\s*$/.test(text) ? text.length : 0;
+  if (mark === '') return 0;
   let begun = Math.min(mark.length - 1, text.length);
   while (!text.endsWith(mark.slice(0, begun))) begun--;
   return text.length - text.slice(0, text.length - begun).trimEnd().length;

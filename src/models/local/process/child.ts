@@ -1,5 +1,5 @@
 import { messageOf, UserError } from '../../../base/errors.js';
-import { FormError } from '../constraint/form/expressions.js';
+import { FormError } from '../constraint/form/expression-table.js';
 import { type Engine, loadEngine } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
 import { RequestError } from '../generation/prompt-tokens.js';

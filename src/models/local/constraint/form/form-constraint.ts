@@ -1,8 +1,8 @@
 /** Constrained decoding of any form: which tokens may come next, from a walk through the vocabulary. */
 import type { Constraint, ConstraintState, ConstraintVocabulary } from '../constraint.js';
 import type { TokenMask } from '../sampling.js';
-import { FormError } from './expressions.js';
-import type { SealedForm } from './text-form.js';
+import { FormError } from './expression-table.js';
+import { bounded, type SealedForm } from './text-form.js';
 import { type TokenTree, tokenTree } from './token-tree.js';
 
 /** Maximum number of token ids in the cached masks of a form (32 MB). */
@@ -42,17 +42,24 @@ class FormState implements ConstraintState {
     this.#rest = rules.root;
   }
 
+  /** @throws FormError if it turns out here that the form is too complex */
   mask(): TokenMask {
     this.#rules.expressions.begin();
-    if (this.#forced.length === 0) this.#forced = spelledFrom(this.#rules, this.#rest);
-    const [next] = this.#forced;
-    return next === undefined ? maskOf(this.#rules, this.#rest) : { kind: 'only', ids: Int32Array.of(next) };
+    return bounded(() => {
+      if (this.#forced.length === 0) this.#forced = spelledFrom(this.#rules, this.#rest);
+      const [next] = this.#forced;
+      return next === undefined
+        ? maskOf(this.#rules, this.#rest)
+        : { kind: 'only', ids: Int32Array.of(next) };
+    });
   }
 
   take(id: number): void {
     this.#forced = this.#forced.slice(1);
     const { expressions: e, vocabulary } = this.#rules;
-    for (const byte of vocabulary.bytes[id]!) this.#rest = e.derive(this.#rest, e.classes[byte]!);
+    bounded(() => {
+      for (const byte of vocabulary.bytes[id]!) this.#rest = e.derive(this.#rest, e.classes[byte]!);
+    });
     if (this.#rest === e.nothing) throw new Error(`token ${id} violates the answer's form`);
   }
 

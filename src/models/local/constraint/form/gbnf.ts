@@ -1,6 +1,7 @@
 /** llama.cpp's grammars (GBNF) as expressions; vLLM's are almost the same. */
 import { allCharacters, complement, type Ranges, utf8 } from './characters.js';
-import { type Expressions, FormError } from './expressions.js';
+import { FormError } from './expression-table.js';
+import type { Expressions } from './expressions.js';
 
 const lexeme =
   /\s+|#[^\n]*|([\w-]+)\s*::=|([\w-]+)|"((?:[^"\\\n]|\\.)*)"|\[(\^?)((?:[^\]\\]|\\.)+)\]|([.|()*+?])|\{(\d+)(?:(,)(\d*))?\}/suy;

@@ -1,11 +1,12 @@
 /** JSON that follows a schema, as an expression: the values' order is the schema's, on one line. */
 import { isMapping } from '../../../../settings/schema.js';
 import { allCharacters, intersection, jsonCharacter } from './characters.js';
-import { type Expressions, FormError } from './expressions.js';
+import { FormError } from './expression-table.js';
+import type { Expressions } from './expressions.js';
 import { formats } from './formats.js';
 import { numberExpression } from './numbers.js';
 import { anywherePattern } from './pattern.js';
-import { type Flat, flatten, onlyKeyword, refusedKeywords, resolve, typesOf } from './schema-parts.js';
+import { type Flat, onlyKeyword, refusedKeywords, SchemaParts, typesOf } from './schema-parts.js';
 
 /** Strings of limited length only have characters that count as one in UTF-8 and UTF-16. */
 const basicPlane = [[0, 0xffff]] as const;
@@ -20,7 +21,7 @@ export function jsonExpression(e: Expressions, schema: unknown, lenient = false)
 
 class SchemaTranslator {
   readonly #e: Expressions;
-  readonly #root: unknown;
+  readonly #parts: SchemaParts;
   readonly #lenient: boolean;
   readonly #references = new Map<string, number>();
   readonly #comma: number;
@@ -30,7 +31,7 @@ class SchemaTranslator {
 
   constructor(e: Expressions, root: unknown, lenient: boolean) {
     this.#e = e;
-    this.#root = root;
+    this.#parts = new SchemaParts(root, lenient);
     this.#lenient = lenient;
     const space = e.optional(e.literal(' '));
     this.#comma = e.concat(e.literal(','), space);
@@ -40,7 +41,7 @@ class SchemaTranslator {
 
   value(schema: unknown, field: string): number {
     if (schema === true || (isMapping(schema) && Object.keys(schema).length === 0)) return this.#anyValue();
-    const flats = () => flatten(this.#root, schema, field, this.#lenient);
+    const flats = () => this.#parts.flatten(schema, field);
     const only = onlyKeyword(schema);
     const inner = only === undefined ? undefined : (schema as Readonly<Record<string, unknown>>)[only];
     if (only === '$ref') return this.#referred(String(inner), field);
@@ -61,7 +62,7 @@ class SchemaTranslator {
     if (known !== undefined) return known;
     const reference = this.#e.reference();
     this.#references.set(pointer, reference);
-    this.#e.define(reference, this.value(resolve(this.#root, pointer, field), pointer));
+    this.#e.define(reference, this.value(this.#parts.resolve(pointer, field), pointer));
     return reference;
   }
 

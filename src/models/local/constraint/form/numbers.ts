@@ -1,6 +1,7 @@
 /** JSON numbers within bounds, as expressions. They are bounded so that every value is exact in double precision. */
 import { multiplesBetween, numberGrammar } from '../number-grammar.js';
-import { type Expressions, FormError, type Machine } from './expressions.js';
+import { FormError, type Machine } from './expression-table.js';
+import type { Expressions } from './expressions.js';
 
 export interface NumberBounds {
   readonly isInteger: boolean;
@@ -45,6 +46,8 @@ function bounded(
   { above, below, high, isInteger, low }: NumberBounds,
   field: string,
 ): number {
+  if (low === high && low !== undefined && !above && !below && (Number.isInteger(low) || !isInteger))
+    return e.literal(JSON.stringify(low));
   const largest = 10 ** (mostDigits - usualDecimals) - 1;
   const inner = { low: low ?? Math.min(-largest, high!), high: high ?? Math.max(largest, low!) };
   const outer = { low: low ?? -(10 ** mostDigits) + 1, high: high ?? 10 ** mostDigits - 1 };

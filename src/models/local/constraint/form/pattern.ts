@@ -2,7 +2,8 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { messageOf } from '../../../../base/errors.js';
 import { allCharacters, complement, type Ranges, union } from './characters.js';
-import { type Expressions, FormError } from './expressions.js';
+import { FormError } from './expression-table.js';
+import type { Expressions } from './expressions.js';
 
 type Character = (ranges: Ranges) => number;
 
@@ -32,7 +33,7 @@ function parse(pattern: string): AST.Pattern {
   try {
     return parser.parsePattern(pattern);
   } catch (error) {
-    throw new FormError(`${JSON.stringify(pattern)} is not a pattern of ECMAScript: ${messageOf(error)}`);
+    throw new FormError(`not a pattern of ECMAScript: ${messageOf(error).slice(0, 200)}`);
   }
 }
 
@@ -128,7 +129,9 @@ class Translator {
   }
 
   #unsupported(what: string): FormError {
-    return new FormError(`${what} in the pattern ${JSON.stringify(this.#pattern)} are not supported`);
+    return new FormError(
+      `${what} in the pattern ${JSON.stringify(this.#pattern.slice(0, 80))} are not supported`,
+    );
   }
 }
 

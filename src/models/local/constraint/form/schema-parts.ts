@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isMapping } from '../../../../settings/schema.js';
-import { FormError } from './expressions.js';
+import { FormError } from './expression-table.js';
 
 const schema = z.union([z.boolean(), z.looseObject({})]);
 const length = z.int().min(0).max(1e6).optional();
@@ -36,7 +36,9 @@ export type Flat = z.output<typeof flatSchema>;
 type Mapping = Readonly<Record<string, unknown>>;
 
 const mostAlternatives = 2000;
-const deepest = 60;
+const mostParts = 20_000;
+/** Longer paths come from schemas that unfold without end. */
+const longestField = 4000;
 const annotations = new Set(
   (
     'title description default examples example deprecated readOnly writeOnly $comment $schema $id $defs definitions ' +
@@ -51,66 +53,88 @@ export function onlyKeyword(given: unknown): string | undefined {
   return others.length === 0 ? only : undefined;
 }
 
-/** @throws FormError */
-export function resolve(root: unknown, pointer: string, field: string): unknown {
-  const steps = /^#(\/|$)/.test(pointer) ? pointer.split('/').slice(1) : undefined;
-  const found = steps?.reduce<unknown>((at, step) => {
-    const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    return (isMapping(at) || Array.isArray(at)) && Object.hasOwn(at, key) ? (at as Mapping)[key] : undefined;
-  }, root);
-  if (found === undefined)
-    throw new FormError(`${field}.$ref: ${JSON.stringify(pointer)} is not in this schema`);
-  return found;
-}
+/** Finds the parts of one schema. */
+export class SchemaParts {
+  readonly #root: unknown;
+  readonly #lenient: boolean;
+  #left = mostParts;
 
-/** The alternatives of which a value must follow one. @throws FormError */
-export function flatten(
-  root: unknown,
-  given: unknown,
-  field: string,
-  lenient: boolean,
-  depth = 0,
-): readonly Flat[] {
-  if (given === true) return [{}];
-  if (given === false) return [];
-  if (!isMapping(given)) throw new FormError(`${field}: must be a JSON schema`);
-  if (depth > deepest) throw new FormError(`${field}: is nested too deeply`);
-  const { $ref, allOf, anyOf, const: only, not, nullable, oneOf, ...own } = given;
-  if (not === true || (isMapping(not) && Object.keys(not).length === 0)) return [];
-  const inner = (schema: unknown, key: string) =>
-    flatten(root, schema, `${field}.${key}`, lenient, depth + 1);
-  const listOf = (list: unknown, key: string): readonly (readonly Flat[])[] => {
-    if (!Array.isArray(list)) throw new FormError(`${field}.${key}: must be a list of schemas`);
-    return list.map((one, i) => inner(one, `${key}.${i}`));
-  };
-  const first = flat(
-    { ...own, ...(only !== undefined && { const: only }), ...(not !== undefined && { not }) },
-    nullable === true,
-    field,
-  );
-  const factors: (readonly Flat[])[] = [[first]];
-  if ($ref !== undefined) factors.push(inner(resolve(root, String($ref), field), '$ref'));
-  if (allOf !== undefined) factors.push(...listOf(allOf, 'allOf'));
-  if (anyOf !== undefined) factors.push(listOf(anyOf, 'anyOf').flat());
-  if (oneOf !== undefined) {
-    const options = listOf(oneOf, 'oneOf');
-    const overlap = options.some((a, i) =>
-      options.slice(i + 1).some((b) => a.some((one) => b.some((other) => !areDisjoint(one, other, root)))),
-    );
-    if (overlap && !lenient)
-      throw new FormError(`${field}.oneOf: options that may overlap can’t be enforced; use anyOf`);
-    factors.push(options.flat());
+  /** @param root the whole schema, in which references are resolved */
+  constructor(root: unknown, lenient: boolean) {
+    this.#root = root;
+    this.#lenient = lenient;
   }
-  return factors.reduce<readonly Flat[]>(
-    (found, factor) => {
-      if (found.length * factor.length > mostAlternatives)
-        throw new FormError(`${field}: has too many alternatives`);
-      return found.flatMap((a) =>
-        factor.flatMap((b): Flat[] => [merge(a, b, field)].filter((one) => one !== undefined)),
+
+  /** @throws FormError */
+  resolve(pointer: string, field: string): unknown {
+    const steps = /^#(\/|$)/.test(pointer) ? pointer.split('/').slice(1) : undefined;
+    const found = steps?.reduce<unknown>((at, step) => {
+      const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+      return (isMapping(at) || Array.isArray(at)) && Object.hasOwn(at, key)
+        ? (at as Mapping)[key]
+        : undefined;
+    }, this.#root);
+    if (found !== undefined) return found;
+    throw new FormError(`${field}.$ref: ${JSON.stringify(pointer)} is not in this schema`);
+  }
+
+  /** The alternatives of which a value must follow one. @throws FormError */
+  flatten(given: unknown, field: string): readonly Flat[] {
+    if (given === true) return [{}];
+    if (given === false) return [];
+    if (!isMapping(given)) throw new FormError(`${field}: must be a JSON schema`);
+    if (this.#left-- < 1 || field.length > longestField)
+      throw new FormError('this schema is too complex to enforce');
+    const { $ref, allOf, anyOf, const: only, not, nullable, oneOf, ...own } = given;
+    if (not === true || (isMapping(not) && Object.keys(not).length === 0)) return [];
+    const rest = { ...own, ...(only !== undefined && { const: only }), ...(not !== undefined && { not }) };
+    const factors: (readonly Flat[])[] = [[flat(rest, nullable === true, field)]];
+    if ($ref !== undefined) factors.push(this.flatten(this.resolve(String($ref), field), `${field}.$ref`));
+    if (allOf !== undefined) factors.push(...this.#list(allOf, `${field}.allOf`));
+    if (anyOf !== undefined) factors.push(this.#list(anyOf, `${field}.anyOf`).flat());
+    if (oneOf !== undefined) factors.push(this.#oneOf(oneOf, `${field}.oneOf`));
+    return factors.reduce<readonly Flat[]>(
+      (found, factor) => {
+        if (found.length * factor.length > mostAlternatives)
+          throw new FormError(`${field}: has too many alternatives`);
+        return found.flatMap((a) => factor.flatMap((b): Flat[] => merge(a, b, field) ?? []));
+      },
+      [{}],
+    );
+  }
+
+  #list(list: unknown, field: string): readonly (readonly Flat[])[] {
+    if (!Array.isArray(list)) throw new FormError(`${field}: must be a list of schemas`);
+    return list.map((one, i) => this.flatten(one, `${field}.${i}`));
+  }
+
+  #oneOf(list: unknown, field: string): readonly Flat[] {
+    const options = this.#list(list, field);
+    const overlap = options.some((a, i) =>
+      options
+        .slice(i + 1)
+        .some((b) => a.some((one) => b.some((other) => !this.#areDisjoint(one, other, field)))),
+    );
+    if (overlap && !this.#lenient)
+      throw new FormError(`${field}: options that may overlap can’t be enforced; use anyOf`);
+    return options.flat();
+  }
+
+  /** Whether no value can follow both, as far as types, choices and properties such as a discriminator show. */
+  #areDisjoint(a: Flat, b: Flat, field: string): boolean {
+    if (commonTypes(typesOf(a, field), typesOf(b, field)).length === 0) return true;
+    if (a.enum !== undefined && b.enum !== undefined)
+      return !a.enum.some((one) => b.enum!.some((other) => isDeepStrictEqual(one, other)));
+    const shared = (a.required ?? []).filter((name) => b.required?.includes(name));
+    return shared.some((name) => {
+      const [one = [], other = []] = [a, b].map(({ properties }) =>
+        this.flatten(properties?.[name] ?? true, field),
       );
-    },
-    [{}],
-  );
+      return one.every((x) =>
+        other.every((y) => x.enum !== undefined && y.enum !== undefined && this.#areDisjoint(x, y, field)),
+      );
+    });
+  }
 }
 
 function flat(own: Mapping, nullable: boolean, field: string): Flat {
@@ -163,7 +187,7 @@ const merges: Readonly<Record<string, Merge>> = {
 };
 
 /** Values that follow both; undefined if there can't be any. @throws FormError if that can't be expressed */
-function merge(a: Flat, b: Flat, field: string): Flat | undefined {
+function merge(a: Flat, b: Flat, field: string): Flat[] | undefined {
   const merged: Record<string, unknown> = { ...a, ...b };
   for (const key of Object.keys(a)) {
     if (!Object.hasOwn(b, key) || isDeepStrictEqual(a[key], b[key])) continue;
@@ -184,7 +208,7 @@ function merge(a: Flat, b: Flat, field: string): Flat | undefined {
     );
   }
   const result = merged as Flat;
-  return result.type?.length === 0 || result.enum?.length === 0 ? undefined : result;
+  return result.type?.length === 0 || result.enum?.length === 0 ? undefined : [result];
 }
 
 /** Every integer is a number. */
@@ -241,20 +265,4 @@ export function refusedKeywords(given: Flat): readonly string[] {
       ? ['patternProperties with other properties']
       : []),
   ];
-}
-
-/** Whether no value can follow both, as far as types, choices and properties such as a discriminator show. */
-function areDisjoint(a: Flat, b: Flat, root: unknown): boolean {
-  if (commonTypes(typesOf(a, ''), typesOf(b, '')).length === 0) return true;
-  if (a.enum !== undefined && b.enum !== undefined)
-    return !a.enum.some((one) => b.enum!.some((other) => isDeepStrictEqual(one, other)));
-  const shared = (a.required ?? []).filter((name) => b.required?.includes(name));
-  return shared.some((name) => {
-    const [one, other] = [a, b].map(({ properties }) =>
-      flatten(root, properties?.[name] ?? true, name, true),
-    );
-    return one!.every((x) =>
-      other!.every((y) => x.enum !== undefined && y.enum !== undefined && areDisjoint(x, y, root)),
-    );
-  });
 }

@@ -1,7 +1,8 @@
 /** Forms of answers as expressions. */
 import type { TextForm } from '../../../language-model.js';
 import { utf8 } from './characters.js';
-import { Expressions, FormError } from './expressions.js';
+import { FormError } from './expression-table.js';
+import { Expressions } from './expressions.js';
 import { gbnfExpression } from './gbnf.js';
 import { jsonExpression } from './json-schema.js';
 import { wholePattern } from './pattern.js';
@@ -14,13 +15,20 @@ export interface SealedForm {
 /** @throws FormError if the form can't be enforced, within about a second */
 export function sealForm(form: TextForm): SealedForm {
   const expressions = new Expressions();
+  const root = bounded(() => {
+    const found = expressionOf(expressions, form);
+    expressions.seal(found);
+    return found;
+  });
+  return { expressions, root };
+}
+
+/** Reports an overflow of the stack as an error of the form. */
+export function bounded<T>(work: () => T): T {
   try {
-    const root = expressionOf(expressions, form);
-    expressions.seal(root);
-    return { expressions, root };
+    return work();
   } catch (error) {
-    if (error instanceof RangeError) throw new FormError('this form is nested too deeply');
-    throw error;
+    throw error instanceof RangeError ? new FormError('this form is nested too deeply') : error;
   }
 }
 
