@@ -1,4 +1,5 @@
 /** Assigns advantages, and targets for a value head, to the tokens of episodes. */
+import { groupedBy } from '../../src/comparison/run-groups.js';
 import type { advantageScales, ObjectiveSettings, PpoSettings } from '../../src/config/learning/objective.js';
 import { createGenerator, shuffled } from '../../src/random/generator.js';
 import { largest } from '../../src/statistics/descriptive.js';
@@ -25,7 +26,7 @@ export interface CreditSettings {
   readonly scale: (typeof advantageScales)[number];
   readonly invalid: number;
   readonly assignment?: Assignment | undefined;
-  /** Discount factor per turn; not used by the assignment `return`. */
+  /** Discount factor per turn; not used by the assignment `return`, whose returns are given. */
   readonly gamma?: number | undefined;
 }
 
@@ -42,7 +43,7 @@ export function credited(
 ): readonly Sampled[] {
   const { objective, scale } = settings;
   if (objective.kind === 'ppo') return withEstimates(groups.flat(), read, { ...settings, objective });
-  if (settings.assignment !== undefined && settings.assignment !== 'return')
+  if (settings.assignment === 'to-go' || settings.assignment === 'spread')
     return byTurn(groups, read, { ...settings, assignment: settings.assignment });
   const earned =
     objective.kind === 'rloo'
@@ -50,7 +51,17 @@ export function credited(
           group.map((episode, i) => returns[g]![i]! - objective.kl * divergenceOf(episode, read)),
         )
       : returns;
-  const advantages = objective.kind === 'rloo' ? leaveOneOut(earned) : groupAdvantages(earned, scale);
+  const compared = (lists: readonly (readonly number[])[]) =>
+    objective.kind === 'rloo' ? leaveOneOut(lists) : groupAdvantages(lists, scale);
+  const advantages = compared(earned);
+  if (settings.assignment === 'anchor') {
+    const steps = stepAdvantages(groups, compared, settings);
+    return groups.flatMap((group, g) =>
+      group.flatMap((episode, i) =>
+        withAdvantages(episode, read, (turn) => advantages[g]![i]! + steps.get(episode)![turn]!),
+      ),
+    );
+  }
   return groups.flatMap((group, g) =>
     group.flatMap(({ sequences }, i) =>
       sequences.map((sequence) => ({ ...read(sequence), advantages: advantages[g]![i]! })),
@@ -58,10 +69,49 @@ export function credited(
   );
 }
 
+/**
+ * Step advantages of GiGPO (L. Feng et al., “Group-in-Group Policy Optimization”, arXiv 2505.10978): the rewards-to-go of
+ * all turns of a group that were taken in the same state, compared with each other; 0 for a state seen once.
+ */
+function stepAdvantages(
+  groups: readonly Group[],
+  compared: (lists: readonly (readonly number[])[]) => readonly (readonly number[])[],
+  { gamma = 1, invalid }: CreditSettings,
+): ReadonlyMap<Episode, readonly number[]> {
+  const steps = new Map(groups.flat().map((episode) => [episode, episode.states.map(() => 0)]));
+  const anchors = groups.flatMap((group) => {
+    const taken = group.flatMap((episode) => {
+      const credits = discountedReturns(turnRewards(episode, invalid), gamma);
+      return episode.states.map((state, turn) => ({ episode, state, turn, credit: credits[turn]! }));
+    });
+    return [...groupedBy(taken, ({ state }) => state).values()];
+  });
+  const advantages = compared(anchors.map((anchor) => anchor.map(({ credit }) => credit)));
+  anchors.forEach((anchor, a) => {
+    for (const [i, { episode, turn }] of anchor.entries()) steps.get(episode)![turn] = advantages[a]![i]!;
+  });
+  return steps;
+}
+
+/** The sequences of an episode, with the advantage of each turn at its tokens. */
+function withAdvantages(
+  episode: Episode,
+  read: (sequence: SampledSequence) => ReadSequence,
+  ofTurn: (turn: number) => number,
+): readonly Sampled[] {
+  const tokens = perToken(episode, ofTurn);
+  let place = 0;
+  return episode.sequences.map((sequence) => {
+    const from = place;
+    place += sequence.completionIds.length;
+    return { ...read(sequence), advantages: tokens.slice(from, place) };
+  });
+}
+
 function byTurn(
   groups: readonly Group[],
   read: (sequence: SampledSequence) => ReadSequence,
-  settings: CreditSettings & { readonly assignment: Exclude<Assignment, 'return'> },
+  settings: CreditSettings & { readonly assignment: ByTurn },
 ): readonly Sampled[] {
   const { assignment, gamma = 1, invalid, objective, scale } = settings;
   const cost = (episode: Episode) =>
@@ -79,15 +129,7 @@ function byTurn(
   return groups.flatMap((group, g) => {
     const own = advantages.slice(first, first + turns[g]!.length);
     first += turns[g]!.length;
-    return group.flatMap((episode, i) => {
-      const tokens = perToken(episode, (turn) => own[turn]![i]!);
-      let place = 0;
-      return episode.sequences.map((sequence) => {
-        const from = place;
-        place += sequence.completionIds.length;
-        return { ...read(sequence), advantages: tokens.slice(from, place) };
-      });
-    });
+    return group.flatMap((episode, i) => withAdvantages(episode, read, (turn) => own[turn]![i]!));
   });
 }
 
@@ -144,9 +186,11 @@ function withEstimates(
  * - `return`: the return of the whole episode.
  * - `to-go`: the discounted rewards from the turn on, including its own.
  * - `spread`: an equal share of the discounted return, as in LlamaGym.
+ * - `anchor`: the return of the whole episode, plus the rewards-to-go compared between turns in the same state.
  */
-export const assignments = ['return', 'to-go', 'spread'] as const;
+export const assignments = ['return', 'to-go', 'spread', 'anchor'] as const;
 type Assignment = (typeof assignments)[number];
+type ByTurn = Extract<Assignment, 'to-go' | 'spread'>;
 
 /** Reward of each turn; `invalid` is added for replies without an action. */
 const turnRewards = ({ rewards, valid }: Episode, invalid: number): readonly number[] =>
@@ -160,7 +204,7 @@ function spread(rewards: readonly number[]): readonly number[] {
 /** Credits indexed by turn and episode, to compare episodes at the same turn; NaN if an episode ended earlier. */
 function turnCredits(
   rewards: readonly (readonly number[])[],
-  assignment: Exclude<Assignment, 'return'>,
+  assignment: ByTurn,
   gamma: number,
 ): readonly (readonly number[])[] {
   const credits = rewards.map((own) =>

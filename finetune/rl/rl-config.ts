@@ -49,7 +49,9 @@ const rewardSchema = z
     assignment: z
       .enum(assignments)
       .default('return')
-      .describe("Credit for a turn: the episode's return, the reward-to-go, or an equal share of the return"),
+      .describe(
+        "Credit for a turn: the episode's return, the reward-to-go, an equal share of the return, or the return plus the reward-to-go compared with other turns in the same state",
+      ),
     shuffle: z
       .boolean()
       .default(false)
@@ -88,7 +90,7 @@ const schema = settings.superRefine((written, context) => {
   checkObjective(written, refuse);
   if (objective.kind === 'ppo' && reward.gamma !== 1)
     refuse(['reward', 'gamma'], 'must be 1: ppo discounts per token; set objective.discount');
-  if (objective.kind === 'ppo' && reward.assignment === 'to-go')
+  if (objective.kind === 'ppo' && (reward.assignment === 'to-go' || reward.assignment === 'anchor'))
     refuse(['reward', 'assignment'], 'must be omitted: ppo credits each token with the reward-to-go');
   if (reward.shuffle && reward.assignment !== 'return')
     refuse(['reward', 'shuffle'], 'requires assignment=return, because whole returns are shuffled');

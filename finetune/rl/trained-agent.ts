@@ -1,6 +1,6 @@
 /** An agent that learns while your program plays: act, assign rewards, end the episode. */
 import { resolve } from 'node:path';
-import type { Exchange } from '../../src/agents/speaker.js';
+import type { Conversation, Exchange } from '../../src/agents/speaker.js';
 import { UserError } from '../../src/base/errors.js';
 import type { Action, Observation } from '../../src/environments/environment.js';
 import { requireRuntime } from '../../src/models/local/engine/find-devices.js';
@@ -94,43 +94,111 @@ export async function openTrainedAgent<A extends Action>(
     environment: { id: 'custom', options: {} },
     output: resolve(cwd, 'tuned', 'agent'),
   };
-  return new TrainedAgent(functions, config, await openTrainer(planLearning(config)));
+  return new TrainedAgent(functions, new Learner(config, await openTrainer(planLearning(config))));
 }
 
-export class TrainedAgent<A extends Action = Action> {
-  readonly #functions: AgentFunctions<A>;
-  readonly #config: RlConfig;
-  readonly #trainer: OpenedTrainer;
+/** The model of one or several agents, and the episodes that it learns from next. */
+class Learner {
+  readonly config: RlConfig;
+  readonly trainer: OpenedTrainer;
   readonly #state: TrainingState;
-  #turns: (Exchange<SampledReply> & { reward: number; valid: boolean })[] = [];
   #batch: Episode[] = [];
-  #episodes = 0;
   #updates = 0;
+  /** Replies in progress, which an update waits for. */
+  readonly #replies = new Set<Promise<unknown>>();
+  /** The update in progress, which replies wait for. */
+  #update: Promise<AgentUpdate> | undefined;
+  agents = 0;
 
-  constructor(functions: AgentFunctions<A>, config: RlConfig, trainer: OpenedTrainer) {
-    this.#functions = functions;
-    this.#config = config;
-    this.#trainer = trainer;
+  constructor(config: RlConfig, trainer: OpenedTrainer) {
+    this.config = config;
+    this.trainer = trainer;
     this.#state = freshState(trainer.parameters);
     trainer.sampler.refresh(trainer.parameters);
   }
 
+  async reply(conversation: Conversation<SampledReply>): Promise<SampledReply> {
+    while (this.#update !== undefined) await this.#update;
+    const replying = this.trainer.sampler.reply([conversation]);
+    this.#replies.add(replying);
+    try {
+      return (await replying)[0]!;
+    } finally {
+      this.#replies.delete(replying);
+    }
+  }
+
+  /** @returns the update, if this episode completes a batch */
+  async add(episode: Episode): Promise<AgentUpdate | undefined> {
+    while (this.#update !== undefined) await this.#update;
+    this.#batch.push(episode);
+    if (this.#batch.length < this.config.groups) return undefined;
+    const groups = this.#batch.map((one) => [one]);
+    this.#batch = [];
+    this.#update = this.#learn(groups);
+    try {
+      return await this.#update;
+    } finally {
+      this.#update = undefined;
+    }
+  }
+
+  async #learn(groups: readonly (readonly Episode[])[]): Promise<AgentUpdate> {
+    await Promise.allSettled(this.#replies);
+    const permutation = deriveSeeds(this.config.seed, [streams.permutation, this.#updates], 1)[0]!;
+    const learned = await learnFrom(this.trainer, this.#state, groups, permutation);
+    this.trainer.sampler.refresh(this.#state.parameters);
+    this.#updates++;
+    return { number: this.#updates, ...learned };
+  }
+
+  save(output: string): Promise<string> {
+    const { decoder, method } = planLearning({ ...this.config, output });
+    const parameters = modelParameters(decoder, this.trainer.trainable, this.#state.parameters);
+    return writeResult({ model: this.config.model, method, output }, parameters);
+  }
+}
+
+export class TrainedAgent<A extends Action = Action> {
+  readonly #functions: AgentFunctions<A>;
+  readonly #learner: Learner;
+  /** 0-based index among the agents of the model. */
+  readonly #index: number;
+  #turns: (Exchange<SampledReply> & { reward: number; valid: boolean })[] = [];
+  #episodes = 0;
+
+  constructor(functions: AgentFunctions<A>, learner: Learner) {
+    this.#functions = functions;
+    this.#learner = learner;
+    this.#index = learner.agents++;
+  }
+
+  /**
+   * Another agent of the same model, with its own episodes: a player of a parallel game, or another role in the same one.
+   * Agents that act at the same time share forward passes, and their episodes form common batches.
+   * @param functions default: the same
+   */
+  another(): TrainedAgent<A>;
+  another<B extends Action>(functions: AgentFunctions<B>): TrainedAgent<B>;
+  another(functions: AgentFunctions = this.#functions): TrainedAgent {
+    return new TrainedAgent(functions, this.#learner);
+  }
+
   /** @returns the action in the model's reply; undefined if there is none */
   async act(observation: Observation): Promise<A | undefined> {
-    const { agent, seed } = this.#config;
+    const { agent, seed } = this.#learner.config;
     const turn = this.#turns.length;
     const before = agent.history === 0 ? [] : this.#turns.slice(-agent.history);
     const message = this.#functions.formatObservation(observation);
-    const [reply] = await this.#trainer.sampler.reply([
-      {
-        ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
-        ...{ choices: undefined, game: this.#episodes, turn },
-        // Models accept only seeds below 2³¹.
-        seed: deriveSeeds(seed, [streams.samples, this.#episodes, turn], 1)[0]! >>> 1,
-      },
-    ]);
-    const action = this.#functions.extractAction(reply!.text);
-    this.#turns.push({ message, reply: reply!, reward: 0, valid: action !== undefined });
+    const place = [streams.samples, this.#episodes, turn, ...(this.#index === 0 ? [] : [this.#index])];
+    const reply = await this.#learner.reply({
+      ...{ system: this.#functions.systemPrompt?.() ?? '', before, whole: before.length === turn, message },
+      ...{ choices: undefined, game: this.#episodes, turn },
+      // Models accept only seeds below 2³¹.
+      seed: deriveSeeds(seed, place, 1)[0]! >>> 1,
+    });
+    const action = this.#functions.extractAction(reply.text);
+    this.#turns.push({ message, reply, reward: 0, valid: action !== undefined });
     return action;
   }
 
@@ -162,19 +230,9 @@ export class TrainedAgent<A extends Action = Action> {
       throw new UserError({ field: 'endEpisode', message: 'this episode has no reply yet' });
     this.#turns = [];
     this.#episodes++;
-    this.#batch.push(episodeOf({ turns, truncated }));
+    const update = await this.#learner.add(episodeOf({ turns, truncated }));
     const ended = { return: turns.reduce((sum, { reward }) => sum + reward, 0), turns: turns.length };
-    return this.#batch.length < this.#config.groups ? ended : { ...ended, update: await this.#learn() };
-  }
-
-  async #learn(): Promise<AgentUpdate> {
-    const groups = this.#batch.map((episode) => [episode]);
-    this.#batch = [];
-    const permutation = deriveSeeds(this.#config.seed, [streams.permutation, this.#updates], 1)[0]!;
-    const learned = await learnFrom(this.#trainer, this.#state, groups, permutation);
-    this.#trainer.sampler.refresh(this.#state.parameters);
-    this.#updates++;
-    return { number: this.#updates, ...learned };
+    return update === undefined ? ended : { ...ended, update };
   }
 
   /**
@@ -183,13 +241,11 @@ export class TrainedAgent<A extends Action = Action> {
    * @returns its path, for `model.adapter` or `model.path` in a config
    */
   save(output: string): Promise<string> {
-    const { decoder, method } = planLearning({ ...this.#config, output });
-    const parameters = modelParameters(decoder, this.#trainer.trainable, this.#state.parameters);
-    return writeResult({ model: this.#config.model, method, output }, parameters);
+    return this.#learner.save(output);
   }
 
-  /** Releases the model. */
+  /** Releases the model, for all its agents. */
   close(): Promise<void> {
-    return this.#trainer.close();
+    return this.#learner.trainer.close();
   }
 }

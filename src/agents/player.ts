@@ -98,6 +98,7 @@ class RunningGame<R extends Reply> {
   #choices: readonly Choice[] | undefined;
   #info: TextInfo | undefined;
   #message = '';
+  #observation: Observation;
   #steps = 0;
   /** Number of consecutive replies that named no action. */
   #unclear = 0;
@@ -120,6 +121,7 @@ class RunningGame<R extends Reply> {
     this.#random = createGenerator(sampling, [1]);
     const objective = setting.arena.batch.objective?.(slot);
     const isStated = objective === undefined || states(observation, objective);
+    this.#observation = observation;
     this.#objective = objective ?? (isTextWorld(setting.arena) ? String(observation) : undefined);
     this.#see(isStated ? observation : `${objective}\n${observation}`);
   }
@@ -136,6 +138,7 @@ class RunningGame<R extends Reply> {
       before,
       whole: before.length === turn,
       message: this.#message,
+      observation: this.#observation,
       // Models accept only seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
@@ -168,6 +171,7 @@ class RunningGame<R extends Reply> {
     this.#steps++;
     this.#terminated = terminated;
     this.#truncated = truncated;
+    this.#observation = observation;
     this.#see(observation, reward);
     this.#add({ ...this.#said!, action, reward });
   }

@@ -17,9 +17,8 @@ export const options = (y: Argv) =>
       })
       .option('controls', {
         ...kinds.text,
-        default: 'random,hill-climb,cma-es',
         describe:
-          'Comma-separated baselines (others: one-plus-one-es, mix, gp, grid; for programs: random, genetic)',
+          'Comma-separated baselines (default: random,hill-climb,cma-es, or random,genetic for programs; others: one-plus-one-es, mix, gp, grid)',
       })
       .option('iterations', {
         ...kinds.number,

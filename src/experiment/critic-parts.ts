@@ -4,7 +4,7 @@ import type { CriticConfig } from '../config/critic.js';
 import { languageModelOf } from '../config/model.js';
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { ChatMessage } from '../models/language-model.js';
-import type { ParameterSpec, PolicyFamily } from '../policies/policy.js';
+import { type ParameterSpec, type PolicyFamily, programsOf } from '../policies/policy.js';
 import type { ParseFailure } from '../prompting/answer/parse.js';
 import type { CriticContext } from '../prompting/context/critic-context.js';
 import { statisticsContext } from '../prompting/context/critic-context.js';
@@ -62,7 +62,7 @@ export function openCritic(assembly: {
   };
 }
 
-/** Creates only the critic's prompter, which needs no model. */
+/** Creates only the critic's prompter, which needs no model. Revisions are whole parameters, or edits of a program. */
 export function criticPrompter(
   assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
 ): CriticPrompter {
@@ -73,7 +73,10 @@ export function criticPrompter(
   return createCriticPrompter({
     ...{ config: config.critic!, digits: config.memory.digits, environment },
     ...{ prompts: critic.prompts, encoding: encodingFor(family, 'numeric') },
-    task: taskContext(assembly, answerFormOf(criticModelOf(answering), config.prompts)),
+    task: taskContext(
+      { ...assembly, config: programsOf(family) === undefined ? { ...config, proposal: undefined } : config },
+      answerFormOf(criticModelOf(answering), config.prompts),
+    ),
     most: mostChange(distance, family.parameters),
   });
 }

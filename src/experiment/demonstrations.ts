@@ -26,7 +26,7 @@ import { groupFile, openLogs, readManifest, runFiles } from '../runs/reader.js';
 import { isMapping } from '../settings/schema.js';
 import { parseJson } from '../storage/json-depth.js';
 import { readRegularFile } from '../storage/regular-file.js';
-import { faultsOf, openProgramFile } from './programs/program-file.js';
+import { faultsInFile, openProgramFile } from './programs/program-file.js';
 
 /** In bytes; a thousand steps of Humanoid need about a third of this. */
 const largestFile = 2 ** 24;
@@ -185,7 +185,7 @@ export async function playDemonstrations(
   const { family, parameters } = await openProgramFile(from, environment);
   const seeds = confirmationSeeds(seed, 'inspection', episodes);
   const setting = { environment, family, maxSteps, record: 'all' } as const;
-  const played = await faultsOf(from, () => evaluate(setting, parameters, seeds));
+  const played = await faultsInFile(from, () => evaluate(setting, parameters, seeds));
   return played.episodes.map(({ actions, observations }, i) => {
     const whole = actions.map((action, t) => ({ observation: observations[t]!, action }));
     return sampled({ return: played.returns[i], length: whole.length, steps: whole }, steps);

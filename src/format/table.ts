@@ -141,7 +141,7 @@ export function htmlTable<Row>(
       const content = repeated[c] ? (stacks || c === 0) && html`<span class="repeated">${cell}</span>` : cell;
       const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
-        ? html`<th scope="row"${number(column)}>${content}</th>`
+        ? html`<th scope="row"${number(column)}${label}>${content}</th>`
         : html`<td${number(column)}${label}>${content}</td>`;
     })}</tr>
 `;

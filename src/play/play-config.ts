@@ -16,12 +16,16 @@ import { longestPart } from '../storage/regular-file.js';
 
 const count = (minimum: number) => z.int().min(minimum);
 
+const programFileName = /\.m?js$/;
+
 /**
- * Possible players: a model; `expert`, which plays winning commands; `random`; `first`, which takes the
+ * Possible players besides programs: a model; `expert`, which plays winning commands; `random`; `first`, which takes the
  * first possible action; a person at the terminal.
  */
 const players = ['model', 'expert', 'random', 'first', 'human'] as const;
-export type PlayerName = (typeof players)[number];
+
+/** True if a program plays, rather than a player known by name. */
+export const isProgram = (player: PlayConfig['player']): boolean => !players.some((name) => name === player);
 
 const policySchema = z
   .strictObject({
@@ -66,11 +70,15 @@ const settings = z.strictObject({
   policy: policySchema,
   model: modelSchema.optional().describe('Model that plays; required only for `player: model`'),
   player: z
-    .enum(players)
+    .union([
+      z.enum(players),
+      z.string().regex(programFileName, `use ${players.join(', ')}, or a program such as ./policy.js`),
+    ])
     .default('model')
     .describe(
-      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one; `human`: a person',
-    ),
+      '`model`; `expert`: plays the winning commands; `random` or `first`: takes a random possible action or the first one; `human`: a person; `./policy.js`: a program',
+    )
+    .meta({ format: 'name-or-module' }),
   episodes: count(1)
     .describe('Number of games')
     .meta({ examples: [20] }),

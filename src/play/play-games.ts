@@ -4,6 +4,7 @@ import type { Reply } from '../agents/speaker.js';
 import type { CommandContext } from '../base/context.js';
 import type { Action } from '../environments/environment.js';
 import { EnvironmentError } from '../environments/remote/remote-environment.js';
+import { faultsInFile } from '../experiment/programs/program-file.js';
 import { RunCommands } from '../experiment/run-commands.js';
 import { RunStopped, statusAfter } from '../experiment/stopping.js';
 import { ModelError } from '../models/language-model.js';
@@ -14,9 +15,17 @@ import { callKey } from '../runs/underway.js';
 import type { RunDirectory } from '../runs/writer.js';
 import { mean } from '../statistics/descriptive.js';
 import { type ModelReply, modelSpeaker } from './model-speaker.js';
+import { isProgram } from './play-config.js';
 import { gamesOf, playFigures, playMeans } from './play-result.js';
-import { callsAtOnce, type PlaySetup } from './play-setup.js';
-import { carelessPlayer, expertPlayer, humanPlayer, type Player, QuitError } from './players.js';
+import { callsAtOnce, type PlaySetup, playerName } from './play-setup.js';
+import {
+  carelessPlayer,
+  expertPlayer,
+  humanPlayer,
+  type Player,
+  programPlayer,
+  QuitError,
+} from './players.js';
 
 type Outside = Pick<CommandContext, 'now' | 'milliseconds' | 'stop' | 'readLine'>;
 
@@ -45,6 +54,7 @@ export async function playInDirectory(
     await directory.close();
     await setup.arena.close();
     await setup.model?.close?.();
+    setup.program?.family.close?.();
   }
 }
 
@@ -103,7 +113,7 @@ class Play {
       kind: 'run-started',
       run: this.#directory.manifest.run,
       environment: config.environment.id,
-      model: model?.id ?? `player/${config.player}`,
+      model: model?.id ?? `player/${playerName(config)}`,
       parameters: 0,
       iterations: config.episodes,
       ...(this.#games.length > 0 && { resumedAt: this.#games.length }),
@@ -171,10 +181,12 @@ class Play {
       ...{ history: policy.history, historyTokens: policy.historyTokens, maxTurns: config.maxSteps },
     };
     const sampling = deriveSeeds(config.seed, [samplingStream, this.#wave], wave.length);
-    const games = await playGames(
-      setting,
-      wave.map((start, i) => ({ start, sampling: sampling[i]! })),
-    );
+    const play = () =>
+      playGames(
+        setting,
+        wave.map((start, i) => ({ start, sampling: sampling[i]! })),
+      );
+    const games = await (isProgram(config.player) ? faultsInFile(config.player, play) : play());
     const isAsked = config.player === 'model' || config.player === 'human';
     const named = this.#setup.agent.choices()?.filter(({ action, text }) => text !== String(action));
     const names = new Map(named?.map(({ action, text }) => [action, text]));
@@ -197,7 +209,7 @@ class Play {
   }
 
   #player(): Player<ModelReply> {
-    const { agent, arena, config } = this.#setup;
+    const { agent, arena, config, program } = this.#setup;
     switch (config.player) {
       case 'expert':
         return expertPlayer(agent, arena);
@@ -208,6 +220,8 @@ class Play {
         return humanPlayer(agent, this.#outside.readLine!);
       case 'model':
         return this.#model();
+      default:
+        return programPlayer(agent, arena, () => program!.family.build(program!.parameters));
     }
   }
 
@@ -281,7 +295,7 @@ class Play {
       caps: caps.length > 0 ? caps : undefined,
       activeMs: this.activeMs(),
       play: {
-        player: config.player,
+        player: playerName(config),
         ...(meanReturn !== null && { meanReturn, ci95: returnCi95 }),
         ...(meanScore !== null && { meanScore, scoreCi95 }),
       },

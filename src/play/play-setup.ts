@@ -1,5 +1,5 @@
 /** Sets up a play: creates environments, agent and model from its config, and the initial manifest. */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Agent } from '../agents/agent.js';
 import { type Arena, localArena, remoteArena } from '../agents/player.js';
 import { openAgent, type PromptedAgent } from '../agents/prompts/prompted-agent.js';
@@ -11,6 +11,7 @@ import { isRemote } from '../environments/remote/remote-environment.js';
 import { Ledger } from '../experiment/budget/ledger.js';
 import { countedBy } from '../experiment/budget/usage.js';
 import { callsIn, withDeadline } from '../experiment/open-models.js';
+import { openProgramFile } from '../experiment/programs/program-file.js';
 import { createModel } from '../experiment/proposer.js';
 import { waitOnClock } from '../models/hosted/retry.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -21,7 +22,7 @@ import { evaluationSeeds } from '../random/seeds.js';
 import { fingerprint, fixedSettings } from '../runs/fingerprint.js';
 import type { Manifest } from '../runs/manifest.js';
 import { readManifest, runFiles } from '../runs/reader.js';
-import { loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
+import { isProgram, loadPlayConfig, type PlayConfig, type PlayModelConfig } from './play-config.js';
 import { requirePlayer } from './players.js';
 
 /** The parts of a play, created from its config and checked. */
@@ -30,6 +31,8 @@ export interface PlaySetup {
   readonly arena: Arena;
   readonly agent: PromptedAgent;
   readonly model: LanguageModel | undefined;
+  /** Present if a program plays. */
+  readonly program?: Awaited<ReturnType<typeof openProgramFile>> | undefined;
   readonly ledger: Ledger;
   readonly starts: readonly number[];
   readonly fingerprint: string;
@@ -61,10 +64,11 @@ export async function setUpPlay(
     });
     const model = player === 'model' ? (own ?? (await openModel(config, env))) : undefined;
     if (model !== undefined) await requireWays(config, arena, agent, model, starts[0]!);
+    const program = isProgram(player) ? await openProgramFile(player, arena) : undefined;
     const modules = modulesOf(config);
     const hashes = modules.length === 0 ? undefined : hashModules(modules);
     return {
-      ...{ config, arena, agent, model, starts },
+      ...{ config, arena, agent, model, program, starts },
       ledger: new Ledger({
         limits: config.limits,
         ...(counted === undefined
@@ -170,10 +174,14 @@ async function requireWays(
     });
 }
 
-const modulesOf = ({ environment, model }: PlayConfig): readonly string[] => [
+const modulesOf = ({ environment, model, player }: PlayConfig): readonly string[] => [
+  ...(isProgram(player) ? [player] : []),
   ...(isModulePath(environment.id) ? [environment.id] : []),
   ...(model?.provider === 'module' ? [model.path] : []),
 ];
+
+/** The name of the player, or of the program's file. */
+export const playerName = ({ player }: PlayConfig): string => (isProgram(player) ? basename(player) : player);
 
 /** The manifest of a play that is about to start. */
 export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest {
@@ -192,7 +200,7 @@ export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest
     ...(!isBuiltInId(config.environment.id) && {
       spec: { observationSpace, actionSpace, ...(maxSteps !== undefined && { maxSteps }) },
     }),
-    model: model?.id ?? `player/${config.player}`,
+    model: model?.id ?? `player/${playerName(config)}`,
     fingerprint: setup.fingerprint,
     settings: fixedSettings(config),
     prompts: prompts.hash,
@@ -201,6 +209,6 @@ export function playManifest(setup: PlaySetup, run: string, now: Date): Manifest
     iterations: { done: 0, of: config.episodes },
     confirmations: [],
     usage: ledger.totals,
-    play: { player: config.player },
+    play: { player: playerName(config) },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Players other than a model: an expert that plays winning commands, random or first actions, and a
- * person at the terminal.
+ * Players other than a model: an expert that plays winning commands, random or first actions, a program, and
+ * a person at the terminal.
  */
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Agent } from '../agents/agent.js';
@@ -9,7 +9,9 @@ import { listedChoices } from '../agents/reading.js';
 import type { Fallback } from '../agents/settings.js';
 import type { Reply, Speaker } from '../agents/speaker.js';
 import { UserError } from '../base/errors.js';
-import type { PlayerName } from './play-config.js';
+import type { Action } from '../environments/environment.js';
+import { type Policy, policyFor } from '../policies/policy.js';
+import { isProgram, type PlayConfig } from './play-config.js';
 
 /** A player, with the settings that games need. */
 export interface Player<R extends Reply = Reply> {
@@ -53,6 +55,30 @@ export function carelessPlayer(agent: Agent, fallback: 'random' | 'first'): Play
   };
 }
 
+/**
+ * Plays a program, which reads the observations themselves instead of their text.
+ * @param build the program's policy; may throw a ProgramFault, as may the policy
+ */
+export function programPlayer(agent: Agent, { actionSpace }: Arena, build: () => Policy): Player {
+  const policies = new Map<number, Policy>();
+  const isText = actionSpace.kind === 'text';
+  return {
+    ...{ fallback: 'end', asks: 0 },
+    agent: { ...agent, extractAction: (reply) => (isText ? reply : (JSON.parse(reply) as Action)) },
+    speaker: {
+      async reply(conversations) {
+        await yieldToEventLoop();
+        return conversations.map(({ game, observation, seed, turn }) => {
+          const policy = turn === 0 ? policyFor(build(), seed) : policies.get(game)!;
+          policies.set(game, policy);
+          const action = policy(observation!);
+          return { text: isText ? String(action) : JSON.stringify(action) };
+        });
+      },
+    },
+  };
+}
+
 /** Thrown when a person gives up. */
 export class QuitError extends Error {
   override readonly name = 'QuitError';
@@ -80,20 +106,20 @@ export function humanPlayer(agent: Agent, ask: (text: string) => Promise<string 
 
 /** @throws UserError listing the possible players if this one can't play in the environment */
 export async function requirePlayer(
-  player: PlayerName,
+  player: PlayConfig['player'],
   { actionSpace, batch, id }: Arena,
   seed: number,
 ): Promise<void> {
-  const refuse = (message: string, also: readonly PlayerName[]) => {
+  const refuse = (message: string, also: readonly string[]) => {
     const alternatives = ['model', ...also, 'human'];
     throw new UserError({ field: 'player', value: player, message, alternatives });
   };
-  if (player === 'model' || player === 'human') return;
+  if (player === 'model' || player === 'human' || isProgram(player)) return;
   await batch.reset([seed]);
   const isListed = (listedChoices(actionSpace, undefined, batch.info?.(0))?.length ?? 0) > 0;
   const isBounded =
     actionSpace.kind === 'box' && [...actionSpace.low, ...actionSpace.high].every(Number.isFinite);
-  const careless: readonly PlayerName[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
+  const careless: readonly string[] = isListed ? ['random', 'first'] : isBounded ? ['random'] : [];
   if (player === 'expert') {
     const gold = await batch.gold?.(0);
     if (gold === undefined || gold.length === 0)

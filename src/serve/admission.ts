@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError, readJsonBody } from './http.js';
 
-export interface AdmittedRequest {
+interface AdmittedRequest {
   readonly body: unknown;
   readonly response: ServerResponse;
   /** Aborts if the client disconnects, or the server stops. */

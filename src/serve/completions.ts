@@ -52,7 +52,7 @@ export const completionsEndpoint =
     const head = replyHead('cmpl', served, service);
     const stream = request.stream ? openStream(response, head) : undefined;
     const { slots } = service.model;
-    const calls = await eachPrompt(request.prompt, { signal, slots }, async (prompt, place) => {
+    const calls = await eachPrompt(request.prompt, slots, async (prompt, place) => {
       const onText = (index: number, text: string) => stream?.send(place * choices + index, { text });
       const call = await served.model.generate([], {
         ...{ ...options, prompt, signal },

@@ -18,7 +18,7 @@ export const embeddingsEndpoint =
   async ({ body, response, signal }) => {
     const request = parsedBody(requestSchema, body);
     const served = servedModel(request.model, model.served);
-    const calls = await eachPrompt(request.input, { signal, slots: model.slots }, (prompt) =>
+    const calls = await eachPrompt(request.input, model.slots, (prompt) =>
       served.model.generate([], { seeds: [0], prompt, embedding: true, signal }),
     );
     const vectors = calls.map(([first]) => first?.embedding ?? []);

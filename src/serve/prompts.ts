@@ -23,16 +23,11 @@ export const promptsSchema = z
 /** Calls `work` for each prompt, `slots` at a time, so that requests of other clients get their turn. */
 export async function eachPrompt<T>(
   prompts: readonly Prompt[],
-  { signal, slots }: { readonly signal: AbortSignal; readonly slots: number },
+  slots: number,
   work: (prompt: Prompt, place: number) => Promise<T>,
 ): Promise<readonly T[]> {
   const turn = pLimit(slots);
-  const results = prompts.map((prompt, place) =>
-    turn(() => {
-      signal.throwIfAborted();
-      return work(prompt, place);
-    }),
-  );
+  const results = prompts.map((prompt, place) => turn(() => work(prompt, place)));
   try {
     return await Promise.all(results);
   } finally {

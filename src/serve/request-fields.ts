@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { GenerateOptions } from '../models/language-model.js';
 import { badRequest } from './http.js';
 
-export const mostChoices = 32;
+const mostChoices = 32;
 
 /** True for values that wouldn't change the answer. */
 const isNeutral = (value: unknown): boolean =>

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path';
 import { type CommandContext, exitCodeOf, shownPath } from '../base/context.js';
 import { withoutOverrides } from '../base/overrides-apart.js';
+import { loadConfig } from '../config/load.js';
 import { fitted } from '../format/width.js';
 import { runFiles } from '../runs/reader.js';
 import { baselineArm, requireBaseline } from '../search/baselines.js';
@@ -27,7 +28,8 @@ import { planStudy } from './study.js';
 interface BaselinesRequest extends Budget, PlayArguments {
   /** Config files, and key=value overrides that apply to all of them. */
   readonly configs: readonly string[];
-  readonly controls: string;
+  /** Comma-separated baselines; by default, those that fit the policies of the first config. */
+  readonly controls?: string | undefined;
   /** First root seed (default: the seed of the first config). */
   readonly seed?: number | undefined;
   readonly repeats: number;
@@ -108,13 +110,18 @@ function planBaselines(request: BaselinesRequest, cwd: string) {
     // Baselines don't use feedback.
     'feedback=',
   ];
+  const { files, overrides } = withoutOverrides(request.configs);
+  const usual = (file = '') =>
+    loadConfig({ file, overrides, cwd }).config.policy?.kind === 'program'
+      ? 'random,genetic'
+      : 'random,hill-climb,cma-es';
   return planStudy({
     kind: 'controls',
-    arms: [...new Set(request.controls.split(','))].map((name) => {
+    arms: [...new Set((request.controls ?? usual(files[0])).split(','))].map((name) => {
       const arm = baselineArm(requireBaseline('--controls', name.trim()));
       return { ...arm, overrides: [...arm.overrides, ...same] };
     }),
-    ...withoutOverrides(request.configs),
+    ...{ files, overrides },
     seed: request.seed,
     repeats: request.repeats,
     cwd,

@@ -2,65 +2,81 @@
 import type { CurvePoint } from './curve.js';
 import { type Growth, type MetricKind, metricKinds, type Row, type TrainingRows } from './messages.js';
 
-const mostStretches = 2048;
-
-interface Stretch<T> {
-  low: T;
-  high: T;
-}
-
-/** A run's evaluations; for a long run, the lowest and highest of each stretch. */
-export class Curve {
-  #stretches: Stretch<CurvePoint>[] = [];
-  /** Evaluations per stretch. */
+/** A list whose neighbours are joined when there are too many; `count`: how many were joined. */
+class Thinned<T extends { readonly count: number }, Point> {
+  #all: T[] = [];
   #size = 1;
-  #count = 0;
-  #best = Number.NEGATIVE_INFINITY;
-  /** The first stretch that changed since the last call to `growth`. */
+  /** The first that changed since the last call to `growth`. */
   #changed = 0;
+  readonly #most: number;
+  readonly #joined: (a: T, b: T) => T;
+  readonly #pointsOf: (all: readonly T[]) => readonly Point[];
 
-  get count(): number {
-    return this.#count;
+  constructor(most: number, joined: (a: T, b: T) => T, pointsOf: (all: readonly T[]) => readonly Point[]) {
+    this.#most = most;
+    this.#joined = joined;
+    this.#pointsOf = pointsOf;
   }
 
-  add(evaluation: Omit<CurvePoint, 'best'>): void {
-    this.#best = Math.max(this.#best, evaluation.score);
-    const point = { ...evaluation, best: this.#best };
-    const at = Math.floor(this.#count++ / this.#size);
-    const own = this.#stretches[at];
-    if (own === undefined) this.#stretches.push({ low: point, high: point });
-    else if (point.score > own.high.score) own.high = point;
-    else if (point.score < own.low.score) own.low = point;
-    this.#changed = Math.min(this.#changed, at);
-    if (this.#stretches.length > mostStretches) this.#merge();
-  }
-
-  #merge(): void {
-    this.#stretches = pairs(this.#stretches).map(([a, b]) => ({
-      low: b === undefined || a.low.score <= b.low.score ? a.low : b.low,
-      high: b === undefined || a.high.score >= b.high.score ? a.high : b.high,
-    }));
+  protected append(one: T): void {
+    const last = this.#all.at(-1);
+    if (last === undefined || last.count >= this.#size) this.#all.push(one);
+    else this.#all.splice(-1, 1, this.#joined(last, one));
+    this.#changed = Math.min(this.#changed, this.#all.length - 1);
+    if (this.#all.length <= this.#most) return;
+    this.#all = this.#all.flatMap((a, i, all) => {
+      const b = all[i + 1];
+      return i % 2 === 1 ? [] : b === undefined ? [a] : [this.#joined(a, b)];
+    });
     this.#size *= 2;
     this.#changed = 0;
   }
 
   /** Changes since the last call; undefined if there are none. */
-  growth(): Growth<CurvePoint> | undefined {
-    if (this.#changed >= this.#stretches.length) return undefined;
-    let keep = 0;
-    for (let i = 0; i < this.#changed; i++)
-      keep += this.#stretches[i]!.low === this.#stretches[i]!.high ? 1 : 2;
-    const added = flat(this.#stretches.slice(this.#changed));
-    this.#changed = this.#stretches.length;
+  growth(): Growth<Point> | undefined {
+    if (this.#changed >= this.#all.length) return undefined;
+    const keep = this.#pointsOf(this.#all.slice(0, this.#changed)).length;
+    const added = this.#pointsOf(this.#all.slice(this.#changed));
+    this.#changed = this.#all.length;
     return { keep, added };
   }
 
-  points(): readonly CurvePoint[] {
-    return flat(this.#stretches);
+  points(): readonly Point[] {
+    return this.#pointsOf(this.#all);
   }
 }
 
-const flat = (stretches: readonly Stretch<CurvePoint>[]) =>
+interface Stretch {
+  readonly low: CurvePoint;
+  readonly high: CurvePoint;
+  readonly count: number;
+}
+
+const joinedStretch = (a: Stretch, b: Stretch): Stretch => ({
+  low: a.low.score <= b.low.score ? a.low : b.low,
+  high: a.high.score >= b.high.score ? a.high : b.high,
+  count: a.count + b.count,
+});
+
+/** A run's evaluations; for a long run, the lowest and highest of each stretch. */
+export class Curve extends Thinned<Stretch, CurvePoint> {
+  #best = Number.NEGATIVE_INFINITY;
+  /** Number of evaluations. */
+  count = 0;
+
+  constructor() {
+    super(2048, joinedStretch, flat);
+  }
+
+  add(evaluation: Omit<CurvePoint, 'best'>): void {
+    this.count++;
+    this.#best = Math.max(this.#best, evaluation.score);
+    const point = { ...evaluation, best: this.#best };
+    this.append({ low: point, high: point, count: 1 });
+  }
+}
+
+const flat = (stretches: readonly Stretch[]) =>
   stretches.flatMap(({ low, high }) =>
     low === high ? [low] : isBefore(low, high) ? [low, high] : [high, low],
   );
@@ -68,22 +84,21 @@ const flat = (stretches: readonly Stretch<CurvePoint>[]) =>
 const isBefore = (a: CurvePoint, b: CurvePoint) =>
   a.iteration < b.iteration || (a.iteration === b.iteration && a.candidate < b.candidate);
 
-function pairs<T>(items: readonly T[]): readonly (readonly [T, T | undefined])[] {
-  return Array.from({ length: Math.ceil(items.length / 2) }, (_, i) => [items[2 * i]!, items[2 * i + 1]]);
-}
-
-const mostRows = 1024;
-
 /** Maximum number of metrics, because a malicious file may have any number. */
 const mostFigures = 40;
 
+interface Mean {
+  readonly row: Row;
+  readonly count: number;
+}
+
 /** Lines of metrics; for a long training run, the mean of each stretch. */
-export class Figures {
-  #rows: Record<string, number>[] = [];
-  #counts: number[] = [];
-  #size = 1;
-  #changed = 0;
+export class Figures extends Thinned<Mean, Row> {
   readonly #names = new Set<string>();
+
+  constructor() {
+    super(1024, joinedMean, (means) => means.map(({ row }) => row));
+  }
 
   /** Adds a line, keeping only its finite numbers. */
   add(line: Readonly<Record<string, unknown>>): void {
@@ -94,51 +109,20 @@ export class Figures {
       this.#names.add(name);
       row[name] = value;
     }
-    const last = this.#rows.length - 1;
-    if (last < 0 || this.#counts[last]! >= this.#size) {
-      this.#rows.push(row);
-      this.#counts.push(1);
-    } else {
-      this.#rows[last] = meanOf(this.#rows[last]!, this.#counts[last]!, row, 1);
-      this.#counts[last]!++;
-    }
-    this.#changed = Math.min(this.#changed, this.#rows.length - 1);
-    if (this.#rows.length > mostRows) this.#merge();
-  }
-
-  #merge(): void {
-    const counts = pairs(this.#counts);
-    this.#rows = pairs(this.#rows).map(([a, b], i) =>
-      b === undefined ? a : meanOf(a, counts[i]![0], b, counts[i]![1]!),
-    );
-    this.#counts = counts.map(([a, b]) => a + (b ?? 0));
-    this.#size *= 2;
-    this.#changed = 0;
-  }
-
-  growth(): Growth<Row> | undefined {
-    if (this.#changed >= this.#rows.length) return undefined;
-    const growth = { keep: this.#changed, added: this.#rows.slice(this.#changed) };
-    this.#changed = this.#rows.length;
-    return growth;
-  }
-
-  rows(): readonly Row[] {
-    return this.#rows;
+    this.append({ row, count: 1 });
   }
 }
 
 /** The weighted mean of each metric, except `step`, which keeps its last value. */
-function meanOf(a: Row, countA: number, b: Row, countB: number): Record<string, number> {
-  const mean: Record<string, number> = Object.create(null);
-  for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    const [x, y] = [a[name], b[name]];
-    mean[name] =
-      name === 'step' || x === undefined || y === undefined
-        ? (y ?? x)!
-        : (x * countA + y * countB) / (countA + countB);
+function joinedMean(a: Mean, b: Mean): Mean {
+  const row: Record<string, number> = Object.create(null);
+  const count = a.count + b.count;
+  for (const name of new Set([...Object.keys(a.row), ...Object.keys(b.row)])) {
+    const [x, y] = [a.row[name], b.row[name]];
+    const isWhole = name === 'step' || x === undefined || y === undefined;
+    row[name] = isWhole ? (y ?? x)! : (x * a.count + y * b.count) / count;
   }
-  return mean;
+  return { row, count };
 }
 
 /** The figures of a training run, by kind of metric. */
@@ -159,6 +143,6 @@ export class TrainingFigures {
 
   rows(): TrainingRows {
     const { evaluation, step, validation } = this.#figures;
-    return { step: step.rows(), validation: validation.rows(), evaluation: evaluation.rows() };
+    return { step: step.points(), validation: validation.points(), evaluation: evaluation.points() };
   }
 }

@@ -91,30 +91,18 @@ export function curveChart(course: Course): Chart {
       },
     ],
     marks: [
-      ...(lost.length === 0
-        ? []
-        : [
-            {
-              ...({ label: 'no usable proposal', draw: 'cross', colour: '--bad' } as const),
-              marks: lost.map((one) => ({ x: place(one) })),
-            },
-          ]),
-      ...(confirmed === undefined
-        ? []
-        : [
-            {
-              label: 'confirmed on unseen episodes, with 95 % interval',
-              ...({ draw: 'diamond', colour: '--good' } as const),
-              marks: [
-                {
-                  x: confirmed.at ? place(confirmed.at) : last,
-                  y: confirmed.mean,
-                  interval: confirmed.ci95,
-                },
-              ],
-            },
-          ]),
-    ],
+      {
+        ...({ label: 'no usable proposal', draw: 'cross', colour: '--bad' } as const),
+        marks: lost.map((one) => ({ x: place(one) })),
+      },
+      {
+        label: 'confirmed on unseen episodes, with 95 % interval',
+        ...({ draw: 'diamond', colour: '--good' } as const),
+        marks: confirmed
+          ? [{ x: confirmed.at ? place(confirmed.at) : last, y: confirmed.mean, interval: confirmed.ci95 }]
+          : [],
+      },
+    ].filter(({ marks }) => marks.length > 0),
     ...(target !== undefined && { levels: [{ y: target, label: `target ${formatNumber(target)}` }] }),
     ...(hasWarmup && { shades: [[0, 1] as const] }),
     notes: points.map(noteOf),

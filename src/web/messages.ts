@@ -1,22 +1,23 @@
 /** Messages between server and browser. */
 
-export type ItemKind =
-  | 'run'
-  | 'play'
-  | 'training'
-  | 'repeats'
-  | 'controls'
-  | 'collection'
-  | 'evaluation'
-  | 'sweep'
-  | 'models';
+const singleKinds = ['run', 'play', 'training'] as const;
+const holderKinds = ['repeats', 'controls', 'collection', 'evaluation', 'sweep', 'models'] as const;
+
+export const itemKinds = [...singleKinds, ...holderKinds];
+
+export type ItemKind = (typeof itemKinds)[number];
+
+export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>
+  (holderKinds as readonly ItemKind[]).includes(kind);
+
+export const itemStatuses = ['running', 'paused', 'crashed', 'interrupted', 'failed', 'completed'] as const;
 
 /** A run, a training run, or a directory of several runs. */
 export interface Item {
   /** Path below the root directory. */
   readonly name: string;
   readonly kind: ItemKind;
-  readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
+  readonly status: (typeof itemStatuses)[number];
   readonly environment: string | null;
   readonly model: string | null;
   /** Completed iterations, games, steps or runs. */

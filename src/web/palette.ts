@@ -86,17 +86,17 @@ export function paletteStyle(): string {
     ...Object.fromEntries(categorical.map((rgb, i) => [`choice-${i}`, rgb])),
   };
   const properties = [
-    ...Object.entries(colours).map(([name, rgb]) => `--${name}:${rgb.join(' ')}`),
+    ...Object.entries(colours).map(([name, rgb]) => `--${name}:rgb(${rgb.join(' ')})`),
     ...arms.map((colour, i) => `--arm-${i}:${colour}`),
     ...Object.entries(tokens).map(([kind, colour]) => `--tokens-${kind}:${colour}`),
   ];
-  const shades = Array.from({ length: cellLevels }, (_, i) => {
-    const opacity = (0.055 * (i + 1)).toFixed(2);
-    return `.pos-${i + 1}{background:rgb(var(--positive)/${opacity})}.neg-${i + 1}{background:rgb(var(--negative)/${opacity})}`;
-  });
-  const choices = categorical.map(
-    (_, i) =>
-      `.choice-${i}{background:rgb(var(--choice-${i})/.38)}.swatch.choice-${i}{background:rgb(var(--choice-${i}))}`,
+  const cell = (name: string, colour: string, percent: number) =>
+    `.${name}{background:color-mix(in srgb,var(--${colour}) ${percent}%,transparent)}`;
+  const shades = Array.from({ length: cellLevels }, (_, i) =>
+    ['positive', 'negative'].map((sign) => cell(`${sign.slice(0, 3)}-${i + 1}`, sign, 5.5 * (i + 1))),
   );
-  return [`:root{${properties.join(';')}}`, ...shades, ...choices].join('\n');
+  const choices = categorical.map(
+    (_, i) => `${cell(`choice-${i}`, `choice-${i}`, 38)}.swatch.choice-${i}{background:var(--choice-${i})}`,
+  );
+  return [`:root{${properties.join(';')}}`, ...shades.flat(), ...choices].join('\n');
 }

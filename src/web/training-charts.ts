@@ -62,9 +62,9 @@ export function trainingCharts(all: TrainingRows, words: TrainingWords): readonl
     ...(isRl ? [returnChart(rows, words)] : []),
     ...(has('reward') ? [rewardChart(rows, words)] : []),
     ...(!isRl && has('loss') ? [lossChart(rows, words)] : []),
-    ...charted.flatMap(([of, name, title, kind = 'number']) => {
-      const own = shown[of].filter((row) => name in row);
-      return own.length === 0 ? [] : [smallChart(own, { name, title, kind }, words)];
+    ...charted.flatMap((figure) => {
+      const own = shown[figure[0]].filter((row) => figure[1] in row);
+      return own.length === 0 ? [] : [smallChart(own, figure, words)];
     }),
   ];
 }
@@ -79,140 +79,125 @@ const withEpisodeSteps = (rows: readonly Row[]): readonly Row[] =>
     return length > 0 && Number.isFinite(length) ? { ...row, episodeSteps: length } : row;
   });
 
-const stepsOf = (...rows: readonly (readonly Row[])[]) =>
-  [...new Set(rows.flat().map(({ step = 0 }) => step))].sort((a, b) => a - b);
-
-/** Values of a metric at these steps. */
-function valuesAt(at: readonly number[], rows: readonly Row[], value: (row: Row) => number | undefined) {
-  const known = new Map(rows.map((row) => [row.step ?? 0, value(row)]));
-  return at.map((step) => known.get(step) ?? null);
+/** The steps of these rows, and how to get a metric's values at them. */
+function stepsOf(...rows: readonly (readonly Row[])[]) {
+  const at = [...new Set(rows.flat().map(({ step = 0 }) => step))].sort((a, b) => a - b);
+  const valuesOf = (own: readonly Row[], value: (row: Row) => number | undefined) => {
+    const known = new Map(own.map((row) => [row.step ?? 0, value(row)]));
+    return at.map((step) => known.get(step) ?? null);
+  };
+  return { at, valuesOf };
 }
+
+const bestOf = (rows: readonly Row[], isBetter: (a: Row, b: Row) => boolean) =>
+  rows.reduce<Row | undefined>((best, row) => (best && !isBetter(row, best) ? best : row), undefined);
+
+const bestMark = (label: string, { step = 0 }: Row, y: number): NonNullable<Chart['marks']> => [
+  { label, draw: 'diamond', colour: '--good', marks: [{ x: step, y }] },
+];
+
+const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
 
 const xAxis = ({ unit }: TrainingWords): Axis => ({
   title: unit === 'step' ? 'Step' : 'Update',
   kind: 'whole',
 });
 
-const hint = 'Point at the chart for values; drag to zoom, double-click to reset.';
+/** A metric of each step, in the background, and its mean over the latest. */
+function smoothed(
+  name: string,
+  rows: readonly Row[],
+  { valuesOf }: ReturnType<typeof stepsOf>,
+): readonly [each: Omit<Series, 'label'>, mean: Omit<Series, 'label'>] {
+  const all = rows.map((row) => row[name]!);
+  const means = rows.map(({ step = 0 }, i) => ({ step, [name]: trainingLoss(all, i + 1) }));
+  const own = (row: Row) => row[name];
+  return [
+    { draw: 'line', colour: '--spread', width: 1, values: valuesOf(rows, own) },
+    { draw: 'line', colour: '--accent', width: 2, values: valuesOf(means, own) },
+  ];
+}
 
 const smoothText = ({ unit }: TrainingWords) => `mean over the latest 10 to 100 ${unit}s`;
 
-function lossChart({ step: steps, validation }: TrainingRows, words: TrainingWords): Chart {
-  const rows = steps.filter(({ loss }) => loss !== undefined);
+function lossChart({ step, validation }: TrainingRows, words: TrainingWords): Chart {
+  const rows = step.filter(({ loss }) => loss !== undefined);
   const losses = rows.map(({ loss }) => loss!);
-  const latest = losses.length === 0 ? undefined : trainingLoss(losses);
-  const smoothed = rows.map((row, i) => ({ step: row.step!, loss: trainingLoss(losses, i + 1) }));
-  const at = stepsOf(rows, validation);
-  const lossOf = ({ loss }: Row) => loss;
-  const held = valuesAt(at, validation, lossOf);
-  const best = validation.reduce<Row | undefined>(
-    (low, row) => (low === undefined || row.loss! < low.loss! ? row : low),
-    undefined,
-  );
-  const lowest =
-    best && `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`;
+  const steps = stepsOf(rows, validation);
+  const [each, mean] = smoothed('loss', rows, steps);
+  const best = bestOf(validation, (a, b) => a.loss! < b.loss!);
+  const lowest = best
+    ? `lowest validation loss, ${best.loss!.toFixed(4)} at step ${formatCount(best.step!)}`
+    : '';
   return {
-    label: `Loss of ${formatCount(rows.at(-1)?.step ?? 0)} steps: from ${losses[0]?.toFixed(4)} to ${latest?.toFixed(4)}${lowest ? `; ${lowest}` : ''}.`,
+    label: `Loss of ${formatCount(rows.at(-1)?.step ?? 0)} steps: from ${losses[0]?.toFixed(4)} to ${trainingLoss(losses).toFixed(4)}${lowest && `; ${lowest}`}.`,
     x: xAxis(words),
     y: { title: 'Loss (nats per answer token)' },
-    at,
+    at: steps.at,
     series: [
-      {
-        ...{ label: 'training loss of each step', draw: 'line', colour: '--spread', width: 1 },
-        ...{ outliers: 'high', values: valuesAt(at, rows, lossOf) },
-      },
-      {
-        ...{ label: `training loss, ${smoothText(words)}`, draw: 'line', colour: '--accent', width: 2 },
-        values: valuesAt(at, smoothed, lossOf),
-      },
-      ...heldOut('validation loss', held),
+      { ...each, label: 'training loss of each step', outliers: 'high' },
+      { ...mean, label: `training loss, ${smoothText(words)}` },
+      ...heldOut(
+        'validation loss',
+        steps.valuesOf(validation, ({ loss }) => loss),
+      ),
     ],
-    marks:
-      best === undefined || lowest === undefined
-        ? []
-        : [
-            {
-              ...({ label: lowest, draw: 'diamond', colour: '--good' } as const),
-              marks: [{ x: best.step!, y: best.loss! }],
-            },
-          ],
+    ...(best && { marks: bestMark(lowest, best, best.loss!) }),
     hint,
   };
 }
 
 /** A line, and points unless there are many. */
-const heldOut = (
+function heldOut(
   label: string,
   values: Series['values'],
   interval: Pick<Series, 'low' | 'high'> = {},
-): readonly Series[] => {
+): readonly Series[] {
   const common = { label, colour: '--warn', values } as const;
   const count = values.filter((value) => value !== null).length;
-  if (count === 0) return [];
   return [
-    { ...common, draw: 'line', width: 2 },
-    ...(count <= 60 ? [{ ...common, ...interval, draw: 'points' } as const] : []),
+    ...(count > 0 ? [{ ...common, draw: 'line', width: 2 } as const] : []),
+    ...(count > 0 && count <= 60 ? [{ ...common, ...interval, draw: 'points' } as const] : []),
   ];
-};
+}
 
 const measuredIn = ({ meanReturn, meanReward }: Row) => meanReward ?? meanReturn;
 
 function returnChart({ evaluation }: TrainingRows, words: TrainingWords): Chart {
   const rows = evaluation.filter((row) => measuredIn(row) !== undefined);
-  const at = stepsOf(rows);
+  const { at, valuesOf } = stepsOf(rows);
   const title = capitalised(words.measured);
-  const ends = (sign: 1 | -1) =>
-    valuesAt(at, rows, (row) => measuredIn(row)! + sign * (row.margin ?? Number.NaN)).map((end) =>
-      Number.isFinite(end) ? end : null,
-    );
-  const best = rows.reduce<Row | undefined>(
-    (top, row) => (top === undefined || measuredIn(row)! >= measuredIn(top)! ? row : top),
-    undefined,
-  );
+  const withMargin = rows.filter(({ margin }) => margin !== undefined);
+  const end = (sign: 1 | -1) => valuesOf(withMargin, (row) => measuredIn(row)! + sign * row.margin!);
+  const best = bestOf(rows, (a, b) => measuredIn(a)! >= measuredIn(b)!);
+  const highest = best ? `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : '';
   return {
-    label: `${title} by update${best ? `; best ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}` : ''}.`,
+    label: `${title} by update${highest && `; ${highest}`}.`,
     x: { ...xAxis(words), from: 0 },
     y: { title },
     at,
-    series: heldOut(words.measured, valuesAt(at, rows, measuredIn), { low: ends(-1), high: ends(1) }),
-    marks:
-      best === undefined
-        ? []
-        : [
-            {
-              label: `best, ${formatReturn(measuredIn(best))} at update ${formatCount(best.step!)}`,
-              ...({ draw: 'diamond', colour: '--good' } as const),
-              marks: [{ x: best.step!, y: measuredIn(best)! }],
-            },
-          ],
+    series: heldOut(words.measured, valuesOf(rows, measuredIn), { low: end(-1), high: end(1) }),
+    ...(best && { marks: bestMark(highest, best, measuredIn(best)!) }),
     hint,
   };
 }
 
 /** Rewards in training, with their spread within the groups. */
-function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart {
-  const rows = steps.filter(({ reward }) => reward !== undefined);
-  const at = stepsOf(rows);
-  const rewards = rows.map(({ reward }) => reward!);
-  const ends = (sign: 1 | -1) => valuesAt(at, rows, ({ reward, spread = 0 }) => reward! + sign * spread);
+function rewardChart({ step }: TrainingRows, words: TrainingWords): Chart {
+  const rows = step.filter(({ reward }) => reward !== undefined);
+  const steps = stepsOf(rows);
+  const [each, mean] = smoothed('reward', rows, steps);
+  const end = (sign: 1 | -1) => steps.valuesOf(rows, ({ reward, spread = 0 }) => reward! + sign * spread);
   const hasSpread = rows.some(({ spread }) => spread !== undefined);
-  const smoothed = rows.map(({ step = 0 }, i) => ({ step, reward: trainingLoss(rewards, i + 1) }));
   return {
-    label: `${words.rewards} by update: from ${formatNumber(rewards[0])} to ${formatNumber(rewards.at(-1))}.`,
+    label: `${words.rewards} by update: from ${formatNumber(rows[0]?.reward)} to ${formatNumber(rows.at(-1)?.reward)}.`,
     x: xAxis(words),
     y: { title: words.rewards },
-    at,
+    at: steps.at,
     ...(hasSpread && { bands: { label: '± standard deviation within groups' } }),
     series: [
-      {
-        ...{ label: 'mean of each update', draw: 'line', colour: '--spread', width: 1 },
-        ...(hasSpread && { low: ends(-1), high: ends(1) }),
-        values: valuesAt(at, rows, ({ reward }) => reward),
-      },
-      {
-        ...{ label: smoothText(words), draw: 'line', colour: '--accent', width: 2 },
-        values: valuesAt(at, smoothed, ({ reward }) => reward),
-      },
+      { ...each, label: 'mean of each update', ...(hasSpread && { low: end(-1), high: end(1) }) },
+      { ...mean, label: smoothText(words) },
     ],
     hint,
   };
@@ -220,15 +205,11 @@ function rewardChart({ step: steps }: TrainingRows, words: TrainingWords): Chart
 
 function smallChart(
   rows: readonly Row[],
-  {
-    kind,
-    name,
-    title,
-  }: { readonly kind: NonNullable<Axis['kind']>; readonly name: string; readonly title: string },
+  [, name, title, kind = 'number']: (typeof charted)[number],
   words: TrainingWords,
 ): Chart {
-  const at = stepsOf(rows);
-  const values = valuesAt(at, rows, (row) => row[name]);
+  const { at, valuesOf } = stepsOf(rows);
+  const values = valuesOf(rows, (row) => row[name]);
   const { maxGradientNorm: limit } = words;
   const isLimited = name === 'gradientNorm' && limit !== undefined;
   const isNegative = values.some((value) => value !== null && value < 0);

@@ -32,6 +32,8 @@ const broken = write('broken', 'environment: gymnasium:CartPole-v1');
 
 const screened = write('screened', 'environment: CartPole-v1\ncandidates: 4\nscreening: {}');
 
+const programs = write('programs', 'environment: CartPole-v1\npolicy: { kind: program }');
+
 type Printed = Omit<BaselinesResult, 'runs'> & { readonly out: string };
 
 async function play(changes: Partial<ControlsArguments>, outside: Partial<CommandContext> = {}) {
@@ -51,6 +53,15 @@ async function play(changes: Partial<ControlsArguments>, outside: Partial<Comman
   const code = await controlsCommand(args, context);
   return { code, printed, noted, last: () => JSON.parse(printed.at(-1)!) as Printed };
 }
+
+it('searches programs by random programs and genetic programming, if no baselines are named', async () => {
+  const given = { configs: [programs], controls: undefined, iterations: 1, repeats: 1, out: 'programs' };
+  const { code, last } = await play(given);
+  expect({ code, baselines: last().rows.map((row) => row.control) }).toEqual({
+    code: 0,
+    baselines: ['random', 'genetic'],
+  });
+});
 
 it('plays the controls of a config with screening without it', async () => {
   const given = { configs: [screened], controls: 'random', iterations: 2, repeats: 1 };

@@ -47,6 +47,28 @@ const reviser = (size: (call: ScriptedCall) => number) =>
 
 const careful = () => reviser(() => 1.5);
 
+it('asks for whole parameters even if proposals are changes', async () => {
+  const changes = formatParameters([0.1, ...Array(9).fill(0)], spec).replaceAll('params', 'delta');
+  const model = createScriptedModel((call) =>
+    isCritic(call)
+      ? formatParameters(
+          shown(call).map((value) => value - 0.1),
+          spec,
+        )
+      : changes,
+  );
+  const { path } = await runExperimentFrom(
+    { ...config, proposal: { form: 'delta' }, iterations: 2 },
+    { model },
+  );
+  const asked = readRun(path).calls.filter(({ purpose }) => purpose === 'critic');
+  for (const { messages, outcome } of asked) {
+    expect(messages.map(({ content }) => content).join()).not.toContain('delta[');
+    expect(outcome.kind).toBe('accepted');
+  }
+  expect(asked.length).toBeGreaterThan(0);
+});
+
 it('revises the best proposal on the same episodes, and remembers the better of the two', async () => {
   const model = careful();
   const { path, events } = await runExperimentFrom({ ...config, candidates: 2 }, { model });

@@ -91,7 +91,7 @@ describe('a table of many columns', () => {
     const page = render(htmlTable(rows, many));
     expect(page).toContain('<table class="stack">');
     expect(page).toContain('<td class="number" data-label="runs">12\u202f345</td>');
-    expect(page).toContain('<th scope="row"><span class="repeated">pole</span></th>');
+    expect(page).toContain('<th scope="row" data-label="task"><span class="repeated">pole</span></th>');
   });
 
   it('is no list where it is narrow', () => {

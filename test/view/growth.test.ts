@@ -116,17 +116,17 @@ describe('a course', () => {
       if (step % 501 === 0) grow(rows, figures.growth()!);
     }
     grow(rows, figures.growth()!);
-    expect(rows).toEqual(figures.rows());
+    expect(rows).toEqual(figures.points());
     expect(rows.length).toBeLessThanOrEqual(2048);
-    const mean = figures.rows().reduce((sum, { loss }) => sum + loss!, 0) / rows.length;
+    const mean = figures.points().reduce((sum, { loss }) => sum + loss!, 0) / rows.length;
     expect(mean).toBeCloseTo(0.5, 2);
-    expect(figures.rows().at(-1)).toEqual({ step: 10_000, loss: expect.any(Number) as number });
+    expect(figures.points().at(-1)).toEqual({ step: 10_000, loss: expect.any(Number) as number });
   });
 
   it('of a line with any number of figures keeps some', () => {
     const figures = new Figures();
     figures.add(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`figure ${i}`, i])));
-    expect(Object.keys(figures.rows()[0]!)).toHaveLength(40);
+    expect(Object.keys(figures.points()[0]!)).toHaveLength(40);
   });
 });
 

@@ -141,7 +141,7 @@ it.skipIf(chromium === undefined)('is answered by the form, which stays while it
   expect(await browser.evaluate<string>('document.title')).toMatch(/^asks: /);
   // Nothing chosen, nothing sent.
   await browser.evaluate(`${form}.requestSubmit(); undefined`);
-  await until(`${form}.querySelector('[role=status]').textContent.includes('choose a rating')`);
+  await until(`${form}.querySelector('[role=status]').textContent.includes('Choose a rating')`);
   await browser.evaluate(
     `${form}.querySelector('[value="2"]').checked = true; ${form}.remark.value = '<i>falls</i>'; undefined`,
   );

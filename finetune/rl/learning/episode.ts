@@ -44,6 +44,8 @@ export interface SampledSequence extends TokenSequence {
 }
 
 export interface Episode {
+  /** The message of each turn, which shows the current state; empty for answers of a proposer. */
+  readonly states: readonly string[];
   readonly sequences: readonly SampledSequence[];
   readonly rewards: readonly number[];
   readonly valid: readonly boolean[];
@@ -56,6 +58,7 @@ export interface Episode {
 }
 
 type Played = Pick<Turn, 'reward' | 'valid'> & {
+  readonly message?: string;
   readonly reply: Pick<SampledReply, 'promptIds' | 'ids' | 'logp' | 'allowed'>;
 };
 
@@ -65,6 +68,7 @@ export function episodeOf({
 }: Pick<Game, 'truncated'> & { readonly turns: readonly Played[] }): Episode {
   return {
     ...sequencesOf(turns),
+    states: turns.map(({ message = '' }) => message),
     rewards: turns.map(({ reward }) => reward),
     valid: turns.map(({ valid }) => valid),
     truncated,

@@ -1,7 +1,7 @@
 /** promptfoo, whose command reads a config. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { check, client, model, url } from './checks.mjs';
@@ -61,3 +61,4 @@ await check('schema', () => {
 });
 await check('completions', () => passed('openai:completion', {}, isThere));
 await check('responses', () => passed('openai:responses', { max_output_tokens: 60 }, isThere));
+rmSync(folder, { recursive: true });

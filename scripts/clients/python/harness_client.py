@@ -21,7 +21,8 @@ questions = [
     ("A triangle has three", ["sides", "presidents", "purple"], 0),
     ("Cats say", ["hello", "meow", "E = mc²"], 1),
 ]
-folder = pathlib.Path(tempfile.mkdtemp())
+made = tempfile.TemporaryDirectory()
+folder = pathlib.Path(made.name)
 data = folder / "questions.json"
 data.write_text(json.dumps([{"question": q, "choices": c, "answer": a} for q, c, a in questions]))
 shared = {

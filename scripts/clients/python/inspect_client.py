@@ -3,7 +3,8 @@ import asyncio
 import os
 import tempfile
 
-os.environ.update({"POLICYLOOP_API_KEY": "none", "INSPECT_DISPLAY": "none", "INSPECT_LOG_DIR": tempfile.mkdtemp()})
+logs = tempfile.TemporaryDirectory()
+os.environ.update({"POLICYLOOP_API_KEY": "none", "INSPECT_DISPLAY": "none", "INSPECT_LOG_DIR": logs.name})
 from inspect_ai import Task, eval
 from inspect_ai.dataset import Sample
 from inspect_ai.model import GenerateConfig, ResponseSchema, get_model
@@ -69,6 +70,6 @@ def _():
 def _():
     sample = Sample(input="Which is a fruit?", choices=["stone", "apple"], target="B")
     (log,) = eval(
-        Task(dataset=[sample], solver=multiple_choice(), scorer=choice()), model=made(), log_dir=os.environ["INSPECT_LOG_DIR"]
+        Task(dataset=[sample], solver=multiple_choice(), scorer=choice()), model=made(), log_dir=logs.name
     )
     assert log.status == "success", log.error

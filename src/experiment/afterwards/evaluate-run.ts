@@ -19,7 +19,7 @@ import {
 } from '../../statistics/descriptive.js';
 import { meanInterval95 } from '../../statistics/distributions.js';
 import { closeEnvironment, workersFor } from '../assemble.js';
-import { faultsOf, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
+import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
 interface EvaluationRequest {
   /** Run, or file of a program. */
@@ -68,7 +68,7 @@ export async function evaluateRun(
   const { parameters, program } = entry;
   const { manifest } = run;
   const seeds = confirmationSeeds(request.seed ?? manifest.seed, 'inspection', request.episodes);
-  const { returns, lengths } = await faultsOf(file ?? '', () =>
+  const { returns, lengths } = await faultsInFile(file ?? '', () =>
     play(run, parameters, seeds, request.workers, context),
   );
   for (const module of changedSince(manifest.modules, modulesPlayed(run.config))) {

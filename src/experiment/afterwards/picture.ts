@@ -17,7 +17,7 @@ import {
   makeAnimationsFolder,
   openDrawable,
 } from '../animations.js';
-import { faultsOf, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
+import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
 interface PictureRequest {
   /** Run, or file of a program. */
@@ -79,7 +79,7 @@ export async function drawPicture(
     choosePolicy(opened, request.iteration, request.candidate),
   );
   const { entry, run } = played;
-  const drawn = await faultsOf(played.file ?? '', () => draw(played, request, context));
+  const drawn = await faultsInFile(played.file ?? '', () => draw(played, request, context));
   const { animation, picture, replay, recorded } = drawn;
   const file = request.file ?? defaultFile(played, drawn, request);
   replaceFile(file, picture);

@@ -28,7 +28,7 @@ export async function openProgramFile(
 ): Promise<{ readonly family: PolicyFamily; readonly parameters: ParameterVector }> {
   const source = programIn(readRegularFile(file, largestFile).toString('utf8'));
   const family = openProgramPolicies(environment);
-  return faultsOf(file, async () => {
+  return faultsInFile(file, async () => {
     const parameters = programsOf(family)!.add(source);
     await family.prepare?.();
     family.build(parameters);
@@ -37,7 +37,7 @@ export async function openProgramFile(
 }
 
 /** Turns faults of a file's program into errors that name the file. */
-export async function faultsOf<T>(file: string, work: () => T | Promise<T>): Promise<T> {
+export async function faultsInFile<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

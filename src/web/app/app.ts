@@ -1,15 +1,15 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { html } from './base/html.js';
-import { ask, enter } from './base/live.js';
-import { currentAddress, followLinks, go, onAddress } from './base/words.js';
+import { enter, type LinkState, OnLinkState, useAnswer } from './base/live.js';
+import { currentAddress, followLinks, go } from './base/words.js';
 import { CallsPage } from './pages/calls-page.js';
 import { ComparePage } from './pages/compare.js';
 import { IndexPage } from './pages/index-page.js';
 import { DifferencePage, ItemPage } from './pages/item-page.js';
 import { SearchPage } from './pages/search-page.js';
 
-const links = {
+const links: Readonly<Record<LinkState, string>> = {
   live: 'live',
   lost: 'disconnected, reconnecting',
   refused: 'not authorized: open the address that policyloop view printed',
@@ -25,84 +25,59 @@ const keys = [
   ['?', 'show shortcuts'],
 ];
 
+/** What keys do on every page. */
+const shortcuts: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
+  '/': (event) => {
+    event.preventDefault();
+    document.querySelector<HTMLElement>('input[type="search"]')?.focus();
+  },
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  x: ({ target }) => target instanceof Element && target.closest('tr')?.querySelector('input')?.click(),
+  g: () => go('/'),
+  s: () => go('/search'),
+  '?': () => document.getElementById('shortcuts')?.click(),
+};
+
 function App() {
-  const [address, setAddress] = useState(currentAddress);
-  const [state, setState] = useState<keyof typeof links>('live');
+  const [{ name, page, query }, setAddress] = useState(currentAddress);
+  const [state, setState] = useState<LinkState>('live');
   const [isHelp, setHelp] = useState(false);
-  const [place, setPlace] = useState('');
+  const place = useAnswer<{ readonly place: string }>('/api/place').answer?.place ?? '';
   useEffect(() => {
-    ask<{ place: string }>('/api/place').then(
-      (answer) => setPlace(answer.place),
-      () => undefined,
-    );
-  }, []);
-  useEffect(() => {
-    const stop = onAddress(() => setAddress(currentAddress()));
-    return () => {
-      stop();
-    };
-  }, []);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => onShortcut(event, () => setHelp((shown) => !shown));
+    addEventListener('popstate', () => setAddress(currentAddress()));
     document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
   }, []);
-  const { name, page, query } = address;
-  return html`<a class="repeated skip" href="#content">Skip to content</a>
+  return html`<${OnLinkState.Provider} value=${setState}>
+<a class="repeated skip" href="#content">Skip to content</a>
 <div class="bar" role="navigation" aria-label="policyloop"><a class="home" href="/">policyloop</a> <span class="muted place">${place}</span>
-<a href="/calls">Calls</a> <a href="/search">Search</a> <button type="button" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
+<a href="/calls">Calls</a> <a href="/search">Search</a> <button type="button" id="shortcuts" class="plain" aria-expanded=${isHelp} aria-controls="keys" onClick=${() => setHelp(!isHelp)}>Shortcuts</button>
 <span class=${state === 'live' ? 'link-state' : 'link-state lost'} role="status">${links[state]}</span></div>
 <dl id="keys" class="keys" hidden=${!isHelp}>${keys.map(([key, does]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${does}</dd></div>`)}</dl>
 <div id="content" tabindex="-1">
-${page === 'index' && html`<${IndexPage} query=${query} place=${place} onState=${setState} />`}
-${page === 'item' && html`<${ItemPage} name=${name} query=${query} onState=${setState} />`}
+${page === 'index' && html`<${IndexPage} query=${query} place=${place} />`}
+${page === 'item' && html`<${ItemPage} name=${name} query=${query} />`}
 ${page === 'calls' && html`<${CallsPage} query=${query} />`}
-${page === 'compare' && html`<${ComparePage} query=${query} onState=${setState} />`}
+${page === 'compare' && html`<${ComparePage} query=${query} />`}
 ${page === 'diff' && html`<${DifferencePage} key=${String(query)} query=${query} />`}
 ${page === 'search' && html`<${SearchPage} query=${query} />`}
-</div>`;
+</div><//>`;
 }
 
-function onShortcut(event: KeyboardEvent, toggleHelp: () => void) {
+function onKey(event: KeyboardEvent) {
   const { target } = event;
-  const isTyping =
-    target instanceof HTMLInputElement && target.type !== 'checkbox' && target.type !== 'radio';
   if (event.altKey || event.ctrlKey || event.metaKey) return;
-  if (isTyping) {
+  if (target instanceof HTMLInputElement && target.type !== 'checkbox' && target.type !== 'radio') {
     if (event.key === 'Escape') target.blur();
-    return;
-  }
-  switch (event.key) {
-    case '/':
-      event.preventDefault();
-      (document.querySelector('input[type="search"]') as HTMLElement | null)?.focus();
-      break;
-    case 'j':
-    case 'k':
-      moveRow(event.key === 'j' ? 1 : -1);
-      break;
-    case 'x':
-      if (target instanceof Element) target.closest('tr')?.querySelector('input')?.click();
-      break;
-    case 'g':
-      go('/');
-      break;
-    case 's':
-      go('/search');
-      break;
-    case '?':
-      toggleHelp();
-      break;
-  }
+  } else if (!(target instanceof HTMLTextAreaElement)) shortcuts[event.key]?.(event);
 }
 
 function moveRow(by: number) {
-  const links = [...document.querySelectorAll('.row-link')];
-  const at = links.findIndex(
+  const rows = [...document.querySelectorAll<HTMLElement>('.row-link')];
+  const at = rows.findIndex(
     (link) => link === document.activeElement || link.closest('tr')?.contains(document.activeElement),
   );
-  const next = links[at < 0 ? 0 : Math.max(0, Math.min(links.length - 1, at + by))];
-  if (next instanceof HTMLElement) next.focus();
+  rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by))]?.focus();
 }
 
 /** Shows the live view: pages of a server that runs on this machine. */

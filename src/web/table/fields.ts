@@ -1,5 +1,5 @@
 /** Fields of an item by which lists of items can be shown, filtered, sorted and grouped. */
-import type { Item } from '../messages.js';
+import { type Item, itemKinds, itemStatuses } from '../messages.js';
 
 export type Value = string | number | null;
 
@@ -18,14 +18,11 @@ const text = (key: string, of: Field['of'], values?: readonly string[]): Field =
 });
 const number = (key: string, of: Field['of']): Field => ({ key, title: key, kind: 'number', of });
 
-const statuses = ['running', 'paused', 'crashed', 'interrupted', 'failed', 'completed'];
-const kinds = 'run play training repeats controls collection evaluation sweep models'.split(' ');
-
 /** Fields that every item has; other keys are those of its config. */
 export const fields: readonly Field[] = [
   text('name', ({ name }) => name),
-  text('kind', ({ kind }) => kind, kinds),
-  text('status', ({ status }) => status, statuses),
+  text('kind', ({ kind }) => kind, itemKinds),
+  text('status', ({ status }) => status, itemStatuses),
   text('environment', ({ environment }) => environment),
   text('model', ({ model }) => model),
   text('tag', ({ tags }) => tags.join(' ') || null),

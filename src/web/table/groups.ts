@@ -1,5 +1,5 @@
 /** Groups of items with the same values of some keys, such as the repeats of an experiment. */
-import type { GroupFigures, Item } from '../messages.js';
+import { type GroupFigures, type Item, isHolder } from '../messages.js';
 import { compareValues, type Field, fieldOf, type Value } from './fields.js';
 
 export interface Group {
@@ -17,7 +17,7 @@ export function groupsOf(items: readonly Item[], by: readonly string[]): readonl
   const keys = by.map(fieldOf);
   const groups = new Map<string, Group & { readonly items: Item[] }>();
   for (const item of items) {
-    if (!['run', 'play', 'training'].includes(item.kind)) continue;
+    if (isHolder(item)) continue;
     const { environment } = item;
     const values = keys.map(({ of }) => of(item));
     const id = JSON.stringify([environment, ...values]);

@@ -24,8 +24,8 @@ const initial: TableState = { filter: '', sort: '-started', columns: initialColu
 const listOf = (text: string): readonly string[] => [
   ...new Set(
     text
-      .split(',')
-      .map((key) => key.trim())
+      .trim()
+      .split(/\s*,\s*/)
       .filter(Boolean),
   ),
 ];

@@ -138,7 +138,7 @@ describe('the credit', () => {
 
 describe('the assignment of rewards to turns', () => {
   const credit = (
-    assignment: 'return' | 'to-go' | 'spread',
+    assignment: 'return' | 'to-go' | 'spread' | 'anchor',
     episodes: readonly Episode[],
     { gamma = 1, invalid = 0, objective = { kind: 'grpo' } as object } = {},
   ) =>
@@ -179,8 +179,24 @@ describe('the assignment of rewards to turns', () => {
     ]);
   });
 
+  it('adds to the return what turns in the same state earned, whenever they came there', () => {
+    const at = (rewards: readonly number[], ...states: readonly string[]) => ({
+      ...earning(rewards),
+      states,
+    });
+    // Both come to B, at different turns: 4 lies ahead of the first, 2 of the second.
+    const episodes = [at([0, 4], 'A', 'B'), at([2, 0], 'B', 'C')];
+    expect(credit('anchor', episodes)).toEqual([
+      [1, 1, 2, 2, 2],
+      [-2, -2, -1, -1, -1],
+    ]);
+    expect(credit('anchor', episodes, { objective: { kind: 'rloo' } })[0]).toEqual([2, 2, 4, 4, 4]);
+    const elsewhere = [at([0, 4], 'A', 'B'), at([2, 0], 'C', 'D')];
+    expect(credit('anchor', elsewhere)).toEqual([Array(5).fill(1), Array(5).fill(-1)]);
+  });
+
   it('with equal rewards teaches exactly nothing, also leaving one out', () => {
-    for (const assignment of ['to-go', 'spread'] as const)
+    for (const assignment of ['to-go', 'spread', 'anchor'] as const)
       for (const objective of [{ kind: 'grpo' }, { kind: 'rloo' }])
         expect(credit(assignment, [earning([0.1, 0.2]), earning([0.1, 0.2])], { objective }).flat()).toEqual(
           Array(10).fill(0),

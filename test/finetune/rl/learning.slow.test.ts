@@ -81,6 +81,12 @@ describe('the probes', () => {
     );
     expect(last!.meanReward).toBeGreaterThan(0.9);
   });
+
+  it('5: the same, with turns compared by state', async () => {
+    const reward = { ...trained.reward, assignment: 'anchor' };
+    const config = { environment: 'probe-policy-observation', ...trained, reward };
+    expect((await learnt(tinyConfig(config))).last!.meanReward).toBeGreaterThan(0.9);
+  });
 });
 
 const bandit = {

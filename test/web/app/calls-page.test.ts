@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { expect, it, vi } from 'vitest';
 import { html } from '../../../src/web/app/base/html.js';
-import { currentAddress, onAddress } from '../../../src/web/app/base/words.js';
+import { currentAddress } from '../../../src/web/app/base/words.js';
 import { CallsPage } from '../../../src/web/app/pages/calls-page.js';
 
 vi.hoisted(() => vi.stubGlobal('matchMedia', () => new EventTarget()));
@@ -23,7 +23,7 @@ const text = (selector: string) => document.querySelector(selector)?.textContent
 
 it('asks for this week, keeps choices in the address, and scrolls to the section that it names', async () => {
   history.replaceState(null, '', '/calls#totals');
-  const stop = onAddress(show);
+  addEventListener('popstate', show);
   show();
   await until(() => text('.found') === 'week');
   await until(() => document.title === 'Calls, week');
@@ -43,6 +43,6 @@ it('asks for this week, keeps choices in the address, and scrolls to the section
   expect(new Set(asked.map((address) => /until=(\d+)/.exec(address)![1])).size).toBe(1);
   for (const control of document.querySelectorAll('input'))
     expect(control.labels!.length, control.outerHTML).toBeGreaterThan(0);
-  stop();
+  removeEventListener('popstate', show);
   render(null, document.body);
 });

@@ -1,20 +1,22 @@
-/** Receives server-sent events. Hidden pages make no requests. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+/** What the server says and is told. Hidden pages make no requests. */
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Growth, Item, Update } from '../../messages.js';
 
-interface Change {
-  readonly whole: boolean;
-  readonly changed: readonly Item[];
-  readonly removed: readonly string[];
-}
-
 interface Listener {
-  readonly items?: (change: Change) => void;
-  readonly update?: (update: Update & { readonly of: string }) => void;
+  readonly items: (change: {
+    readonly whole: boolean;
+    readonly changed: readonly Item[];
+    readonly removed: readonly string[];
+  }) => void;
+  readonly update?: (update: Update) => void;
 }
 
 /** `refused`: the view has ended, or another one now runs at this address. */
 export type LinkState = 'live' | 'lost' | 'refused';
+
+/** Is told whether news arrives. */
+export const OnLinkState = createContext<(state: LinkState) => void>(() => undefined);
 
 /** Stored for this origin, so pages on other ports can't read it, unlike a cookie. */
 const tokenKey = 'policyloop view';
@@ -35,75 +37,45 @@ const token = () => localStorage.getItem(tokenKey) ?? '';
 /** Milliseconds until a refused page tries again. */
 const refusedPause = 3000;
 
-interface Watched {
-  readonly names: readonly string[];
-  /** All items, not just those with these names. */
-  readonly all: boolean;
-  /** Config keys whose values the items bring along. */
-  readonly keys: readonly string[];
-}
-
-function watch(
-  { all, keys, names }: Watched,
-  listener: Listener,
-  onState: (state: LinkState) => void,
-): () => void {
-  let source: EventSource | undefined;
-  let timer: ReturnType<typeof setTimeout>;
-  const query = new URLSearchParams(names.map((name) => ['of', name]));
-  for (const key of keys) query.append('key', key);
-  if (all) query.set('all', '');
-  const follow = () => {
-    if (document.hidden) {
-      source?.close();
-      source = undefined;
-      return;
-    }
-    if (source !== undefined) return;
-    // An EventSource can't send headers.
-    query.set('token', token());
-    source = new EventSource(`/api/events?${query}`);
-    source.addEventListener('open', () => onState('live'));
-    source.addEventListener('error', () => {
-      if (source?.readyState !== EventSource.CLOSED) return onState('lost');
-      onState('refused');
-      source = undefined;
-      timer = setTimeout(follow, refusedPause);
-    });
-    source.addEventListener('items', ({ data }) => listener.items?.(JSON.parse(data)));
-    source.addEventListener('update', ({ data }) => listener.update?.(JSON.parse(data)));
-  };
-  follow();
-  document.addEventListener('visibilitychange', follow);
-  return () => {
-    document.removeEventListener('visibilitychange', follow);
-    clearTimeout(timer);
-    source?.close();
-  };
-}
-
-/** Watches items while the component is mounted. */
-export function useLive(
-  names: readonly string[],
-  listener: Listener,
-  { all = false, keys = [] }: Partial<Watched> = {},
-): LinkState {
-  const [state, setState] = useState<LinkState>('live');
+/**
+ * Receives server-sent events while the component is mounted.
+ * @param watched the query: `of` with the names of items, or `all`; `key` with config keys whose values they bring along
+ */
+export function useLive(watched: string, listener: Listener): void {
+  const onState = useContext(OnLinkState);
   const latest = useRef(listener);
   latest.current = listener;
-  useEffect(
-    () =>
-      watch(
-        { names, all, keys },
-        {
-          items: (change) => latest.current.items?.(change),
-          update: (update) => latest.current.update?.(update),
-        },
-        setState,
-      ),
-    [names.join('\n'), keys.join('\n'), all],
-  );
-  return state;
+  useEffect(() => {
+    let source: EventSource | undefined;
+    let timer: ReturnType<typeof setTimeout>;
+    const follow = () => {
+      if (document.hidden) {
+        source?.close();
+        source = undefined;
+        return;
+      }
+      if (source !== undefined) return;
+      // An EventSource can't send headers.
+      source = new EventSource(`/api/events${watched}&token=${encodeURIComponent(token())}`);
+      source.addEventListener('open', () => onState('live'));
+      source.addEventListener('error', () => {
+        if (source?.readyState !== EventSource.CLOSED) return onState('lost');
+        onState('refused');
+        source = undefined;
+        timer = setTimeout(follow, refusedPause);
+      });
+      source.addEventListener('items', ({ data }) => latest.current.items(JSON.parse(data)));
+      source.addEventListener('update', ({ data }) => latest.current.update?.(JSON.parse(data)));
+    };
+    onState('live');
+    follow();
+    document.addEventListener('visibilitychange', follow);
+    return () => {
+      document.removeEventListener('visibilitychange', follow);
+      clearTimeout(timer);
+      source?.close();
+    };
+  }, [watched]);
 }
 
 export function grow<T>(list: T[], { keep, added }: Growth<T>): void {
@@ -112,23 +84,78 @@ export function grow<T>(list: T[], { keep, added }: Growth<T>): void {
 }
 
 /** @throws Error with the server's message */
-export const ask = async <T>(address: string): Promise<T> =>
-  answered<T>(await fetch(address, { headers: authorization() }));
+async function ask<T>(address: string, body?: object): Promise<T> {
+  const response = await fetch(address, {
+    headers: { authorization: `Bearer ${token()}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+  const answer = (await response.json()) as T & { readonly error?: { readonly message?: string } };
+  if (response.ok) return answer;
+  throw new Error(answer.error?.message ?? `the server replied with status ${response.status}`);
+}
 
-/** @throws Error with the server's message */
-export const post = async <T>(address: string, body: object): Promise<T> =>
-  answered<T>(
-    await fetch(address, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...authorization() },
-      body: JSON.stringify(body),
-    }),
-  );
+/** Minimum pause between requests for the same, in milliseconds; slow ones are followed by longer pauses. */
+const leastPause = 1500;
 
-const authorization = () => ({ authorization: `Bearer ${token()}` });
+/**
+ * Asks the server, and again when the answer is stale.
+ * @param address undefined: nothing is asked yet
+ * @param basis what the answer depends on, if an answer stays until the next one comes
+ */
+export function useAnswer<T>(address: string | undefined, basis?: string) {
+  const [answer, setAnswer] = useState<T | undefined>(undefined);
+  const [problem, setProblem] = useState('');
+  const state = useRef({ address, isAsking: false, isStale: false });
+  const refresh = async () => {
+    const now = state.current;
+    now.isStale = true;
+    if (now.isAsking) return;
+    now.isAsking = true;
+    while (now.isStale && now.address !== undefined) {
+      now.isStale = false;
+      const asked = now.address;
+      const isCurrent = () => state.current === now && now.address === asked;
+      const began = performance.now();
+      await ask<T>(asked).then(
+        (found) => {
+          if (!isCurrent()) return;
+          setAnswer(() => found);
+          setProblem('');
+        },
+        (error: Error) => isCurrent() && setProblem(error.message),
+      );
+      const pause = Math.max(leastPause, 4 * (performance.now() - began));
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (state.current !== now) return;
+    }
+    now.isAsking = false;
+  };
+  useEffect(() => {
+    if (basis === undefined) {
+      state.current = { address, isAsking: false, isStale: false };
+      setAnswer(undefined);
+      setProblem('');
+    } else state.current.address = address;
+    void refresh();
+  }, [address, basis]);
+  return { answer, problem, refresh: () => void refresh() };
+}
 
-async function answered<T>(response: Response): Promise<T> {
-  const body = (await response.json()) as T & { readonly error?: { readonly message?: string } };
-  if (response.ok) return body;
-  throw new Error(body.error?.message ?? `the server replied with status ${response.status}`);
+/** Sends requests; `said` is the answer to the last one, or what went wrong. */
+export function usePost() {
+  const [said, setSaid] = useState('');
+  const [isSending, setSending] = useState(false);
+  /** Whether the server did as it was told. */
+  const send = async (address: string, body: object): Promise<boolean> => {
+    setSending(true);
+    setSaid('sending …');
+    const [text, isDone] = await ask<{ text: string }>(address, body).then(
+      (answer) => [answer.text, true] as const,
+      (error: Error) => [error.message, false] as const,
+    );
+    setSaid(text);
+    setSending(false);
+    return isDone;
+  };
+  return { said, isSending, send };
 }

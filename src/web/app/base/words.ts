@@ -1,47 +1,26 @@
-/** Helpers shared by several pages. Numbers are formatted as in reports. */
-import { formatReturn } from '../../../format/numbers.js';
+/** Words, addresses and navigation. Numbers are formatted as in reports. */
+import { formatReturn, missing } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
-import { html } from './html.js';
 
-export const isHolder = ({ kind }: Pick<Item, 'kind'>): boolean =>
-  ['repeats', 'controls', 'collection', 'evaluation', 'sweep', 'models'].includes(kind);
-
-export const fieldOf = (form: HTMLFormElement, name: string): string =>
-  String(new FormData(form).get(name) ?? '');
-
-export const unitOf = (item: Item): string =>
-  isHolder(item)
-    ? 'runs'
-    : { run: 'iterations', play: 'games', training: `${item.unit ?? 'step'}s` }[
-        item.kind as 'run' | 'play' | 'training'
-      ];
+export const unitOf = ({ kind, unit = 'step' }: Item): string =>
+  ({ run: 'iterations', play: 'games', training: `${unit}s` })[kind as string] ?? 'runs';
 
 export const shownReturn = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '–' : formatReturn(value);
+  value === null || value === undefined ? missing : formatReturn(value);
 
-/** `2026-01-31 12:30`, in UTC. */
-export const shownTime = (iso: string | null): string =>
-  iso === null ? '–' : iso.slice(0, 16).replace('T', ' ');
+type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-export const statusMark = (status: string) => html`<span class=${`status ${status}`}>${status}</span>`;
-
-/** Addresses of the view's pages, and navigation without reloading. */
-
-type Query = Readonly<Record<string, string | number>>;
-
-export function itemAddress(name: string, query: Query = {}): string {
-  return `/of/${name.split('/').map(encodeURIComponent).join('/')}${queryOf(query)}`;
-}
-
+/** Like `?q=pole&of=run-1&of=run-2`, without what is empty. */
 export function queryOf(query: Query): string {
-  const text = new URLSearchParams(
-    Object.entries(query).map(([key, value]) => [key, String(value)]),
-  ).toString();
-  return text === '' ? '' : `?${text}`;
+  const pairs = Object.entries(query).flatMap(([key, value = '']) =>
+    [value].flat().map((one) => [key, String(one)]),
+  );
+  const given = String(new URLSearchParams(pairs.filter(([, value]) => value !== '')));
+  return given && `?${given}`;
 }
 
-export const compareAddress = (names: readonly string[]): string =>
-  `/compare?${new URLSearchParams(names.map((name) => ['of', name])).toString()}`;
+export const itemAddress = (name: string, query: Query = {}): string =>
+  `/of/${name.split('/').map(encodeURIComponent).join('/')}${queryOf(query)}`;
 
 export interface Address {
   readonly page: 'index' | 'item' | 'calls' | 'compare' | 'diff' | 'search';
@@ -54,29 +33,18 @@ export function currentAddress(): Address {
   const query = new URLSearchParams(search);
   if (pathname.startsWith('/of/'))
     return { page: 'item', name: decodeURIComponent(pathname.slice(4)), query };
-  const page = (pathname.slice(1) || 'index') as Address['page'];
-  return { page, name: '', query };
+  return { page: (pathname.slice(1) || 'index') as Address['page'], name: '', query };
 }
 
-const listeners = new Set<() => void>();
-
-export function onAddress(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => void listeners.delete(listener);
-}
-
-/** @param replace replaces the history entry */
+/** Shows a page of the view without reloading. @param replace replaces the history entry */
 export function go(address: string, replace = false): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
-  for (const listener of listeners) listener();
+  dispatchEvent(new PopStateEvent('popstate'));
   if (!replace) scrollTo(0, 0);
 }
 
 /** Follows links between pages without reloading. */
 export function followLinks(): void {
-  addEventListener('popstate', () => {
-    for (const listener of listeners) listener();
-  });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey)
       return;
@@ -85,12 +53,8 @@ export function followLinks(): void {
     const { hash, origin, pathname, search } = new URL(link.href);
     // The browser scrolls to sections of the same page itself.
     const isHere = hash !== '' && pathname === location.pathname && search === location.search;
-    if (
-      origin !== location.origin ||
-      isHere ||
-      !/^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname)
-    )
-      return;
+    const isPage = /^\/(?:$|of\/|(?:calls|compare|diff|search)$)/.test(pathname);
+    if (origin !== location.origin || isHere || !isPage) return;
     event.preventDefault();
     go(`${pathname}${search}${hash}`);
   });

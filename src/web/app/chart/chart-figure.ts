@@ -3,18 +3,10 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatInterval } from '../../../format/numbers.js';
 import type { Axis, Chart, Colour, Series } from '../../chart.js';
-import { html } from '../base/html.js';
+import { html, type InputEvent } from '../base/html.js';
 import { go } from '../base/words.js';
-import {
-  drawBands,
-  drawLevels,
-  drawMarks,
-  drawOutliers,
-  drawShades,
-  drawWhiskers,
-  edgeMarks,
-} from './drawing.js';
-import { colourOf, type Drawn } from './drawn.js';
+import { drawAbove, drawBelow, edgeMarks } from './drawing.js';
+import { colourIn, colourOf, type Drawn } from './drawn.js';
 import { type Ends, textOf, ticksOf, tickTexts, type Values, xRange, yRange } from './scales.js';
 
 type Hidden = Drawn['hidden'];
@@ -34,12 +26,8 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const [hidden, setHidden] = useState<Hidden>(
     () => new Set(partsOf(chart).flatMap(({ isHidden, label }) => (isHidden ? [label] : []))),
   );
-  const [last, setPointed] = useState(0);
-  const [isPointed, setIsPointed] = useState(false);
-  const onPoint = (index: number) => {
-    setPointed(index);
-    setIsPointed(true);
-  };
+  /** -1 before the first. */
+  const [last, onPoint] = useState(-1);
   const latest = useRef({ chart, hidden, onPoint });
   latest.current = { chart, hidden, onPoint };
   const data = useMemo(() => dataOf(chart, hidden), [chart, hidden]);
@@ -86,10 +74,10 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const count = chart.at.length;
   if (count === 0) return html`<p class="y-title">${chart.y.title}</p><p class="empty">No values yet.</p>`;
   const pointed = Math.min(last, count - 1);
-  const note = chart.notes?.[pointed] ?? valuesAt(chart, hidden, pointed);
-  const link = isPointed ? chart.links?.[pointed] : undefined;
+  const note = chart.notes?.[Math.max(0, pointed)] ?? valuesAt(chart, hidden, Math.max(0, pointed));
+  const link = chart.links?.[pointed];
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = nextOf(event.key, isPointed ? pointed : -1, count);
+    const next = nextOf(event.key, pointed, count);
     if (event.key === 'Enter' && link) follow(link);
     if (next === undefined || plot.current === undefined) return;
     event.preventDefault();
@@ -99,8 +87,8 @@ export function ChartFigure({ chart }: { readonly chart: Chart }) {
   const parts = partsOf(chart);
   const lines = [...new Set(chart.series.map(({ label }) => label))];
   return html`<p class="y-title">${chart.y.title}</p>
-<div class="chart" ref=${place} style=${{ minHeight: chart.height ?? 320 }} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${pointed + 1} aria-valuetext=${note} onKeyDown=${onKeyDown}></div>
-<p class="readout">${link ? html`<a href=${link}>${note}</a>` : isPointed ? note : (chart.hint ?? '')}</p>
+<div class="chart" ref=${place} style=${{ minHeight: chart.height ?? 320 }} aria-label=${chart.label} role="slider" tabindex="0" aria-roledescription="chart" aria-valuemin="1" aria-valuemax=${count} aria-valuenow=${Math.max(0, pointed) + 1} aria-valuetext=${note} onKeyDown=${onKeyDown}></div>
+<p class="readout">${link ? html`<a href=${link}>${note}</a>` : pointed < 0 ? (chart.hint ?? '') : note}</p>
 ${
   parts.length + (chart.levels?.length ?? 0) > 1 &&
   html`<ul class=${`legend toggles${lines.length > 5 ? ' column' : ''}`}>
@@ -134,7 +122,7 @@ interface ToggleProps {
 
 /** A box that shows or hides part of a chart, labelled with the mark used there. */
 function Toggle({ label, mark, isOn, onChange }: ToggleProps) {
-  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: { currentTarget: HTMLInputElement }) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': `var(${mark.colour.startsWith('arm-') ? '--' : ''}${mark.colour})` }}></span>`}${label}</label></li>`;
+  return html`<li><label><input type="checkbox" checked=${isOn} onChange=${({ currentTarget }: InputEvent) => onChange(currentTarget.checked)} /> ${mark && html`<span class=${`key draw-${mark.draw}${mark.isDashed ? ' dashed' : ''}`} style=${{ '--key': colourIn(mark.colour) }}></span>`}${label}</label></li>`;
 }
 
 /** Values by series, with bars stacked on those after them, which are drawn later. */
@@ -165,10 +153,6 @@ function valuesAt({ at, bands, series, x, y }: Chart, hidden: Hidden, index: num
   return `${x.title} ${textOf(x, at[index]!)}: ${[...new Set(own)].join(', ')}`;
 }
 
-const increments = Array.from({ length: 32 }, (_, i) =>
-  [1, 2, 5].map((digit) => Number(`${digit}e${i - 16}`)),
-).flat();
-
 interface Latest {
   readonly current: Drawn & { readonly onPoint: (index: number) => void };
 }
@@ -182,8 +166,8 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     grid: { stroke: grid!, width: 1 },
     values: (_, ticks) => tickTexts(axis, ticks),
     ...(axis.scale !== 'log' && {
-      // Without an increment that fits, there would be no axis.
-      incrs: (_, __, low, high) => (high - low > 1e15 ? [high - low] : increments),
+      // Any increment that is large enough: the ticks below are chosen without it.
+      incrs: [Number.MAX_VALUE],
       splits: ({ height, width }, index, low, high) =>
         ticksOf(axis, [low, high], index === 0 ? width : height, room),
     }),
@@ -213,7 +197,7 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     },
     axes: [
       {
-        ...axisOf(chart.x, 90),
+        ...axisOf(chart.x, 60 + 4 * lastTick),
         grid: { show: false },
         size: 28,
         label: chart.x.title,
@@ -228,20 +212,8 @@ function optionsOf(latest: Latest, width: number): uPlot.Options {
     cursor: { y: false, drag: { x: true, y: false }, points: { size: 7, fill: card! } },
     series: [{}, ...chart.series.map(seriesOf)],
     hooks: {
-      drawClear: [
-        (plot) => {
-          drawShades(plot, latest.current);
-          drawBands(plot, latest.current);
-          drawWhiskers(plot, latest.current);
-        },
-      ],
-      draw: [
-        (plot) => {
-          drawLevels(plot, latest.current);
-          drawMarks(plot, latest.current);
-          drawOutliers(plot, latest.current);
-        },
-      ],
+      drawClear: [(plot) => drawBelow(plot, latest.current)],
+      draw: [(plot) => drawAbove(plot, latest.current)],
       setCursor: [
         (plot) => {
           const { event, idx } = plot.cursor;

@@ -6,9 +6,16 @@ export interface Drawn {
   readonly hidden: ReadonlySet<string>;
 }
 
-/** Value of a style sheet's colour. */
+/** A colour of the style sheet, as CSS. */
+export const colourIn = (colour: Colour): string =>
+  `var(${colour.startsWith('arm-') ? `--${colour}` : colour})`;
+
+/** A colour of the style sheet, as a canvas needs it. */
 export function colourOf(colour: Colour): string {
-  const name = colour.startsWith('arm-') ? `--${colour}` : colour;
-  const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  return /^\d/.test(value) ? `rgb(${value})` : value;
+  const probe = document.createElement('i');
+  probe.style.color = colourIn(colour);
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
 }

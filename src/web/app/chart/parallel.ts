@@ -47,7 +47,7 @@ ${lines.map((one, i) => html`<path key=${i} class=${one.group === line?.group ? 
 ${line && html`<path class="chosen" d=${path(line)} style=${{ '--share': '100%' }} />`}
 ${axes.map(
   ({ ticks, title }, i) => html`<g key=${i}><line x1=${x(i)} x2=${x(i)} y1=${y(1)} y2=${y(0)} />
-<text class="title" x=${x(i)} y="14" text-anchor=${i === 0 ? 'start' : i === axes.length - 1 ? 'end' : 'middle'} dx=${i === 0 ? -left + 2 : i === axes.length - 1 ? right - 2 : 0}>${shortened(title, wide / axes.length)}<title>${title}</title></text>
+<text class="title" x=${x(i)} y="14" text-anchor=${i === 0 ? 'start' : i === axes.length - 1 ? 'end' : 'middle'} dx=${i === 0 ? -left + 2 : i === axes.length - 1 ? right - 2 : 0}>${shortened(title, (0.85 * wide) / axes.length)}<title>${title}</title></text>
 ${ticks.map(([at, text]) => html`<text x=${x(i) + 6} y=${y(at) + 4}>${shortened(text, leastGap)}</text>`)}</g>`,
 )}
 </svg></div>

@@ -120,16 +120,9 @@ export function yRange({ chart, hidden }: Drawn, [from, to]: Ends): Ends {
 /** Omits outliers, which would flatten the rest: more than three interquartile ranges away (Tukey's outer fence). */
 function fenced(values: readonly number[], [low, high]: Ends, side: 'low' | 'high' | undefined): Ends {
   if (side === undefined || values.length < 20) return [low, high];
-  if (side === 'high') {
-    const [least, largest] = fenced(
-      values.map((value) => -value),
-      [-high, -low],
-      'low',
-    );
-    return [-largest, -least];
-  }
   const ascending = values.toSorted((a, b) => a - b);
   const at = (share: number) => ascending[Math.floor(share * (ascending.length - 1))]!;
-  const spread = at(0.75) - at(0.25) || high - at(0.25);
-  return [Math.max(low, at(0.25) - 3 * spread), high];
+  const [lower, upper] = [at(0.25), at(0.75)];
+  if (side === 'low') return [Math.max(low, lower - 3 * (upper - lower || high - lower)), high];
+  return [low, Math.min(high, upper + 3 * (upper - lower || upper - low))];
 }

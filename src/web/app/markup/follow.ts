@@ -1,11 +1,6 @@
 /** Reloads a file that shows work in progress. */
 
-const units = [
-  [86_400, 'days'],
-  [3600, 'h'],
-  [60, 'min'],
-  [1, 's'],
-] as const;
+const units = Object.entries({ days: 86_400, h: 3600, min: 60 });
 
 export function followFile(): void {
   const box = document.querySelector<HTMLInputElement>('#follow');
@@ -16,7 +11,7 @@ export function followFile(): void {
   const update = () => {
     const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
     const isSilent = seconds > Number(silence);
-    const [size, unit] = units.find(([least]) => seconds >= 2 * least) ?? units[3];
+    const [unit, size] = units.find(([, least]) => seconds >= 2 * least) ?? ['s', 1];
     const ago = `${Math.floor(seconds / size)} ${unit}`;
     written.textContent = `${atTime}, ${ago} ago${isSilent ? '; the process may have died' : ''}`;
     written.classList.toggle('warn-text', isSilent);

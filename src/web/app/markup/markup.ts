@@ -30,11 +30,7 @@ export function activate(root: ParentNode): void {
   });
   for (const table of root.querySelectorAll('table')) makeSortable(table);
   for (const box of root.querySelectorAll<HTMLDetailsElement>('details.prompt'))
-    box.addEventListener('toggle', () => {
-      if (!box.open || box.dataset.shown !== undefined) return;
-      box.dataset.shown = '';
-      showPrompt(box, document.getElementById('prompts'));
-    });
+    box.addEventListener('toggle', () => showPrompt(box, document.getElementById('prompts')), { once: true });
   activateHeatMap(root);
 }
 
@@ -58,6 +54,5 @@ export function openTarget(): void {
     if (all !== null) all.checked = true;
     entry.open = true;
   }
-  // Pictures that a smooth movement passes would load and shift the rest.
-  entry.scrollIntoView({ behavior: 'instant' });
+  entry.scrollIntoView();
 }

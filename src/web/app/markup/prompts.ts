@@ -1,4 +1,6 @@
 /** Unpacks the prompts of a page, which share their messages and lines (report/data/prompt-store.ts). */
+import { render } from 'preact';
+import { html } from '../base/html.js';
 
 interface Store {
   readonly lines: readonly string[];
@@ -23,49 +25,28 @@ function lineNumbers([, ...pairs]: Store['messages'][number]): readonly number[]
   return numbers;
 }
 
-function added<Name extends keyof HTMLElementTagNameMap>(
-  place: Element,
-  name: Name,
-  text = '',
-): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  made.textContent = text;
-  place.append(made);
-  return made;
-}
-
 /** Shows a prompt, with the lines highlighted that the previous prompt on the page lacks. */
 export function showPrompt(box: HTMLElement, block: Element | null): void {
   if (block === null) return;
-  const store = storeIn(block);
+  const { lines, messages, prompts } = storeIn(block);
   const call = Number(box.dataset.call);
-  const previous = store.prompts[call - 1];
-  const before = previous && new Set(previous.flatMap((m) => lineNumbers(store.messages[m]!)));
-  const note = added(box, 'p', 'Highlighted: lines that are not in the previous prompt on this page.');
-  note.className = 'muted';
-  note.hidden = true;
-  for (const m of store.prompts[call] ?? []) {
-    const message = store.messages[m]!;
-    const numbers = lineNumbers(message);
-    added(box, 'h4', message[0]);
-    const text = added(box, 'pre');
-    text.tabIndex = 0;
-    let piece = '';
-    let isPieceNew = false;
-    const flush = () => {
-      if (piece === '') return;
-      if (isPieceNew) added(text, 'mark', piece);
-      else text.append(piece);
-      piece = '';
-    };
-    numbers.forEach((number, i) => {
-      const line = store.lines[number]! + (i < numbers.length - 1 ? '\n' : '');
-      const isNew = before !== undefined && line.trim() !== '' && !before.has(number);
-      if (isNew !== isPieceNew) flush();
-      isPieceNew = isNew;
-      if (isNew) note.hidden = false;
-      piece += line;
-    });
-    flush();
-  }
+  const before = prompts[call - 1] && new Set(prompts[call - 1]!.flatMap((m) => lineNumbers(messages[m]!)));
+  const isNew = (number: number) => before?.has(number) === false && lines[number]!.trim() !== '';
+  const shown = (prompts[call] ?? []).map((m) => ({
+    role: messages[m]![0],
+    numbers: lineNumbers(messages[m]!),
+  }));
+  const place = document.createElement('div');
+  box.append(place);
+  render(
+    html`${shown.some(({ numbers }) => numbers.some(isNew)) && html`<p class="muted">Highlighted: lines that are not in the previous prompt on this page.</p>`}
+${shown.map(
+  ({ numbers, role }) =>
+    html`<h4>${role}</h4><pre tabindex="0">${numbers.map((number, i) => {
+      const line = lines[number]! + (i < numbers.length - 1 ? '\n' : '');
+      return isNew(number) ? html`<mark>${line}</mark>` : line;
+    })}</pre>`,
+)}`,
+    place,
+  );
 }

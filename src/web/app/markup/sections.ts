@@ -1,91 +1,39 @@
-/** Sections rendered by the server, which has escaped all text. */
-import { Component, type ComponentChildren, createRef, type RefObject } from 'preact';
+/** Markup rendered by the server, which has escaped all text. */
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { html } from '../base/html.js';
 import { activate } from './markup.js';
 
-/** A page with its content as escaped markup. */
-export interface Page {
-  readonly title: string;
-  readonly header: string;
-  readonly footer: string;
-  /** Config keys that differ between the runs of a study. */
-  readonly keys?: readonly string[];
-  readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
-}
-
-/** Milliseconds until the next attempt to replace a section in which text is selected. */
+/** Milliseconds until the next attempt to replace markup in which text is selected. */
 const readingTime = 3000;
 
-/** Markup that is updated in place, keeping open details and selected text. */
-export class Markup extends Component<{ readonly markup: string; readonly class?: string }> {
-  place: RefObject<HTMLDivElement | null> = createRef();
-  shown = '';
-  timer: ReturnType<typeof setTimeout> | undefined;
-
-  override shouldComponentUpdate() {
-    queueMicrotask(() => this.fill());
-    return false;
-  }
-
-  override componentDidMount() {
-    this.fill();
-  }
-
-  override componentWillUnmount() {
-    clearTimeout(this.timer);
-  }
-
-  fill() {
-    const place = this.place.current;
-    const { markup } = this.props;
-    if (place === null || markup === this.shown) return;
-    clearTimeout(this.timer);
-    const selection = getSelection();
-    if (selection && !selection.isCollapsed && place.contains(selection.anchorNode)) {
-      this.timer = setTimeout(() => this.fill(), readingTime);
-      return;
-    }
-    const opened = new Set([...place.querySelectorAll('details[open]')].map(keyOf));
-    const checked = [...place.querySelectorAll('input:checked')].map(({ id }) => id);
-    const scrolled = new Map(
-      [...place.querySelectorAll('.scroll')].map((box, i) => [i, [box.scrollLeft, box.scrollTop]]),
-    );
-    place.innerHTML = markup;
-    this.shown = markup;
-    for (const box of place.querySelectorAll('details')) if (opened.has(keyOf(box))) box.open = true;
-    for (const id of checked) {
-      const box = document.getElementById(id);
-      if (box instanceof HTMLInputElement) box.checked = true;
-    }
-    for (const [i, box] of place.querySelectorAll('.scroll').entries())
-      box.scrollTo(...scrollPosition(scrolled.get(i)));
-    activate(place);
-  }
-
-  override render() {
-    return html`<div class=${this.props.class ?? ''} ref=${this.place}></div>`;
-  }
+/** Markup that is updated in place, keeping open details, chosen boxes, scroll positions and selected text. */
+export function Markup({ markup }: { readonly markup: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    const fill = (box: HTMLElement) => {
+      const selection = getSelection();
+      if (selection?.isCollapsed === false && box.contains(selection.anchorNode)) {
+        timer = setTimeout(() => fill(box), readingTime);
+        return;
+      }
+      const opened = new Set([...box.querySelectorAll('details[open]')].map(keyOf));
+      const checked = [...box.querySelectorAll('input:checked')].map(({ id }) => id);
+      const scrolled = [...box.querySelectorAll('.scroll')].map((one) => [one.scrollLeft, one.scrollTop]);
+      box.innerHTML = markup;
+      for (const details of box.querySelectorAll('details')) details.open ||= opened.has(keyOf(details));
+      for (const input of box.querySelectorAll('input')) input.checked ||= checked.includes(input.id);
+      for (const [i, one] of box.querySelectorAll('.scroll').entries())
+        one.scrollTo(...((scrolled[i] ?? [0, 0]) as [number, number]));
+      activate(box);
+    };
+    if (place.current) fill(place.current);
+    return () => clearTimeout(timer);
+  }, [markup]);
+  return html`<div ref=${place}></div>`;
 }
-
-const scrollPosition = (at: number[] | undefined): [number, number] => [at?.[0] ?? 0, at?.[1] ?? 0];
 
 function keyOf(details: Element) {
   const within = details.parentElement?.closest('details[id]')?.id ?? '';
   return details.id || `${within} ${details.querySelector('summary')?.firstChild?.textContent}`;
-}
-
-export function SectionLinks({ sections }: { sections: Page['sections'] }) {
-  return html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`;
-}
-
-export function Section({
-  id,
-  title,
-  children,
-}: {
-  id: string;
-  title: string;
-  children?: ComponentChildren;
-}) {
-  return html`<section id=${id} aria-labelledby=${`${id}-title`}><h2 id=${`${id}-title`}>${title}</h2>${children}</section>`;
 }

@@ -1,18 +1,15 @@
 /** Sorts a table by a click on a column's header: descending, ascending, then as it was. */
+import { missing } from '../../../format/numbers.js';
+import { compareValues, type Value } from '../../table/fields.js';
 
 /** The value by which a cell sorts: its number, or its text. */
-function keyOf(row: HTMLTableRowElement, column: number): number | string {
+function sortedBy(row: HTMLTableRowElement, column: number): Value {
   const cell = row.cells[column];
   const text = cell?.textContent.trim() ?? '';
   const number = cell?.dataset.value ?? text.replaceAll(/[\s,]/g, '').replace('−', '-');
   const value = Number.parseFloat(number);
-  return /^[-+$]?[\d.]/.test(number) && !Number.isNaN(value) ? value : text === '–' ? '' : text;
-}
-
-function compare(a: number | string, b: number | string): number {
-  // Missing values come last in either order.
-  if (a === '' || b === '') return a === b ? 0 : a === '' ? Infinity : -Infinity;
-  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
+  if (/^[-+$]?[\d.]/.test(number) && !Number.isNaN(value)) return value;
+  return text === '' || text === missing ? null : text;
 }
 
 export function makeSortable(table: HTMLTableElement): void {
@@ -31,19 +28,13 @@ export function makeSortable(table: HTMLTableElement): void {
     button.addEventListener('click', () => {
       const before = head.getAttribute('aria-sort');
       for (const other of heads) other.removeAttribute('aria-sort');
-      const next = before === null ? 'descending' : before === 'descending' ? 'ascending' : null;
-      if (next !== null) head.setAttribute('aria-sort', next);
+      const next = before === null ? 'descending' : before === 'descending' ? 'ascending' : undefined;
+      if (next === undefined) return body.append(...original);
+      head.setAttribute('aria-sort', next);
       const sign = next === 'ascending' ? 1 : -1;
-      const rows =
-        next === null
-          ? original
-          : original.toSorted((a, b) => order(sign, keyOf(a, column), keyOf(b, column)));
-      body.append(...rows);
+      body.append(
+        ...original.toSorted((a, b) => compareValues(sortedBy(a, column), sortedBy(b, column), sign)),
+      );
     });
   });
 }
-
-const order = (sign: number, a: number | string, b: number | string) => {
-  const compared = compare(a, b);
-  return Number.isFinite(compared) ? sign * compared : compared > 0 ? 1 : -1;
-};

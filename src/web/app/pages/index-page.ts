@@ -1,31 +1,13 @@
 /** The list of runs, training runs and directories of runs. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ConfigKeys, Item } from '../../messages.js';
+import { type ConfigKeys, type Item, isHolder } from '../../messages.js';
 import { parseFilter } from '../../table/filter.js';
 import { askedBy, stateOf } from '../../table/state.js';
 import { html } from '../base/html.js';
-import { ask, type LinkState, useLive } from '../base/live.js';
-import { isHolder } from '../base/words.js';
+import { useAnswer, useLive } from '../base/live.js';
+import { queryOf } from '../base/words.js';
 import { ItemTable } from '../table/item-table.js';
-
-/** The directory's items, kept up to date, with the values of these config keys. */
-function useItems(keys: readonly string[]) {
-  const [items, setItems] = useState<ReadonlyMap<string, Item> | undefined>(undefined);
-  const state = useLive(
-    [],
-    {
-      items: ({ changed, removed, whole }) =>
-        setItems((known) => {
-          const next = new Map(whole ? [] : known);
-          for (const item of changed) next.set(item.name, item);
-          for (const name of removed) next.delete(name);
-          return next;
-        }),
-    },
-    { all: true, keys },
-  );
-  return { state, items };
-}
 
 interface Props {
   readonly query: URLSearchParams;
@@ -36,23 +18,28 @@ interface Props {
   /** Columns unless the query names others. */
   readonly columns?: readonly string[];
   /** Shown if there are no items at all. */
-  readonly empty?: string;
-  readonly onState?: (state: LinkState) => void;
+  readonly empty?: ComponentChildren;
 }
 
-export function LiveTable({ columns, empty = 'No runs yet.', onState, path, query, within }: Props) {
-  const [known, setKnown] = useState<ConfigKeys | undefined>(undefined);
+export function LiveTable({ columns, empty = 'No runs yet.', path, query, within }: Props) {
+  const [items, setItems] = useState<ReadonlyMap<string, Item> | undefined>(undefined);
+  const [needsKeys, setNeedsKeys] = useState(false);
+  const known = useAnswer<ConfigKeys>(needsKeys ? '/api/keys' : undefined).answer;
   const state = useMemo(() => stateOf(query, columns), [String(query), columns?.join()]);
   const filter = useMemo(() => parseFilter(state.filter, known?.keys), [state.filter, known]);
-  const keys = askedBy(state, filter.asked);
-  const { items, state: link } = useItems(keys);
-  const load = () => {
-    if (known === undefined) ask<ConfigKeys>('/api/keys').then(setKnown, () => undefined);
-  };
-  useEffect(() => onState?.(link), [link]);
+  const key = askedBy(state, filter.asked);
+  useLive(queryOf({ all: 'true', key }), {
+    items: ({ changed, removed, whole }) =>
+      setItems((before) => {
+        const next = new Map(whole ? [] : before);
+        for (const item of changed) next.set(item.name, item);
+        for (const name of removed) next.delete(name);
+        return next;
+      }),
+  });
   useEffect(() => {
-    if (keys.length > 0) load();
-  }, [keys.length > 0]);
+    if (key.length > 0) setNeedsKeys(true);
+  }, [key.length]);
   const own = useMemo(
     () =>
       [...(items?.values() ?? [])].filter(
@@ -62,21 +49,13 @@ export function LiveTable({ columns, empty = 'No runs yet.', onState, path, quer
   );
   if (items === undefined) return html`<p class="empty">Loading …</p>`;
   if (own.length === 0) return html`<p class="empty">${empty}</p>`;
-  return html`<${ItemTable} items=${own} state=${state} filter=${filter} path=${path} within=${within} known=${known} loadKeys=${load} />`;
+  return html`<${ItemTable} items=${own} state=${state} filter=${filter} path=${path} within=${within} known=${known} loadKeys=${() => setNeedsKeys(true)} />`;
 }
 
-export function IndexPage({
-  query,
-  place,
-  onState,
-}: {
-  query: URLSearchParams;
-  place: string;
-  onState: (state: LinkState) => void;
-}) {
+export function IndexPage({ place, query }: { readonly query: URLSearchParams; readonly place: string }) {
   useEffect(() => {
     document.title = `policyloop: ${place}`;
   }, [place]);
   const empty = html`${place} has no runs yet. Start one with <code>policyloop run quickstart</code>; it appears here immediately.`;
-  return html`<main><h1 class="repeated">Runs and training runs in ${place}</h1><${LiveTable} query=${query} path="/" empty=${empty} onState=${onState} /></main>`;
+  return html`<main><h1 class="repeated">Runs and training runs in ${place}</h1><${LiveTable} query=${query} path="/" empty=${empty} /></main>`;
 }

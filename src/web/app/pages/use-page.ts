@@ -1,55 +1,60 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask } from '../base/live.js';
+/** Pages that the server renders. */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { html } from '../base/html.js';
+import { useAnswer } from '../base/live.js';
 import { openTarget } from '../markup/markup.js';
-import type { Page } from '../markup/sections.js';
+import { Markup } from '../markup/sections.js';
 
-/** Minimum pause between requests for a page, in milliseconds; slow requests are followed by longer pauses. */
-const leastPause = 1500;
+/** A page with its content as escaped markup. */
+export interface Page {
+  readonly title: string;
+  readonly header: string;
+  readonly footer: string;
+  /** Config keys that differ between the runs of a study. */
+  readonly keys?: readonly string[];
+  readonly sections: readonly { readonly id: string; readonly title: string; readonly html: string }[];
+}
 
 /**
- * Loads a page, and reloads it when it is stale. Once it is shown, scrolls to the section that the address names.
+ * Loads a page. Once it is shown, scrolls to the section that the address names.
  * @param parts number of other parts of the page that are shown
  */
 export function usePage(address: string, parts = 0) {
-  const [page, setPage] = useState<Page | undefined>(undefined);
-  const [problem, setProblem] = useState('');
-  const state = useRef({ address: '', asking: false, stale: false, next: 0 });
-  const load = async () => {
-    const now = state.current;
-    if (now.asking) {
-      now.stale = true;
-      return;
-    }
-    now.asking = true;
-    now.stale = false;
-    const began = performance.now();
-    try {
-      const found = await ask<Page>(address);
-      if (now.address === address) {
-        setPage(found);
-        setProblem('');
-      }
-    } catch (error) {
-      if (now.address === address) setProblem(String((error as Error).message));
-    }
-    const took = performance.now() - began;
-    setTimeout(
-      () => {
-        now.asking = false;
-        if (now.stale && now.address === address) void load();
-      },
-      Math.max(leastPause, 4 * took),
-    );
-  };
+  const { answer: page, problem, refresh } = useAnswer<Page>(address);
   useEffect(() => {
-    state.current = { address, asking: false, stale: false, next: 0 };
-    setPage(undefined);
-    setProblem('');
-    void load();
-  }, [address]);
+    document.title = page?.title ?? 'policyloop';
+  }, [page]);
   const isShown = page !== undefined;
   useEffect(() => {
     if (isShown && location.hash !== '') openTarget();
   }, [address, isShown, parts]);
-  return { page, problem, refresh: load };
+  return { page, problem, refresh };
+}
+
+interface Props {
+  readonly page: Page | undefined;
+  readonly problem: string;
+  /** Shown instead of the page until it comes. */
+  readonly loading: string;
+  /** What stands in place of a section's markup. */
+  readonly live?: (section: string) => ComponentChildren;
+  /** Controls below the header. */
+  readonly children?: ComponentChildren;
+}
+
+export function ShownPage({ children, live, loading, page, problem }: Props) {
+  const sections = page?.sections ?? [];
+  return html`${page && html`<${Markup} markup=${page.header} />`}
+${children}
+${page && html`<nav aria-label="Sections">${sections.map(({ id, title }) => html`<a href=${`#${id}`}>${title}</a>`)}</nav>`}
+<main>
+${problem && html`<p class="failure" role="alert">${problem}</p>`}
+${page === undefined && problem === '' && html`<p class="empty" role="status">${loading}</p>`}
+${sections.map(
+  ({ id, title, html: markup }) => html`<section key=${id} id=${id} aria-labelledby=${`${id}-title`}>
+<h2 id=${`${id}-title`}>${title}</h2>${live?.(id) || html`<${Markup} markup=${markup} />`}</section>`,
+)}
+</main>
+${page?.footer && html`<footer><${Markup} markup=${page.footer} /></footer>`}`;
 }

@@ -4,9 +4,9 @@ import { plural } from '../../../format/numbers.js';
 import type { Item } from '../../messages.js';
 import type { Group } from '../../table/groups.js';
 import type { TableState } from '../../table/state.js';
-import { html } from '../base/html.js';
-import { post } from '../base/live.js';
-import { compareAddress, go, fieldOf as valueIn } from '../base/words.js';
+import { html, submitted } from '../base/html.js';
+import { usePost } from '../base/live.js';
+import { go, queryOf } from '../base/words.js';
 
 interface Props {
   /** Names of items and ids of groups. */
@@ -25,79 +25,52 @@ const mostNames = 100;
 /** Number of names that a question lists. */
 const mostListed = 8;
 
-/** Address of the comparison of these groups, or of all groups. */
-function groupsAddress(
-  { by, filter }: TableState,
-  ids: readonly string[],
-  within: string | undefined,
-): string {
-  const query = new URLSearchParams({
-    ...(within && { of: within }),
-    by: by.join(','),
-    ...(filter && { filter }),
-  });
-  for (const id of ids) query.append('group', id);
-  return `/compare?${query}`;
-}
-
 export function BulkActions({ chosen, clear, groups, items, state, within }: Props) {
   const [asked, setAsked] = useState<'tag' | 'remove' | undefined>(undefined);
-  const [outcome, setOutcome] = useState('');
+  const { said, send } = usePost();
+  const { by, filter } = state;
   const chosenGroups = groups.filter(({ id }) => chosen.has(id));
-  const single = items.filter(({ name }) => chosen.has(name)).map(({ name }) => name);
+  const single = items.filter(({ name }) => chosen.has(name));
   const names = [
-    ...new Set([...single, ...chosenGroups.flatMap((group) => group.items.map(({ name }) => name))]),
+    ...new Set([...single, ...chosenGroups.flatMap((group) => group.items)].map(({ name }) => name)),
   ];
   const isGroups = single.length === 0 && groups.length > 0;
-  const isComparable = isGroups || (names.length >= 1 && names.length <= mostNames);
-  const compare = () =>
-    go(
-      isGroups
-        ? groupsAddress(
-            state,
-            chosenGroups.map(({ id }) => id),
-            within,
-          )
-        : compareAddress(names),
-    );
-  const send = (address: string, body: object) =>
-    post<{ text: string }>(address, body).then(
-      ({ text }) => {
-        setOutcome(text);
-        setAsked(undefined);
-        if (address === '/api/remove') clear();
-      },
-      (error: Error) => setOutcome(error.message),
-    );
-  const tag = (event: SubmitEvent) => {
-    event.preventDefault();
-    const tags = valueIn(event.currentTarget as HTMLFormElement, 'tags')
+  const isTooMany = !isGroups && names.length > mostNames;
+  const compare = () => {
+    const group = chosenGroups.map(({ id }) => id);
+    go(`/compare${queryOf(isGroups ? { of: within, by: by.join(','), filter, group } : { of: names })}`);
+  };
+  const tell = async (address: string, body: object) => {
+    if (!(await send(address, { of: names, ...body }))) return;
+    setAsked(undefined);
+    if (address === '/api/remove') clear();
+  };
+  const tag = submitted((field) => {
+    const tags = field('tags')
       .split(/[\s,]+/)
       .filter(Boolean);
-    const isRemoval = (event.submitter as HTMLButtonElement | null)?.value === 'remove';
-    if (tags.length > 0) void send('/api/tag', { of: names, [isRemoval ? 'remove' : 'add']: tags });
-  };
-  const what =
-    chosenGroups.length > 0
-      ? `${plural(chosenGroups.length, 'group')} (${plural(names.length, 'run')})`
-      : plural(names.length, 'run');
+    if (tags.length > 0) void tell('/api/tag', { [field('change')]: tags });
+  });
+  const runs = plural(names.length, 'run');
+  const what = chosenGroups.length > 0 ? `${plural(chosenGroups.length, 'group')} (${runs})` : runs;
+  const ask = (action: 'tag' | 'remove', label: string) =>
+    html`<button type="button" disabled=${names.length === 0} aria-expanded=${asked === action} onClick=${() => setAsked(action)}>${label}</button>`;
+  const cancel = html`<button type="button" class="plain" onClick=${() => setAsked(undefined)}>cancel</button>`;
   return html`<div class="bulk" role="group" aria-label="Actions for selected runs">
-<button type="button" disabled=${!isComparable} title=${names.length > mostNames && !isGroups ? `Select at most ${mostNames} runs, or group them` : undefined} onClick=${compare}>${isGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
-<button type="button" disabled=${names.length === 0} aria-expanded=${asked === 'tag'} onClick=${() => setAsked('tag')}>Tag</button>
-<button type="button" disabled=${names.length === 0} aria-expanded=${asked === 'remove'} onClick=${() => setAsked('remove')}>Remove</button>
+<button type="button" disabled=${isTooMany || (!isGroups && names.length === 0)} title=${isTooMany ? `Select at most ${mostNames} runs, or group them` : undefined} onClick=${compare}>${isGroups && chosenGroups.length === 0 ? 'Compare all groups' : 'Compare'}</button>
+${ask('tag', 'Tag')} ${ask('remove', 'Remove')}
 <span class="muted">${names.length > 0 && html`${what} selected <button type="button" class="plain" onClick=${clear}>clear</button>`}</span>
-<span role="status">${outcome}</span>
+<span role="status">${said}</span>
 ${
   asked === 'tag' &&
   names.length > 0 &&
-  html`<form class="question" onSubmit=${tag}><label>Tags of ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label>
-<button type="submit" value="add">Add</button> <button type="submit" value="remove">Remove</button> <button type="button" class="plain" onClick=${() => setAsked(undefined)}>cancel</button></form>`
+  html`<form class="question" onSubmit=${tag}><label>Tags of ${what} <input type="text" name="tags" placeholder="e.g. baseline" autocomplete="off" /></label> <button type="submit" name="change" value="add">Add</button> <button type="submit" name="change" value="remove">Remove</button> ${cancel}</form>`
 }
 ${
   asked === 'remove' &&
   names.length > 0 &&
   html`<div class="question" role="alertdialog" aria-label="Move to the trash"><p>Move ${what} to the trash? ${names.slice(0, mostListed).join(', ')}${names.length > mostListed && ` and ${names.length - mostListed} more`}</p>
-<button type="button" class="danger" onClick=${() => void send('/api/remove', { of: names })}>Move to the trash</button> <button type="button" class="plain" onClick=${() => setAsked(undefined)}>cancel</button></div>`
+<button type="button" class="danger" onClick=${() => tell('/api/remove', {})}>Move to the trash</button> ${cancel}</div>`
 }
 </div>`;
 }

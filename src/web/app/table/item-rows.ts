@@ -1,10 +1,10 @@
 /** Rows of the table of items. */
-import { formatCompact, formatCost, formatDuration, formatNumber } from '../../../format/numbers.js';
-import type { GroupFigures, GroupMean, Item } from '../../messages.js';
+import { formatCompact, formatCost, formatDuration, formatNumber, missing } from '../../../format/numbers.js';
+import { type GroupFigures, type Item, isHolder } from '../../messages.js';
 import { fieldOf, type Value } from '../../table/fields.js';
 import { type Group, groupMean, groupTitle } from '../../table/groups.js';
 import { html } from '../base/html.js';
-import { isHolder, itemAddress, shownReturn, shownTime, statusMark, unitOf } from '../base/words.js';
+import { itemAddress, shownReturn, unitOf } from '../base/words.js';
 
 const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   observed: shownReturn,
@@ -15,16 +15,16 @@ const numberTexts: Readonly<Record<string, (value: number) => string>> = {
   cost: formatCost,
   minutes: (value) => formatDuration(60_000 * value),
   seed: String,
-  iterations: (value) => formatNumber(value, 6),
 };
 
 /** A value as text, without its unit. */
 function textOf(key: string, value: Value): string {
-  if (value === null || value === '') return '–';
-  if (key === 'started') return shownTime(String(value));
-  if (typeof value === 'string') return value;
+  if (value === null || value === '') return missing;
+  if (typeof value === 'string') return key === 'started' ? value.slice(0, 16).replace('T', ' ') : value;
   return (numberTexts[key] ?? ((number: number) => formatNumber(number, 6)))(value);
 }
+
+const statusMark = (status: string) => html`<span class=${`status ${status}`}>${status}</span>`;
 
 const interval = (ends: readonly [number, number] | null | undefined) =>
   ends && html`<br /><span class="muted">${shownReturn(ends[0])} … ${shownReturn(ends[1])}</span>`;
@@ -52,7 +52,7 @@ function cellOf(item: Item, key: string) {
 }
 
 const progressBar = (label: string, done: number, of: number, unit: string) =>
-  html`<span title=${unit}>${done}/${of}</span><progress aria-label=${label} value=${of === 0 ? 0 : Math.min(1, done / of)} max="1"></progress>`;
+  html`<span title=${unit}>${done}/${of}</span><progress aria-label=${label} value=${done} max=${of || 1}></progress>`;
 
 interface RowProps {
   readonly columns: readonly string[];
@@ -76,7 +76,7 @@ export function ItemRow({ columns, isChosen, isGrouped, isInside, item, toggle, 
   return html`<tr class=${`${isChosen ? 'chosen' : ''}${isInside ? ' inside' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select ${name}`} checked=${isChosen} onChange=${toggle} /></td>
 <th scope="row"><a class="row-link" href=${itemAddress(name)}>${shortName}${isHolder(item) && '/'}</a>${kind !== 'run' && html` <span class="kind">${kind}</span>`}${!columns.includes('tag') && tags.map((tag) => html` <span class="tag">${tag}</span>`)}${note && html`<br /><span class="muted">${note}</span>`}${fault && html`<br /><span class="warn-text">${fault}</span>`}</th>
-${isGrouped && html`<td class="number repeated-cell"></td>`}
+${isGrouped && html`<td></td>`}
 ${columns.map((key) => html`<td key=${key} class=${classOf(key)} data-label=${fieldOf(key).title}>${cellOf(item, key)}</td>`)}
 </tr>`;
 }
@@ -95,18 +95,13 @@ export function GroupRow({ by, columns, expand, figures, group, isChosen, isOpen
   const running = items.filter(({ status }) => status === 'running').length;
   const cell = (key: string) => {
     const value = groupMean(group, key, figures);
-    if (key === 'progress') {
-      const [done, of] = (['done', 'of'] as const).map((part) =>
-        items.reduce((sum, one) => sum + one[part], 0),
-      );
-      return progressBar(`progress of ${title}`, done!, of!, 'iterations');
-    }
+    const sum = (part: 'done' | 'of') => items.reduce((total, item) => total + item[part], 0);
+    if (key === 'progress') return progressBar(`progress of ${title}`, sum('done'), sum('of'), 'iterations');
     if (key === 'status' && typeof value === 'string' && !value.endsWith(' values')) return statusMark(value);
     if (key === 'status') return statusCounts(items);
-    const found: GroupMean | null | undefined =
-      key === 'observed' || key === 'confirmed' ? figures?.[key] : null;
     const text = textOf(key, value);
-    return html`${key === 'confirmed' ? html`<b>${text}</b>` : text}${interval(found?.interval)}`;
+    if (key === 'confirmed') return html`<b>${text}</b>${interval(figures?.confirmed?.interval)}`;
+    return key === 'observed' ? html`${text}${interval(figures?.observed?.interval)}` : text;
   };
   return html`<tr class=${`group${isChosen ? ' chosen' : ''}`}>
 <td class="choose"><input type="checkbox" aria-label=${`select the group ${title}`} checked=${isChosen} onChange=${toggle} /></td>

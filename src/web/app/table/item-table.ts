@@ -1,12 +1,12 @@
 /** A table of items or of their groups; what it shows is part of the page's address. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ConfigKeys, GroupFigures, Item } from '../../messages.js';
 import { fieldOf, sorted } from '../../table/fields.js';
 import type { Filter } from '../../table/filter.js';
-import { type Group, groupsOf, sortedGroups } from '../../table/groups.js';
+import { groupsOf, sortedGroups } from '../../table/groups.js';
 import { queryOfState, type TableState } from '../../table/state.js';
 import { html } from '../base/html.js';
-import { ask } from '../base/live.js';
+import { useAnswer } from '../base/live.js';
 import { go, queryOf } from '../base/words.js';
 import { BulkActions } from './bulk-actions.js';
 import { GroupRow, ItemRow } from './item-rows.js';
@@ -15,52 +15,7 @@ import { TableControls } from './table-controls.js';
 /** Number of rows added at a time while scrolling. */
 const rowsAtOnce = 100;
 
-/** Milliseconds between requests for statistics. */
-const leastPause = 1000;
-
-/** Statistics of the groups, computed by the server. */
-function useFigures(
-  { by, filter }: TableState,
-  {
-    groups,
-    isSound,
-    within,
-  }: { readonly groups: readonly Group[]; readonly isSound: boolean; readonly within?: string | undefined },
-) {
-  const [figures, setFigures] = useState<Readonly<Record<string, GroupFigures>>>({});
-  const [problem, setProblem] = useState('');
-  const address = `/api/groups${queryOf({ by: by.join(','), filter, ...(within && { of: within }) })}`;
-  const latest = useRef({ address: '', isAsking: false, isStale: false });
-  const load = () => {
-    const now = latest.current;
-    now.isStale = true;
-    if (now.isAsking) return;
-    now.isAsking = true;
-    now.isStale = false;
-    const asked = now.address;
-    ask<Readonly<Record<string, GroupFigures>>>(asked)
-      .then(
-        (found) => {
-          if (asked === now.address) setFigures(found);
-          setProblem('');
-        },
-        (error: Error) => setProblem(error.message),
-      )
-      .finally(() =>
-        setTimeout(() => {
-          now.isAsking = false;
-          if (now.isStale) load();
-        }, leastPause),
-      );
-  };
-  // Only these affect the statistics.
-  const results = groups.map(({ items }) => items.map((item) => [item.name, item.status, item.confirmed]));
-  useEffect(() => {
-    latest.current.address = address;
-    if (by.length > 0 && isSound) load();
-  }, [address, isSound, JSON.stringify(results)]);
-  return { figures, problem };
-}
+type Figures = Readonly<Record<string, GroupFigures>>;
 
 interface Props {
   readonly items: readonly Item[];
@@ -92,7 +47,15 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     [items, filter, isGrouped, within],
   );
   const groups = useMemo(() => (isGrouped ? groupsOf(shown, by) : []), [shown, by]);
-  const { figures, problem } = useFigures(state, { groups, within, isSound: filter.problems.length === 0 });
+  // The server computes the statistics of the groups; only these affect them.
+  const results = groups.map((group) => group.items.map((item) => [item.name, item.status, item.confirmed]));
+  const isSound = filter.problems.length === 0;
+  const address = `/api/groups${queryOf({ by: by.join(','), filter: state.filter, of: within })}`;
+  const { answer: figures = {}, problem } = useAnswer<Figures>(
+    isGrouped && isSound ? address : undefined,
+    JSON.stringify(results),
+  );
+  const problems = isSound && problem !== '' ? [problem] : filter.problems;
   const rows = useMemo(() => (isGrouped ? [] : sorted(shown, sort)), [shown, isGrouped, sort]);
   const groupRows = useMemo(
     () => sortedGroups(groups, sort, ({ id }) => figures[id]),
@@ -102,7 +65,8 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const change = (changes: Partial<TableState>) =>
     go(`${path}${queryOf(queryOfState({ ...state, ...changes }))}`, true);
   useEffect(() => setMost(rowsAtOnce), [state]);
-  useEffect(() => setChosen(new Set()), [by]);
+  // Before anything can be chosen.
+  useLayoutEffect(() => setChosen(new Set()), [by]);
   useEffect(() => {
     const observer = new IntersectionObserver(
       ([entry]) => {
@@ -113,7 +77,7 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
     if (end.current !== null) observer.observe(end.current);
     return () => observer.disconnect();
   }, [count > most, most]);
-  const toggled = (set: ReadonlySet<string>, key: string) => {
+  const toggled = (key: string) => (set: ReadonlySet<string>) => {
     const next = new Set(set);
     if (!next.delete(key)) next.add(key);
     return next;
@@ -121,8 +85,8 @@ export function ItemTable({ filter, items, known, loadKeys, path, state, within 
   const ids = isGrouped ? groupRows.map(({ id }) => id) : rows.map(({ name }) => name);
   const isAll = ids.length > 0 && ids.every((id) => chosen.has(id));
   const rowOf = (item: Item, isInside = false) =>
-    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(chosen, item.name))} />`;
-  return html`<${TableControls} state=${state} problems=${[...filter.problems, ...(problem === '' ? [] : [problem])]} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
+    html`<${ItemRow} key=${item.name} item=${item} columns=${columns} isInside=${isInside} isGrouped=${isGrouped} within=${within} isChosen=${chosen.has(item.name)} toggle=${() => setChosen(toggled(item.name))} />`;
+  return html`<${TableControls} state=${state} problems=${problems} shown=${shown} items=${items} groups=${groups} known=${known} loadKeys=${loadKeys} change=${change} />
 <${BulkActions} chosen=${chosen} items=${shown} groups=${groups} state=${state} within=${within} clear=${() => setChosen(new Set())} />
 <div class="scroll" tabindex="0" role="region" aria-label=${isGrouped ? 'Groups of runs' : 'Runs and training runs'}><table class="items stack">
 <thead><tr><th scope="col" class="choose"><input type="checkbox" aria-label="select all" checked=${isAll} onChange=${() => setChosen(new Set(isAll ? [] : ids))} /></th>
@@ -132,7 +96,7 @@ ${columns.map((key) => html`<${Heading} key=${key} title=${fieldOf(key).title} s
 <tbody>${rows.slice(0, most).map((item) => rowOf(item))}${groupRows
     .slice(0, most)
     .map((group) => [
-      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(open, group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(chosen, group.id))} />`,
+      html`<${GroupRow} key=${group.id} group=${group} by=${by} columns=${columns} figures=${figures[group.id]} isOpen=${open.has(group.id)} expand=${() => setOpen(toggled(group.id))} isChosen=${chosen.has(group.id)} toggle=${() => setChosen(toggled(group.id))} />`,
       open.has(group.id) && sorted(group.items, sort).map((item) => rowOf(item, true)),
     ])}</tbody>
 </table></div>
@@ -152,5 +116,5 @@ function Heading({ change, column, sort, title }: HeadingProps) {
   const isDown = sort === `-${column}`;
   const order = isDown ? 'descending' : sort === column ? 'ascending' : 'none';
   const isNumber = fieldOf(column).kind === 'number';
-  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column : `-${column}` })}>${title}<span aria-hidden="true">${order === 'none' ? '' : isDown ? ' ↓' : ' ↑'}</span></button></th>`;
+  return html`<th scope="col" class=${isNumber ? 'number' : ''} aria-sort=${order}><button type="button" class="plain" onClick=${() => change({ sort: isDown ? column : `-${column}` })}>${title}</button></th>`;
 }

@@ -59,6 +59,14 @@ it('a prompt given as text has the tokens that the template would give', async (
   expect(echo!.map(({ id }) => id)).toEqual(ids);
 });
 
+it('an embedding is the mean of the hidden states that Transformers computes', async () => {
+  const { embedding } = await engine.generate({ ...job, prompt: ids, embedding: true }, hooks);
+  // AutoModel.from_pretrained(…)(prompt_ids).last_hidden_state.mean(1), version 5.24.0
+  const expected = [-0.770_243_6, -0.025_027_4, -0.623_656_9, -0.265_793, -0.416_668_6];
+  expect(embedding).toHaveLength(64);
+  for (const [i, value] of expected.entries()) expect(embedding![i]).toBeCloseTo(value, 5);
+});
+
 it('an embedding does not depend on what is cached, but on the whole text', async () => {
   const embed = async (prompt: readonly number[]) =>
     (await engine.generate({ ...job, prompt, embedding: true }, hooks)).embedding!;

@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'preact/hooks';
+import { html, type InputEvent } from '../base/html.js';
+
+interface Props {
+  readonly id: string;
+  /** Keys, separated by commas. */
+  readonly by: string;
+  readonly placeholder: string;
+  /** Id of the text that explains the field. */
+  readonly help?: string;
+  /** Keys that the field completes. */
+  readonly known?: readonly string[];
+  readonly onFocus?: () => void;
+  readonly apply: (text: string) => void;
+}
+
+/** A field for the keys to group by, as wide as its text. */
+export function KeysField({ apply, by, help, id, known = [], onFocus, placeholder }: Props) {
+  const [text, setText] = useState(by);
+  useEffect(() => setText(by), [by]);
+  // A datalist completes the last of several keys.
+  const before = text.includes(',') ? `${text.slice(0, text.lastIndexOf(',') + 1)} ` : '';
+  return html`<label>Group by <input id=${id} type="text" list=${`${id}-keys`} size=${Math.max(24, text.length + 4)} value=${text} placeholder=${placeholder} aria-describedby=${help} autocomplete="off" spellcheck=${false}
+  onFocus=${onFocus} onInput=${({ currentTarget }: InputEvent) => setText(currentTarget.value)} onChange=${({ currentTarget }: InputEvent) => apply(currentTarget.value.trim())} /></label>
+<datalist id=${`${id}-keys`}>${known.map((key) => html`<option value=${`${before}${key}`}></option>`)}</datalist>`;
+}
