@@ -39,7 +39,7 @@ const forms: Readonly<Record<string, TextForm>> = {
   'any JSON': { kind: 'json', schema: { type: 'object' } },
 };
 
-const [maxTokens, rounds] = [96, 5];
+const [maxTokens, rounds] = [64, 4];
 
 for (const path of process.argv.slice(2)) {
   const { close, generate } = await loadEngine({

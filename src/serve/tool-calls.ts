@@ -53,8 +53,10 @@ export class ReplyReader {
   }
 
   #idOf(index: number): string {
-    this.#ids[index] ??= `call_${randomUUID().replaceAll('-', '')}`;
-    return this.#ids[index]!;
+    // Mistral's templates require exactly nine letters and digits.
+    const id = this.#ids[index] ?? randomUUID().replaceAll('-', '').slice(0, 9);
+    this.#ids[index] = id;
+    return id;
   }
 }
 

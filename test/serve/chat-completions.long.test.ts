@@ -97,7 +97,7 @@ test('our own openai provider gets valid JSON from random weights', async () => 
       texts.add(text);
     }
   }
-  expect(texts.size).toBeGreaterThan(4);
+  expect(texts.size).toBeGreaterThan(2);
 });
 
 test('a completion says what it took; choices differ and each is that of its seed', async () => {

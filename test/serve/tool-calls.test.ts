@@ -46,7 +46,7 @@ test.each(Object.entries(formats))(
       expect(last.content).toBe('');
       expect(last.calls.length).toBeGreaterThan(0);
       for (const { arguments: given, id, name } of last.calls) {
-        expect(id).toMatch(/^call_[0-9a-f]{32}$/);
+        expect(id).toMatch(/^[0-9a-f]{9}$/);
         const value = JSON.parse(given) as object;
         expect(Object.keys(value)).toEqual(name === 'add' ? ['a', 'b'] : ['city']);
       }

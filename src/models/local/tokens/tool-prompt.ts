@@ -15,11 +15,11 @@ export function templateToolFormat(usesTools: boolean, literals: readonly string
   const text = literals.join('\n');
   if (!usesTools) return undefined;
   if (text.includes('<tool_call>')) return /"arguments": /.test(text) ? hermes : undefined;
-  if (text.includes('[TOOL_CALLS]'))
+  // Newer models of Mistral write `[TOOL_CALLS]name[ARGS]{…}`.
+  if (text.includes('[TOOL_CALLS]') && !text.includes('[ARGS]'))
     return { before: '', after: '', argumentsKey: 'arguments', isList: true };
-  return /"parameters": /.test(text)
-    ? { before: '', after: '', argumentsKey: 'parameters', isList: false }
-    : undefined;
+  const describesLlama = text.includes('{"name": function name, "parameters": ');
+  return describesLlama ? { before: '', after: '', argumentsKey: 'parameters', isList: false } : undefined;
 }
 
 export interface ToolPrompt {
@@ -29,14 +29,22 @@ export interface ToolPrompt {
 
 /** Writes tools, their calls and results as text, for templates without a known format. */
 export function describeTools({ messages, tools }: ToolPrompt): readonly ChatMessage[] {
-  const written = messages.map(({ content, role, toolCalls = [] }): ChatMessage => {
-    if (role === 'tool') return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` };
+  const written: ChatMessage[] = [];
+  for (const { content, role, toolCalls = [] } of messages) {
     const calls = toolCalls.map(
       ({ arguments: given, name }) =>
         `${hermes.before}{"name": ${JSON.stringify(name)}, "arguments": ${given}}${hermes.after}`,
     );
-    return { role, content: [content, ...calls].filter((part) => part !== '').join('\n') };
-  });
+    const text =
+      role === 'tool'
+        ? `<tool_response>\n${content}\n</tool_response>`
+        : [content, ...calls].filter((part) => part !== '').join('\n');
+    const last = written.at(-1);
+    // Some templates require roles to alternate.
+    if (role === 'tool' && last?.role === 'user')
+      written[written.length - 1] = { ...last, content: `${last.content}\n${text}` };
+    else written.push({ role: role === 'tool' ? 'user' : role, content: text });
+  }
   if (tools.length === 0) return written;
   const description =
     '# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function ' +
@@ -44,9 +52,10 @@ export function describeTools({ messages, tools }: ToolPrompt): readonly ChatMes
     'For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML ' +
     'tags:\n<tool_call>\n{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>';
   const [first, ...rest] = written;
-  return first?.role === 'system'
-    ? [{ ...first, content: `${first.content}\n\n${description}` }, ...rest]
-    : [{ role: 'system', content: description }, ...written];
+  if (first === undefined) return [];
+  // Some templates have no system message.
+  const text = first.role === 'system' ? [first.content, description] : [description, first.content];
+  return [{ ...first, content: text.join('\n\n') }, ...rest];
 }
 
 export const toolFormatOr = (own: ToolFormat | undefined): ToolFormat => own ?? hermes;
