@@ -2,6 +2,7 @@
 import type { Completion, LanguageModel } from '../../src/models/language-model.js';
 import type { RandomGenerator } from '../../src/random/generator.js';
 import { startServer } from '../../src/serve/server.js';
+import { testFacts } from '../../test/serve/local-server.js';
 import { chatText, requestText, sendRaw } from '../../test/serve/raw-requests.js';
 import { type AttackKind, control, type OpenedKind, shorten } from './attack.js';
 import { drawn, junkText, mutated, mutatedBytes } from './junk.js';
@@ -25,7 +26,7 @@ async function openServer(bytes: (port: number, random: RandomGenerator) => Buff
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
-    model: { served: [{ name: 'echo', model }], created: 1 },
+    model: { served: [{ name: 'echo', model }], created: 1, ...testFacts },
     now: () => new Date(0),
     note: (line) => notes.push(line),
   });

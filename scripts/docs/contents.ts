@@ -16,6 +16,7 @@ export const contents: readonly Chapter[] = [
     pages: [
       'docs/providers.md',
       'docs/local-models.md',
+      'docs/serving.md',
       'docs/programs.md',
       'docs/modules.md',
       'docs/environment-server.md',

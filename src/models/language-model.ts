@@ -25,9 +25,56 @@ export interface AnswerGrammar {
   readonly key: string;
 }
 
+/**
+ * The form of a whole answer, for models that can enforce one. A grammar is an `AnswerGrammar` or one of these: data,
+ * because the model may run in another process.
+ */
+export type TextForm =
+  | { readonly kind: 'literal'; readonly text: string }
+  /** Any text in which none of these occurs. */
+  | { readonly kind: 'free'; readonly without: readonly string[] }
+  /** `lenient`: ignores keywords that can't be enforced. Otherwise they are an error. */
+  | { readonly kind: 'json'; readonly schema: unknown; readonly lenient?: boolean }
+  /** An ECMAScript pattern that the whole answer matches. */
+  | { readonly kind: 'regex'; readonly pattern: string }
+  /** A grammar as llama.cpp writes them; its first symbol is `root`. */
+  | { readonly kind: 'gbnf'; readonly grammar: string }
+  | { readonly kind: 'sequence'; readonly parts: readonly TextForm[] }
+  | { readonly kind: 'either'; readonly options: readonly TextForm[] }
+  /** Any number of times, also none. */
+  | { readonly kind: 'repeated'; readonly part: TextForm };
+
+/** A function that a model may call. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** JSON schema of the arguments, an object. */
+  readonly parameters?: unknown;
+}
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly arguments: string;
+}
+
+/** How a model writes its calls: `before`, JSON with `name` and `argumentsKey`, `after`. */
+export interface ToolFormat {
+  readonly before: string;
+  readonly after: string;
+  readonly argumentsKey: 'arguments' | 'parameters';
+  /** Whether the JSON is a list of calls. */
+  readonly isList: boolean;
+}
+
 export interface ChatMessage {
-  readonly role: 'system' | 'user' | 'assistant';
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
+  /** Calls in an assistant's message. */
+  readonly toolCalls?: readonly ToolCall[];
+  /** The call that a tool's message answers. */
+  readonly toolCallId?: string;
 }
 
 /** Tokens of one call as counted by the provider; counts that it doesn't report are undefined. */
@@ -55,7 +102,12 @@ export interface CompletionToken {
   readonly bytes: readonly number[];
   /** Natural log-probability under the model itself (temperature 1, no filters). */
   readonly logProbability: number;
+  /** The likeliest tokens at this place, the likeliest first, if requested. */
+  readonly top?: readonly Omit<CompletionToken, 'top'>[];
 }
+
+/** One token of a prompt. The first one has no log-probability. */
+export type PromptToken = Pick<CompletionToken, 'id' | 'bytes'> & Partial<CompletionToken>;
 
 /** The tokens of an answer, for training. */
 export interface SampledTokens {
@@ -75,6 +127,10 @@ export interface Completion {
   readonly tokens?: readonly CompletionToken[];
   /** If texts are scored: the log-probability of each token of each text, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
+  /** The tokens of the prompt, with their log-probabilities; only in the first completion, if requested with `echo`. */
+  readonly echo?: readonly PromptToken[];
+  /** Mean of the last hidden states of the prompt's tokens, if requested; `text` is then empty. */
+  readonly embedding?: readonly number[];
   /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
   readonly finishReason: FinishReason;
@@ -120,6 +176,16 @@ export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | un
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
+/** Changes of logits before sampling, as in OpenAI's API. */
+export interface LogitChanges {
+  /** Subtracted for each time that a token occurs in the answer. */
+  readonly frequencyPenalty: number;
+  /** Subtracted once if a token occurs in the answer. */
+  readonly presencePenalty: number;
+  /** Added to the logits of these token ids. */
+  readonly bias: readonly (readonly [id: number, value: number])[];
+}
+
 export interface GenerateOptions {
   /** One per completion, at least one, in [0, 2^31). If the provider is deterministic, equal seeds give equal answers. */
   readonly seeds: readonly number[];
@@ -131,6 +197,12 @@ export interface GenerateOptions {
   readonly stop?: readonly string[];
   /** The form of the answer. Whether it is enforced depends on the model's `format`. */
   readonly grammar?: AnswerGrammar;
+  /** The form of the whole answer, which is always enforced; only for models with `scoresTexts`. */
+  readonly form?: TextForm;
+  /** Functions that the prompt describes; only for models with `toolFormat`. */
+  readonly tools?: readonly ToolDefinition[];
+  /** Only for models with `scoresTexts`. */
+  readonly logits?: LogitChanges;
   /** The answer must be one of these texts; only for models with `scoresTexts`. */
   readonly choices?: readonly string[];
   /** Texts to score as whole answers instead of generating one; only for models with `scoresTexts`, with one seed. */
@@ -139,6 +211,14 @@ export interface GenerateOptions {
   readonly images?: readonly Uint8Array[];
   /** Whether to return `tokens`. */
   readonly logProbabilities?: boolean;
+  /** Number of likeliest tokens to return with each of `tokens`. */
+  readonly topLogProbabilities?: number;
+  /** Text or token ids to continue, without a chat template; `messages` are ignored. Only for models with `scoresTexts`. */
+  readonly prompt?: string | readonly number[];
+  /** Whether to return the prompt's tokens as `echo`; only for models with `scoresTexts`. `maxTokens` may then be 0. */
+  readonly echo?: boolean;
+  /** Whether to return an `embedding` of the prompt and no answer; only for models with `scoresTexts`. */
+  readonly embedding?: boolean;
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
@@ -196,7 +276,9 @@ export interface LanguageModel {
   readonly givesSeveral?: boolean;
   /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
-  /** Whether calls may have `score` or `choices`. */
+  /** How the model calls tools. @throws UserError if its chat template can't be read */
+  toolFormat?(): ToolFormat;
+  /** Whether calls may have `score`, `choices`, `form` or `logits`. */
   readonly scoresTexts?: boolean;
   /** Whether calls may have `images`; the model on a server may still not support them. */
   readonly seesImages?: boolean;

@@ -1,49 +1,26 @@
 /** Handles `POST /v1/chat/completions`. */
-import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Completion, CompletionToken, FinishReason } from '../models/language-model.js';
-import { type ChatRequest, readChatRequest, type ServedModel } from './chat-request.js';
-import { HttpError, readJsonBody } from './http.js';
-
-export interface ChatService {
-  readonly model: {
-    /** The base model (the default), then the base model with each adapter. */
-    readonly served: readonly [ServedModel, ...ServedModel[]];
-    /** Seconds since 1970. */
-    readonly created: number;
-  };
-  readonly now: () => Date;
-  /** Called with one line for each answered request. */
-  readonly note: (line: string) => void;
-}
-
-/** Maximum number of waiting and running requests. */
-const mostRequests = 64;
-
-/**
- * @returns the outcome, as text for the log
- * @throws HttpError, or an error for `httpErrorOf`, before anything is sent or in the middle of a stream
- */
-export type ChatHandler = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  stop: AbortSignal,
-) => Promise<string>;
+import type { ServerResponse } from 'node:http';
+import type { Completion, CompletionToken, FinishReason, ToolCall } from '../models/language-model.js';
+import type { Endpoint } from './admission.js';
+import { type ChatRequest, readChatRequest } from './chat-request.js';
+import { sendJson } from './http.js';
+import {
+  eventStream,
+  type ModelService,
+  type ReplyHead,
+  type ReplyUsage,
+  replyHead,
+  usageOf,
+  usageText,
+} from './service.js';
+import { type ReplyParts, ReplyReader } from './tool-calls.js';
 
 /** Handles requests to different models in turn. If a client disconnects, its request stops within one token. */
-export function createChatHandler({ model, now }: ChatService): ChatHandler {
-  let open = 0;
-
-  async function reply(
-    asked: ChatRequest,
-    response: ServerResponse,
-    signal: AbortSignal,
-  ): Promise<ReplyUsage> {
-    const head = {
-      id: `chatcmpl-${randomUUID()}`,
-      created: Math.floor(now().getTime() / 1000),
-      model: asked.served.name,
-    };
+export const chatEndpoint =
+  (service: ModelService): Endpoint =>
+  async ({ body, response, signal }) => {
+    const asked = readChatRequest(body, service.model.served);
+    const head = replyHead('chatcmpl', asked.served, service);
     const stream = asked.stream ? openStream(response, head, asked) : undefined;
     const completions = await asked.served.model.generate(asked.messages, {
       ...asked.options,
@@ -51,91 +28,76 @@ export function createChatHandler({ model, now }: ChatService): ChatHandler {
       ...(stream && { onText: stream.onText }),
     });
     const choices = completions.map((completion) => choiceOf(completion, asked));
-    const usage = usageOf(completions);
-    if (stream === undefined) {
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify(completionBody(head, choices, usage)));
-    } else {
-      stream.end(choices, usage);
-    }
-    return usage;
-  }
-
-  return async (request, response, stop) => {
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    // Count requests before reading their bodies, so that few bodies are in memory.
-    if (open >= mostRequests)
-      throw new HttpError(429, 'rate_limit_error', `${open} requests are already waiting`, {
-        headers: { 'retry-after': '1' },
-      });
-    open++;
-    try {
-      const asked = readChatRequest(await readJsonBody(request), model.served);
-      return `200 ${tokensText(await reply(asked, response, AbortSignal.any([gone.signal, stop])))}`;
-    } finally {
-      open--;
-    }
+    const usage = usageOf([completions]);
+    if (stream === undefined) sendJson(response, completionBody(head, choices, usage));
+    else stream.end(choices, usage);
+    return usageText(usage);
   };
-}
 
-function choiceOf({ finishReason, text, tokens }: Completion, { shape }: ChatRequest): Choice {
-  const logprobs = tokens === undefined ? null : logprobsOf(tokens);
-  if (shape === undefined) return { text, finishReason, logprobs };
-  // A constrained answer is complete even if the text after it is truncated.
-  return { text: shape.write(text), finishReason: 'stop', logprobs };
+export function choiceOf({ finishReason, text, tokens }: Completion, { calls }: ChatRequest): Choice {
+  const reader = new ReplyReader(calls);
+  reader.push(text);
+  const reply = reader.end();
+  const called = reply.calls.length > 0 && finishReason === 'stop';
+  return {
+    text: reply.content,
+    toolCalls: reply.calls,
+    finishReason: called ? 'tool_calls' : finishReason,
+    logprobs: tokens === undefined ? null : logprobsOf(tokens),
+  };
 }
 
 /**
- * Sends server-sent events, but nothing before the first text, so that a failing request still gets its status.
- * Answers that follow a schema, and log-probabilities, are sent with the last chunk of a choice.
+ * Log-probabilities are sent with the last chunk of a choice.
  */
-function openStream(response: ServerResponse, head: ReplyHead, { shape, includeUsage }: ChatRequest) {
-  const begun = new Set<number>();
-  const send = (data: object | '[DONE]') => {
-    if (!response.headersSent)
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-    response.write(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
-  };
+function openStream(response: ServerResponse, head: ReplyHead, { calls, includeUsage }: ChatRequest) {
+  const begun = new Map<number, { readonly reader: ReplyReader; sent: ReplyParts }>();
+  const { done, send } = eventStream(response);
   const begin = (index: number) => {
-    if (begun.has(index)) return;
-    begun.add(index);
-    send(choiceChunk(head, index, { role: 'assistant', content: '' }));
+    const known = begun.get(index) ?? { reader: new ReplyReader(calls), sent: { content: '', calls: [] } };
+    if (!begun.has(index)) send(choiceChunk(head, index, { role: 'assistant', content: '' }));
+    begun.set(index, known);
+    return known;
+  };
+  const show = (index: number, read: (reader: ReplyReader) => ReplyParts) => {
+    const one = begin(index);
+    const parts = read(one.reader);
+    for (const delta of newParts(one.sent, parts)) send(choiceChunk(head, index, delta));
+    one.sent = parts;
   };
   return {
-    onText: (index: number, content: string) => {
-      if (shape !== undefined) return;
-      begin(index);
-      send(choiceChunk(head, index, { content }));
-    },
+    onText: (index: number, text: string) => show(index, (reader) => reader.push(text)),
     end(choices: readonly Choice[], usage: ReplyUsage) {
-      choices.forEach(({ text, finishReason, logprobs }, index) => {
-        begin(index);
-        if (shape !== undefined) send(choiceChunk(head, index, { content: text }));
+      choices.forEach(({ finishReason, logprobs }, index) => {
+        show(index, (reader) => reader.end());
         send(choiceChunk(head, index, { finishReason, logprobs }));
       });
       if (includeUsage) send(usageChunk(head, usage));
-      send('[DONE]');
-      response.end();
+      done();
     },
   };
 }
 
-function tokensText({ prompt_tokens, prompt_tokens_details, completion_tokens }: ReplyUsage): string {
-  return `${prompt_tokens} tokens in (${prompt_tokens_details.cached_tokens} cached), ${completion_tokens} out`;
+/** What a client lacks; a call begins with its name, and its arguments follow. */
+function newParts(sent: ReplyParts, parts: ReplyParts): readonly ChoiceDelta[] {
+  const content = parts.content.slice(sent.content.length);
+  return [
+    ...(content === '' ? [] : [{ content }]),
+    ...parts.calls.flatMap(({ arguments: all, id, name }, index): ChoiceDelta[] => {
+      const before = sent.calls[index];
+      const more = all.slice(before?.arguments.length ?? 0);
+      return [
+        ...(before ? [] : [{ call: { index, id, type: 'function', function: { name, arguments: '' } } }]),
+        ...(more === '' ? [] : [{ call: { index, function: { arguments: more } } }]),
+      ];
+    }),
+  ];
 }
 
-interface ReplyHead {
-  readonly id: string;
-  /** Seconds since 1970. */
-  readonly created: number;
-  readonly model: string;
-}
-
-interface Choice {
+export interface Choice {
   readonly text: string;
-  readonly finishReason: FinishReason;
+  readonly toolCalls: readonly ToolCall[];
+  readonly finishReason: FinishReason | 'tool_calls';
   readonly logprobs: ChoiceLogprobs | null;
 }
 
@@ -144,40 +106,39 @@ interface ChoiceLogprobs {
     readonly token: string;
     readonly logprob: number;
     readonly bytes: readonly number[];
-    readonly top_logprobs: readonly never[];
+    readonly top_logprobs: readonly object[];
   }[];
 }
 
 function logprobsOf(tokens: readonly CompletionToken[]): ChoiceLogprobs {
   return {
-    content: tokens.map(({ bytes, logProbability }) => ({
-      token: Buffer.from(bytes).toString('utf8'),
-      logprob: logProbability,
-      bytes,
-      top_logprobs: [],
+    content: tokens.map(({ top = [], ...token }) => ({
+      ...logprobOf(token),
+      top_logprobs: top.map(logprobOf),
     })),
   };
 }
 
-/** Token counts of the whole call, which its first completion carries. */
-function usageOf([first]: readonly Completion[]) {
-  const { promptTokens = 0, cachedTokens = 0, completionTokens = 0 } = first?.usage ?? {};
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: { cached_tokens: cachedTokens },
-  };
-}
-type ReplyUsage = ReturnType<typeof usageOf>;
+const logprobOf = ({ bytes, logProbability }: CompletionToken) => ({
+  token: Buffer.from(bytes).toString('utf8'),
+  logprob: logProbability,
+  bytes,
+});
 
 function completionBody(head: ReplyHead, choices: readonly Choice[], usage: ReplyUsage) {
   return {
     ...head,
     object: 'chat.completion',
-    choices: choices.map(({ text, finishReason, logprobs }, index) => ({
+    choices: choices.map(({ finishReason, logprobs, text, toolCalls }, index) => ({
       index,
-      message: { role: 'assistant', content: text, refusal: null },
+      message: {
+        role: 'assistant',
+        content: text === '' && toolCalls.length > 0 ? null : text,
+        refusal: null,
+        ...(toolCalls.length > 0 && {
+          tool_calls: toolCalls.map(({ id, ...called }) => ({ id, type: 'function', function: called })),
+        }),
+      },
       logprobs,
       finish_reason: finishReason,
     })),
@@ -185,19 +146,22 @@ function completionBody(head: ReplyHead, choices: readonly Choice[], usage: Repl
   };
 }
 
-/** A stream chunk: the start of a choice, more text, or its end. */
-function choiceChunk(
-  head: ReplyHead,
-  index: number,
-  part: {
-    readonly role?: 'assistant';
-    readonly content?: string;
-    readonly logprobs?: ChoiceLogprobs | null;
-    readonly finishReason?: FinishReason;
-  },
-) {
-  const { role, content, logprobs = null, finishReason = null } = part;
-  const delta = { ...(role && { role }), ...(content !== undefined && { content }) };
+interface ChoiceDelta {
+  readonly role?: 'assistant';
+  readonly content?: string;
+  readonly call?: object;
+  readonly logprobs?: ChoiceLogprobs | null;
+  readonly finishReason?: Choice['finishReason'];
+}
+
+/** A stream chunk: the start of a choice, more text or more of a call, or its end. */
+function choiceChunk(head: ReplyHead, index: number, part: ChoiceDelta) {
+  const { call, role, content, logprobs = null, finishReason = null } = part;
+  const delta = {
+    ...(role && { role }),
+    ...(content !== undefined && { content }),
+    ...(call && { tool_calls: [call] }),
+  };
   return {
     ...head,
     object: 'chat.completion.chunk',

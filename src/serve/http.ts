@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { messageOf, UserError } from '../base/errors.js';
 import { ModelError } from '../models/language-model.js';
 import { deepestJson, isDeeperThan, parseJson } from '../storage/json-depth.js';
+import { endingOf, guardConnections } from './connections.js';
 
 export type HttpErrorType =
   | 'invalid_request_error'
@@ -18,23 +19,31 @@ export class HttpError extends Error {
   readonly status: number;
   readonly type: HttpErrorType;
   readonly param: string | undefined;
+  /** A fixed word for programs, such as `context_length_exceeded`. */
+  readonly code: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     status: number,
     type: HttpErrorType,
     message: string,
-    detail: { readonly param?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+    detail: {
+      readonly param?: string;
+      readonly code?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
   ) {
     super(message);
     this.status = status;
     this.type = type;
     this.param = detail.param;
+    this.code = detail.code;
     this.headers = detail.headers ?? {};
   }
 
   get body() {
-    return { error: { message: this.message, type: this.type, param: this.param ?? null, code: null } };
+    const { code = null, message, param = null, type } = this;
+    return { error: { message, type, param, code } };
   }
 }
 
@@ -42,9 +51,10 @@ export function badRequest(message: string, param?: string): HttpError {
   return new HttpError(400, 'invalid_request_error', message, param === undefined ? {} : { param });
 }
 
-/** Config fields in the model's messages, and the request fields that replace them for clients. */
+/** Config fields in the model's messages, and the request fields that replace them for clients; words that clients search for. */
 const inTermsOfRequests = [
   ['show less (memory.tokens)', 'shorten the prompt'],
+  ['the context only holds', "this model's maximum context length is"],
   ['model.contextTokens', '--context-tokens of the server'],
   ['model.maxTokens', 'max_tokens'],
 ] as const;
@@ -57,6 +67,10 @@ export function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof UserError)
     return badRequest(forClient(error.problems.map(({ message }) => message).join('; ')));
+  if (error instanceof ModelError && error.kind === 'too-long')
+    return new HttpError(400, 'invalid_request_error', forClient(error.message), {
+      code: 'context_length_exceeded',
+    });
   if (error instanceof ModelError && error.kind === 'bad-request')
     return badRequest(forClient(error.message));
   if (error instanceof ModelError && error.kind === 'aborted')
@@ -165,53 +179,6 @@ export function sendJson(response: ServerResponse, body: unknown, status = 200, 
 /** `GET /path`, without the query, because some programs put keys there. */
 export const requestLine = ({ method, url = '' }: IncomingMessage): string =>
   `${method} ${url.split('?', 1)[0]}`;
-
-/**
- * @returns a function that closes the server once all complete requests are answered. It also closes
- * connections that sent nothing or half a request, because Node's time limits no longer apply after closing.
- */
-export function endingOf(server: Server): () => Promise<void> {
-  const open = new Set<IncomingMessage>();
-  let isEnding = false;
-  const endRest = () => {
-    if (isEnding && open.size === 0) server.closeAllConnections();
-  };
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    open.add(request);
-    response.once('close', () => {
-      open.delete(request);
-      endRest();
-    });
-  });
-  return () =>
-    new Promise((resolve) => {
-      isEnding = true;
-      server.close(() => resolve());
-      server.closeIdleConnections();
-      for (const request of open) if (!request.complete) request.destroy();
-      endRest();
-    });
-}
-
-/**
- * Keeps a server responsive: for each connection above the limit, closes the oldest connection that isn't
- * waiting for an answer.
- */
-export function guardConnections(server: Server, most = 256): void {
-  /** Per connection, oldest first: whether a request is still being answered. */
-  const isBusy = new Map<Duplex, () => boolean>();
-  server.on('connection', (socket: Duplex) => {
-    isBusy.set(socket, () => false);
-    socket.once('close', () => isBusy.delete(socket));
-    if (isBusy.size > most) ([...isBusy].find(([, busy]) => !busy())?.[0] ?? socket).destroy();
-  });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) =>
-    isBusy.set(request.socket, () => request.complete && !response.writableEnded),
-  );
-  // Node accepts upgrade requests only if there is a listener; without one, it handles them like other requests.
-  if (server.listenerCount('upgrade') > 0)
-    server.on('upgrade', (_: IncomingMessage, socket: Duplex) => isBusy.set(socket, () => true));
-}
 
 async function listen(server: Server, { host, port }: Address): Promise<number> {
   await new Promise<void>((resolve, reject) => {

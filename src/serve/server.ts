@@ -1,14 +1,18 @@
 /** An OpenAI-compatible API for a local model, for programs on this machine. */
+import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onAbort } from '../base/abortable.js';
 import type { CommandContext } from '../base/context.js';
 import { redact } from '../base/errors.js';
+import { version } from '../base/package.js';
 import { harmlessLine } from '../base/terminal-text.js';
 import { plural } from '../format/numbers.js';
-import { openLocalModels } from '../models/local/process/local-model.js';
+import { localContext, openLocalModels } from '../models/local/process/local-model.js';
 import type { LocalConfig } from '../models/local/settings.js';
-import { type ChatService, createChatHandler } from './chat-completions.js';
-import { type ServedModel, unknownModel } from './chat-request.js';
+import { createAdmission, type Endpoint } from './admission.js';
+import { chatEndpoint } from './chat-completions.js';
+import { completionsEndpoint } from './completions.js';
+import { embeddingsEndpoint } from './embeddings.js';
 import {
   type Address,
   type HttpError,
@@ -20,20 +24,42 @@ import {
   sendJson,
   startHttp,
 } from './http.js';
+import { responsesEndpoint } from './responses.js';
+import { type ModelService, type ServedModel, unknownModel } from './service.js';
 
 /**
  * Serves a loaded model.
  * @returns the API's base URL; `finish` completes pending requests, `abort` stops them
  * @throws UserError if the server can't listen on the address
  */
-export async function startServer(options: ChatService & Address) {
+export async function startServer(options: ModelService & Address) {
   const stop = new AbortController();
-  const chat = createChatHandler(options);
+  const admit = createAdmission();
+  const endpoints: Readonly<Record<string, Endpoint>> = {
+    '/v1/chat/completions': chatEndpoint(options),
+    '/v1/completions': completionsEndpoint(options),
+    '/v1/embeddings': embeddingsEndpoint(options),
+    '/v1/responses': responsesEndpoint(options),
+  };
+
+  /** @returns the outcome, as text for the log */
+  async function answer(request: IncomingMessage, response: ServerResponse, port: number): Promise<string> {
+    const path = requireLocal(request, port);
+    const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined;
+    if (endpoint !== undefined) {
+      requireMethod(request, 'POST');
+      return admit(request, response, stop.signal, endpoint);
+    }
+    const body = bodyAt(path, options.model);
+    requireMethod(request, 'GET', 'HEAD');
+    sendJson(response, body);
+    return '200';
+  }
+
   const server = await startHttp(options, async (request, response, port) => {
     const started = performance.now();
-    const answered = answer(request, response, port, options.model, () =>
-      chat(request, response, stop.signal),
-    );
+    response.setHeader('x-request-id', `req_${randomUUID()}`);
+    const answered = answer(request, response, port);
     const remark = await answered.catch((error: unknown) => fail(response, httpErrorOf(error)));
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     options.note(safe(request, `${requestLine(request)} ${remark} (${seconds} s)`));
@@ -49,32 +75,24 @@ export async function startServer(options: ChatService & Address) {
   };
 }
 
-/** @returns the outcome, as text for the log */
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  port: number,
-  model: ChatService['model'],
-  chat: () => Promise<string>,
-): Promise<string> {
-  const path = requireLocal(request, port);
-  if (path === '/v1/chat/completions') {
-    requireMethod(request, 'POST');
-    return chat();
-  }
-  const body = bodyAt(path, model);
-  requireMethod(request, 'GET', 'HEAD');
-  sendJson(response, body);
-  return '200';
-}
-
-function bodyAt(path: string, model: ChatService['model']): object {
+function bodyAt(path: string, model: ModelService['model']): object {
   if (path === '/health') return { status: 'ok' };
+  if (path === '/props') return properties(model);
   if (path === '/v1/models')
     return { object: 'list', data: model.served.map((served) => modelObject(served, model)) };
   if (!path.startsWith(modelPath)) throw notFound(`${path} not found`);
   return modelObject(namedModel(path.slice(modelPath.length), model), model);
 }
+
+/** The properties that llama.cpp's server reports, as far as they exist here. */
+const properties = ({ contextTokens, path, served, slots }: ModelService['model']) => ({
+  default_generation_settings: { n_ctx: contextTokens },
+  total_slots: slots,
+  model_alias: served[0].name,
+  model_path: path,
+  modalities: { vision: false, audio: false },
+  build_info: `policyloop ${version()}`,
+});
 
 /** Hides the client's key. This server doesn't need a key, so it is probably the key of another server. */
 function safe({ headers }: IncomingMessage, text: string): string {
@@ -86,7 +104,7 @@ function safe({ headers }: IncomingMessage, text: string): string {
 const modelPath = '/v1/models/';
 
 /** @param written URL-encoded name; clients may or may not encode the slash in owner/model */
-function namedModel(written: string, { served }: ChatService['model']): ServedModel {
+function namedModel(written: string, { served }: ModelService['model']): ServedModel {
   const found = served.find(({ name }) =>
     [encodeURIComponent(name), name.split('/').map(encodeURIComponent).join('/')].includes(written),
   );
@@ -94,11 +112,19 @@ function namedModel(written: string, { served }: ChatService['model']): ServedMo
   return found;
 }
 
-/** As in vLLM, an adapter's `parent` is its base model. */
-function modelObject({ name }: ServedModel, { created, served }: ChatService['model']) {
+/** As in vLLM, with an adapter's base as its `parent`; `meta` as in llama.cpp. */
+function modelObject({ name }: ServedModel, model: ModelService['model']) {
+  const { contextTokens, created, served, trainedTokens } = model;
   const base = served[0].name;
-  const parent = name === base ? null : base;
-  return { id: name, object: 'model', created, owned_by: 'local', parent };
+  return {
+    id: name,
+    object: 'model',
+    created,
+    owned_by: 'local',
+    parent: name === base ? null : base,
+    max_model_len: contextTokens,
+    meta: { n_ctx: contextTokens, n_ctx_train: trainedTokens },
+  };
 }
 
 function fail(response: ServerResponse, error: HttpError): string {
@@ -143,11 +169,16 @@ export async function serveModels(
     note(`loading ${name} …`);
     const loaded = await Promise.race([models.load(), aborted(stop.finish)]);
     if (loaded === undefined) return;
-    const served = adapters.map((one) => ({ name: one.name, model: models.model(one.adapter) }));
-    const created = Math.floor(now().getTime() / 1000);
-    const model = { served: [{ name, model: models.model() }, ...served] as const, created };
-    const server = await startServer({ host, port, model, now, note });
     const { device, threads, contextTokens } = loaded;
+    const others = adapters.map((one) => ({ name: one.name, model: models.model(one.adapter) }));
+    const served = [{ name, model: models.model() }, ...others] as const;
+    const model = {
+      ...{ served, contextTokens, path: settings.path, slots: settings.batch ?? 1 },
+      created: Math.floor(now().getTime() / 1000),
+      trainedTokens: localContext({ ...settings, contextTokens: undefined }),
+      fingerprint: fingerprintOf([version(), settings, adapters, device, threads]),
+    };
+    const server = await startServer({ host, port, model, now, note });
     const names = adapters.map((one) => one.name);
     note(
       `${name} on ${device}, ${plural(threads, 'thread')}, ${contextTokens} context tokens` +
@@ -163,6 +194,9 @@ export async function serveModels(
     await models.close();
   }
 }
+
+const fingerprintOf = (parts: readonly unknown[]): string =>
+  `fp_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 10)}`;
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((done) => {

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { localSchema } from '../../src/models/local/settings.js';
 import { startServer } from '../../src/serve/server.js';
+import { testFacts } from '../serve/local-server.js';
 
 const cartpole = (overrides: readonly string[]) => loadConfig({ file: 'cartpole-numeric', overrides }).config;
 
@@ -46,7 +47,7 @@ describe('the embedded model', () => {
     const server = await startServer({
       host: '127.0.0.1',
       port: 0,
-      model: { served: [{ name, model: served }], created: 1 },
+      model: { served: [{ name, model: served }], created: 1, ...testFacts },
       now: () => new Date(0),
       note: () => undefined,
     });

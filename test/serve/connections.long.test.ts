@@ -3,11 +3,12 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { shownPages } from '../../finetune/evaluate/shown-pages.js';
-import { guardConnections } from '../../src/serve/http.js';
+import { guardConnections } from '../../src/serve/connections.js';
 import { startServer } from '../../src/serve/server.js';
 import { authorizationOf } from '../../src/view/admission.js';
 import { startView } from '../../src/view/server.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { testFacts } from './local-server.js';
 
 const open: Socket[] = [];
 const ends: (() => unknown)[] = [];
@@ -84,7 +85,7 @@ it('the server of models answers while 300 connections ask half', async () => {
   const model = { id: 'm', generate: async () => [] };
   const server = await startServer({
     ...{ host: '127.0.0.1', port: 0, note: () => undefined, now: () => new Date(0) },
-    model: { served: [{ name: 'm', model }], created: 1 },
+    model: { served: [{ name: 'm', model }], created: 1, ...testFacts },
   });
   ends.push(() => {
     server.abort();

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
-import { endingOf } from '../../src/serve/http.js';
+import { endingOf } from '../../src/serve/connections.js';
 import { chatText, requestText, sendRaw } from './raw-requests.js';
 
 const opened: Socket[] = [];

@@ -12,6 +12,11 @@ export const { messages } = readReference('qwen2-tied-bf16-sharded');
 export const localConfig = (config: object = {}) =>
   localSchema.parse({ provider: 'local', path, threads: 1, device: 'cpu', ...config });
 
+/** What a server says of its model, in tests. */
+export const testFacts = {
+  ...{ path: 'tiny', contextTokens: 512, trainedTokens: 1024, slots: 1, fingerprint: 'fp_test' },
+};
+
 /**
  * @param adapters served beside the base, which is `tiny`
  * @param more settings of the model
@@ -46,6 +51,7 @@ export async function startLocalServer(
         ...adapters.map(({ name, adapter }) => ({ name, model: watched(model.model(adapter)) })),
       ],
       created: 1,
+      ...testFacts,
     },
     now: () => new Date(5000),
     note: (line) => log.push(line),

@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import {
   type TokenizerConfig,
+  readTokenizerConfig,
   templateSource,
   tokenText,
 } from '../../../src/models/local/tokens/chat-template.js';
-import { readTokenizerConfig } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import { type GgufFile, isGguf, openGguf } from '../../../src/models/local/weights/gguf.js';

@@ -3,8 +3,12 @@ import path from 'node:path';
 import { UserError } from '../../../src/base/errors.js';
 import { requireOneLine } from '../../../src/format/one-line.js';
 import { readDecoderConfig } from '../../../src/models/local/families/hf-config.js';
-import { openChatTemplate, tokenText } from '../../../src/models/local/tokens/chat-template.js';
-import { readTokenizerConfig, readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
+import {
+  openChatTemplate,
+  readTokenizerConfig,
+  tokenText,
+} from '../../../src/models/local/tokens/chat-template.js';
+import { readTokenizerJson } from '../../../src/models/local/tokens/tokenizer.js';
 import type { DecoderConfig } from '../../../src/models/local/weights/decoder-config.js';
 import { readGenerationDefaults } from '../../../src/models/local/weights/generation-config.js';
 import type { AdaptedModel } from '../base-model.js';

@@ -88,7 +88,9 @@ const together = (generator: TextGenerator, requests: readonly GenerationRequest
 
 const idsOf = (results: readonly Generation[]) => results.map(({ answers }) => answers.map(({ ids }) => ids));
 const scoresOf = (results: readonly Generation[]) =>
-  results.flatMap(({ answers }) => answers.flatMap((one) => one.logProbabilities!));
+  results.flatMap(({ answers }) =>
+    answers.flatMap((one) => one.tokens!.map(({ logProbability }) => logProbability)),
+  );
 
 const difference = (a: readonly Generation[], b: readonly Generation[]) => {
   const others = scoresOf(b);

@@ -123,9 +123,10 @@ test('log-probabilities come one a token, and greedy choice has the largest', as
     { ...job, sampling: { temperature: 0 }, logProbabilities: true },
     hooks,
   );
-  const { ids, logProbabilities } = answers[0]!;
+  const { ids, tokens } = answers[0]!;
+  const logProbabilities = tokens!.map(({ logProbability }) => logProbability);
   expect(logProbabilities).toHaveLength(ids.length);
-  for (const value of logProbabilities!) {
+  for (const value of logProbabilities) {
     expect(value).toBeLessThan(0);
     expect(value).toBeGreaterThan(-Math.log(512));
   }
@@ -195,10 +196,12 @@ test('tokens without choice are read together where log-probabilities are wanted
       // In a batch of requests each token is read by itself.
       const apart = await counted(one, seeds);
       expect(together.answers.map(({ ids }) => ids)).toEqual(apart.answers.map(({ ids }) => ids));
-      for (const [i, { ids, logProbabilities }] of together.answers.entries()) {
-        expect(logProbabilities).toHaveLength(ids.length);
-        for (const [place, value] of logProbabilities!.entries())
-          expect(Math.abs(value - apart.answers[i]!.logProbabilities![place]!)).toBeLessThan(1e-5);
+      for (const [i, { ids, tokens }] of together.answers.entries()) {
+        expect(tokens).toHaveLength(ids.length);
+        for (const [place, { logProbability }] of tokens!.entries())
+          expect(Math.abs(logProbability - apart.answers[i]!.tokens![place]!.logProbability)).toBeLessThan(
+            1e-5,
+          );
       }
       if (seeds.length === 1) expect(together.runs).toBeLessThan(0.7 * apart.runs);
       const plain = await engine.generate({ ...scored, seeds, logProbabilities: false }, hooks);

@@ -121,7 +121,7 @@ test('what does not fit is refused with numbers, and the next call works', async
   const long = [{ role: 'user' as const, content: 'params '.repeat(600) }];
   const model = localModel({ maxTokens: 8 });
   await expect(ask(model, long, { grammar, seeds: [1] })).rejects.toMatchObject({
-    kind: 'bad-request',
+    kind: 'too-long',
     message: expect.stringMatching(/prompt has \d+ tokens, but the context only holds 512/),
   });
   const tight = localModel({ maxTokens: 8, format: 'constrained' });

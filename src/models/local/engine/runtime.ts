@@ -37,6 +37,8 @@ interface ForwardInput {
   readonly states?: States;
   /** Rows of the flattened [rows × tokens] whose logits to return. */
   readonly logitsOf: readonly number[];
+  /** Whether to return `sum`. */
+  readonly sum?: boolean;
 }
 
 interface ForwardOutput {
@@ -44,6 +46,8 @@ interface ForwardOutput {
   readonly logits: Float32Array;
   readonly entries: NewEntries;
   readonly states: States;
+  /** Sum over all new tokens of the hidden state after the final norm, [hidden]. */
+  readonly sum?: Float32Array;
 }
 
 export interface DecoderSession {
@@ -69,11 +73,14 @@ export async function openSession(
   return {
     newCache: caches.make,
     async forward(input) {
-      const results = await session.run(feeds(config, input));
+      // Outputs that aren't fetched aren't copied.
+      const names = session.outputNames.filter((name) => input.sum || name !== 'sum');
+      const results = await session.run(feeds(config, input), names);
       return {
         logits: results.logits!.data as Float32Array,
         entries: newEntries(results, layers.length, input.ids.length / input.rows),
         states: shapes.map((_, i) => results[`new_state.${i}`]!.data as Float32Array),
+        ...(input.sum && { sum: results.sum!.data as Float32Array }),
       };
     },
     async close() {

@@ -12,6 +12,7 @@ import type { DecoderSession } from '../engine/runtime.js';
 import { type DecoderConfig, stateShapes } from '../weights/decoder-config.js';
 import type { Candidate, GenerationHooks, GenerationRequest } from './candidate.js';
 import type { HeldPrompt } from './prompt-caches.js';
+import type { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
 /** The candidates' cache grows by this many slots at a time, so spare slots don't change the last bits of a sum. */
@@ -29,6 +30,7 @@ export interface Begun extends Work {
   readonly held: HeldPrompt;
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
+  readonly reading: PromptReading;
   /** The tokens of `held` once its prompt has been read; if another request uses it, `held` gets a new list. */
   read?: readonly number[];
 }

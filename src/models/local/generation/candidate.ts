@@ -1,13 +1,25 @@
 import { createGenerator, type RandomGenerator } from '../../../random/generator.js';
-import type { Sampling } from '../../language-model.js';
+import type { CompletionToken, Sampling } from '../../language-model.js';
 import type { Constraint, ConstraintState } from '../constraint/constraint.js';
-import { logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
+import { changeLogits, logProbability, sampleToken, type TokenMask } from '../constraint/sampling.js';
 import type { AdapterInputs } from '../engine/adapter-inputs.js';
 import { StopStrings, TextStream, type TokenBytes } from '../tokens/token-text.js';
 import type { GeneratedAnswer, GenerateJob } from './protocol.js';
+import { scoredToken } from './scored-token.js';
 
 export interface GenerationRequest
-  extends Pick<GenerateJob, 'seeds' | 'maxTokens' | 'stop' | 'logProbabilities' | 'conversation'> {
+  extends Pick<
+    GenerateJob,
+    | 'seeds'
+    | 'maxTokens'
+    | 'stop'
+    | 'logProbabilities'
+    | 'topLogProbabilities'
+    | 'logits'
+    | 'echo'
+    | 'embedding'
+    | 'conversation'
+  > {
   /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
@@ -43,7 +55,9 @@ export class Candidate {
   readonly #stream: TextStream;
   readonly #stops: StopStrings;
   readonly #constraint: ConstraintState | undefined;
-  readonly #logProbabilities: number[] = [];
+  readonly #counts = new Map<number, number>();
+  readonly #bytes: TokenBytes;
+  readonly #tokens: CompletionToken[] = [];
   readonly #sampledLogProbabilities: number[] = [];
   readonly #allowed: (readonly number[] | null)[] = [];
   #mask: TokenMask | undefined;
@@ -65,6 +79,7 @@ export class Candidate {
     this.scored = request.logProbabilities;
     this.#random = createGenerator(seed);
     this.#occurred = new Set(request.prompt);
+    this.#bytes = bytes;
     this.#stream = new TextStream(bytes);
     this.#stops = new StopStrings(request.stop);
     this.#constraint = request.constraint?.start();
@@ -86,6 +101,7 @@ export class Candidate {
   take(logits: Float32Array): void {
     const { logProbabilities, sampledLogProbabilities, sampling } = this.#request;
     const raw = logProbabilities || sampledLogProbabilities ? logits.slice() : undefined;
+    if (this.#request.logits !== undefined) changeLogits(logits, this.#request.logits, this.#counts);
     const id = sampleToken(logits, sampling, this.#random, this.#occurred, this.#mask);
     if (raw !== undefined && logProbabilities) this.score(raw, id);
     if (raw !== undefined && sampledLogProbabilities) {
@@ -107,7 +123,7 @@ export class Candidate {
 
   /** Records the log-probability of a chosen token under the model itself. */
   score(logits: Float32Array, id: number): void {
-    this.#logProbabilities.push(logProbability(logits, id));
+    this.#tokens.push(scoredToken(logits, id, this.#bytes, this.#request.topLogProbabilities));
   }
 
   answer(): GeneratedAnswer {
@@ -115,7 +131,7 @@ export class Candidate {
       text: this.#text,
       ids: this.ids,
       finishReason: this.#finish ?? 'length',
-      ...(this.#request.logProbabilities && { logProbabilities: this.#logProbabilities }),
+      ...(this.#request.logProbabilities && { tokens: this.#tokens }),
       ...(this.#request.sampledLogProbabilities && {
         sampledLogProbabilities: this.#sampledLogProbabilities,
         allowed: this.#allowed,
@@ -131,6 +147,7 @@ export class Candidate {
     this.ids.push(id);
     this.unread.push(id);
     this.#occurred.add(id);
+    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
     if (this.#request.eosTokens.has(id)) {
       this.#end('stop');
       return;

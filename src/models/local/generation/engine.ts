@@ -1,6 +1,12 @@
 /** A loaded model, which turns messages into answers. Runs in the model's own process. */
 import { largest } from '../../../statistics/descriptive.js';
-import { type AnswerGrammar, type ChatMessage, plainSampling } from '../../language-model.js';
+import {
+  type AnswerGrammar,
+  type ChatMessage,
+  plainSampling,
+  type TextForm,
+  type ToolDefinition,
+} from '../../language-model.js';
 import { choiceConstraint } from '../constraint/choices.js';
 import {
   type Constraint,
@@ -8,6 +14,8 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
+import { formConstraint } from '../constraint/form/form-constraint.js';
+import { sealForm } from '../constraint/form/text-form.js';
 import {
   type AdaptedModule,
   type AdapterInputs,
@@ -38,6 +46,7 @@ import { openWeights } from '../weights/gguf-tensors.js';
 import type { StoredTensors } from '../weights/safetensors.js';
 import type { GenerationHooks } from './candidate.js';
 import { TextGenerator } from './generation.js';
+import { promptReader, RequestError } from './prompt-tokens.js';
 import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protocol.js';
 
 export interface Engine {
@@ -47,10 +56,6 @@ export interface Engine {
   /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
   adopt(directory: string): Promise<void>;
   close(): Promise<void>;
-}
-
-export class RequestError extends Error {
-  override readonly name = 'RequestError';
 }
 
 /** @throws UserError if the directory or the device can't be used */
@@ -78,20 +83,21 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const contextTokens = Math.min(settings.contextTokens ?? config.contextTokens, config.contextTokens);
   const eosTokens = endTokens(config, defaults, tokenizer);
   const generator = new TextGenerator(session, config, tokenizer.bytes, settings.batch);
+  const readPrompt = promptReader(tokenizer, contextTokens, config);
   const constraints = constraintCache(tokenizer, config, eosTokens);
   return {
     report: { device, threads, contextTokens },
     adopt,
     close: () => session.close(),
     async generate(job, hooks) {
-      const prompt = tokenizer.encodePrompt(job.messages);
-      const system = job.messages.find(({ role }) => role === 'system')?.content;
+      const { form, grammar, messages, tools } = job;
+      const thinks = (form ?? grammar) !== undefined && opensThinking(tokenizer, messages, tools);
+      const asked = await readPrompt(job);
+      // A form leaves no room for thinking.
+      const prompt = thinks && form ? [...asked, ...tokenizer.encodeText('\n</think>\n\n')] : asked;
+      const system =
+        job.prompt === undefined ? job.messages.find(({ role }) => role === 'system')?.content : undefined;
       const room = contextTokens - prompt.length;
-      if (room < 1)
-        throw new RequestError(
-          `the prompt has ${prompt.length} tokens, but the context only holds ${contextTokens}: show less (memory.tokens)` +
-            (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
-        );
       if (job.score !== undefined) {
         const texts = answersOf(job.score, tokenizer, eosTokens);
         const maxTokens = requireRoom(texts, room);
@@ -107,10 +113,12 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
         const scored = await generator.generate({ ...request, sampling: plainSampling }, hooks);
         return { ...scored, residentBytes: process.memoryUsage.rss() };
       }
-      const maxTokens = Math.min(job.maxTokens, room);
+      const maxTokens = job.embedding ? 0 : Math.min(job.maxTokens, room);
       const constraint =
         job.choices === undefined
-          ? job.grammar && constraints.of(job.grammar, opensThinking(tokenizer, job.messages))
+          ? form === undefined
+            ? grammar && constraints.of(grammar, thinks)
+            : constraints.ofForm(form)
           : constraints.among(job.choices);
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
@@ -211,18 +219,26 @@ export function endTokens(
 }
 
 /** Whether the prompt ends inside a thinking block, as with some templates. */
-export function opensThinking(tokenizer: ChatTokenizer, messages: readonly ChatMessage[]): boolean {
-  const text = tokenizer.promptText(messages);
+export function opensThinking(
+  tokenizer: ChatTokenizer,
+  messages: readonly ChatMessage[],
+  tools?: readonly ToolDefinition[],
+): boolean {
+  const text = tokenizer.promptText(messages, tools);
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
 /** Maximum number of cached choice constraints, because in a text world the choices change with each step. */
 const choicesKept = 4096;
+/** Each form keeps its masks, up to 32 MB. */
+const formsKept = 8;
 
 /** The constraints of recent grammars and choices, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
   among(texts: readonly string[]): Constraint;
+  /** @throws FormError if the form can't be enforced */
+  ofForm(form: TextForm): Constraint;
 }
 
 export function constraintCache(
@@ -231,14 +247,27 @@ export function constraintCache(
   eosTokens: ReadonlySet<number>,
 ): ConstraintCache {
   let vocabulary: ConstraintVocabulary | undefined;
+  const vocabularyOf = () => {
+    vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
+    return vocabulary;
+  };
+  const ofForms = new Map<string, Constraint>();
   const ofGrammars = new Map<string, Constraint>();
   const ofChoices = new Map<string, Constraint>();
   return {
     of(grammar, thinking) {
       const key = JSON.stringify([grammar, thinking]);
-      vocabulary ??= constraintVocabulary(tokenizer, config.vocabulary, eosTokens);
-      const constraint = ofGrammars.get(key) ?? createConstraint(grammar, vocabulary, thinking);
+      const constraint = ofGrammars.get(key) ?? createConstraint(grammar, vocabularyOf(), thinking);
       ofGrammars.set(key, constraint);
+      return constraint;
+    },
+    ofForm(form) {
+      const key = JSON.stringify(form);
+      const constraint = ofForms.get(key) ?? formConstraint(sealForm(form), vocabularyOf());
+      ofForms.delete(key);
+      ofForms.set(key, constraint);
+      const [oldest] = ofForms.keys();
+      if (ofForms.size > formsKept) ofForms.delete(oldest!);
       return constraint;
     },
     among(texts) {

@@ -9,6 +9,7 @@ import { longSequences } from '../weights/rope.js';
 import { Candidate, type GenerationHooks, type GenerationRequest, scoreTexts } from './candidate.js';
 import { type Begun, CandidateRows, type Work } from './candidate-rows.js';
 import { PromptCaches } from './prompt-caches.js';
+import { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
 export class AbortedError extends Error {
@@ -130,12 +131,15 @@ export class TextGenerator {
   }
 
   async #begin(work: Work): Promise<void> {
-    const { adapter, conversation, maxTokens, prompt, system } = work.request;
+    const { adapter, conversation, echo, embedding, maxTokens, prompt, system } = work.request;
     const limit = longSequences(this.#config.layers);
     const long = limit !== undefined && prompt.length + maxTokens > limit;
     try {
-      const held = await this.#prompts.of({ adapter, conversation, system, long }, prompt.slice(0, -1));
-      this.#entering = { ...work, held, cachedTokens: held.cache.length, candidates: [] };
+      // Cached tokens have neither logits nor hidden states.
+      const reusable = echo || embedding ? [] : prompt.slice(0, -1);
+      const held = await this.#prompts.of({ adapter, conversation, system, long }, reusable);
+      const reading = new PromptReading(work.request, this.#bytes);
+      this.#entering = { ...work, held, cachedTokens: held.cache.length, candidates: [], reading };
     } catch (error) {
       work.reject(error);
     }
@@ -143,32 +147,49 @@ export class TextGenerator {
 
   /** Reads a part of the prompt; after the last part, its candidates start. */
   async #prefill(work: Begun): Promise<void> {
-    const { held, request } = work;
+    const { held, reading, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
     const prompt = held.cache;
     try {
-      const chunk = ids.slice(prompt.length, prompt.length + chunkLength(this.#config, prompt.length));
-      const last = prompt.length + chunk.length === ids.length;
+      const from = prompt.length;
+      const chunk = ids.slice(from, from + chunkLength(this.#config, from));
+      const last = from + chunk.length === ids.length;
       const output = await this.#session.forward({
         ids: chunk,
         rows: 1,
-        position: prompt.length,
+        position: from,
         sequenceTokens: ids.length + maxTokens,
         adapter,
         prompt,
         own: this.#none,
-        states: held.states.at(prompt.length),
-        logitsOf: last ? [chunk.length - 1] : [],
+        states: held.states.at(from),
+        logitsOf: reading.logitsOf(chunk.length, last),
+        ...(request.embedding && { sum: true }),
       });
+      const { vocabulary } = this.#config;
+      reading.take(from, output.logits, vocabulary, output.sum);
       await prompt.append(output.entries);
       if (this.#carries) held.states.add(prompt.length, output.states);
       held.tokens = ids.slice(0, prompt.length);
-      if (last)
-        await (request.texts === undefined ? this.#join : this.#score).call(this, work, output.logits);
+      if (!last) return;
+      const logits = output.logits.subarray(-vocabulary);
+      if (maxTokens === 0) this.#answerNothing(work);
+      else await (request.texts === undefined ? this.#join : this.#score).call(this, work, logits);
     } catch (error) {
       this.#entering = undefined;
       work.reject(error);
     }
+  }
+
+  #answerNothing({ cachedTokens, reading, request, resolve }: Begun): void {
+    const answers = request.seeds.map(() => ({
+      text: '',
+      ids: [],
+      tokens: [],
+      finishReason: 'length' as const,
+    }));
+    this.#entering = undefined;
+    resolve({ answers, promptTokens: request.prompt.length, cachedTokens, ...reading.result });
   }
 
   /** @param logits those after the last token of the prompt */
@@ -234,12 +255,13 @@ export class TextGenerator {
 }
 
 function resolveFinished(works: readonly Begun[]): void {
-  for (const { candidates, request, cachedTokens, resolve } of new Set(works))
+  for (const { candidates, reading, request, cachedTokens, resolve } of new Set(works))
     if (candidates.every((candidate) => candidate.finished))
       resolve({
         answers: candidates.map((candidate) => candidate.answer()),
         promptTokens: request.prompt.length,
         cachedTokens,
+        ...reading.result,
       });
 }
 

@@ -1,6 +1,15 @@
 /** Messages between the parent and the model's process. */
 import type { Problem } from '../../../base/errors.js';
-import type { AnswerGrammar, ChatMessage, SamplingChoice } from '../../language-model.js';
+import type {
+  AnswerGrammar,
+  ChatMessage,
+  CompletionToken,
+  LogitChanges,
+  PromptToken,
+  SamplingChoice,
+  TextForm,
+  ToolDefinition,
+} from '../../language-model.js';
 import type { LocalConfig } from '../settings.js';
 
 const own = ['path', 'adapter', 'device', 'quantization', 'threads', 'batch', 'contextTokens'] as const;
@@ -26,9 +35,17 @@ export interface GenerateJob {
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
   readonly sampledLogProbabilities?: boolean;
+  readonly logits?: LogitChanges;
+  readonly tools?: readonly ToolDefinition[];
   readonly grammar?: AnswerGrammar;
+  readonly form?: TextForm;
   readonly choices?: readonly string[];
   readonly score?: readonly string[];
+  readonly topLogProbabilities?: number | undefined;
+  /** Continued instead of `messages`, without a chat template. */
+  readonly prompt?: string | readonly number[] | undefined;
+  readonly echo?: boolean | undefined;
+  readonly embedding?: boolean | undefined;
   /** A job only continues prompts of jobs in the same conversation. */
   readonly conversation?: string;
 }
@@ -38,9 +55,9 @@ export interface GeneratedAnswer {
   /** Tokens of the answer, including the end token. */
   readonly ids: readonly number[];
   readonly finishReason: 'stop' | 'length';
-  /** Natural log-probability of each token under the model itself. */
-  readonly logProbabilities?: readonly number[];
-  /** The same at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
+  /** The tokens of the answer, with their log-probabilities; present with `logProbabilities`. */
+  readonly tokens?: readonly CompletionToken[];
+  /** Log-probabilities at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the ids that a constraint allowed, or null for all; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];
@@ -50,6 +67,8 @@ export interface Generation {
   readonly answers: readonly GeneratedAnswer[];
   /** For each text to score, the log-probability of each of its tokens, including the end token. */
   readonly scores?: readonly (readonly number[])[];
+  readonly echo?: readonly PromptToken[];
+  readonly embedding?: readonly number[];
   readonly promptTokens: number;
   /** Number of prompt tokens whose keys and values were cached by an earlier call. */
   readonly cachedTokens: number;
@@ -68,7 +87,7 @@ export interface LoadReport {
 
 export type FailureReport =
   | { readonly kind: 'user'; readonly problems: readonly Problem[] }
-  | { readonly kind: 'bad-request' | 'server'; readonly message: string }
+  | { readonly kind: 'bad-request' | 'too-long' | 'server'; readonly message: string }
   | { readonly kind: 'aborted' };
 
 export type ToProcess =

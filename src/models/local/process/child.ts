@@ -1,6 +1,8 @@
 import { messageOf, UserError } from '../../../base/errors.js';
-import { type Engine, loadEngine, RequestError } from '../generation/engine.js';
+import { FormError } from '../constraint/form/expression-table.js';
+import { type Engine, loadEngine } from '../generation/engine.js';
 import { AbortedError } from '../generation/generation.js';
+import { RequestError } from '../generation/prompt-tokens.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
 // The model's own process, so that the experiment survives a crash, an abort or a kill.
@@ -57,7 +59,8 @@ async function runJob({ id, job }: Job): Promise<void> {
 function failureOf(error: unknown): FailureReport {
   if (error instanceof UserError) return { kind: 'user', problems: error.problems };
   if (error instanceof AbortedError) return { kind: 'aborted' };
-  return { kind: error instanceof RequestError ? 'bad-request' : 'server', message: messageOf(error) };
+  if (error instanceof FormError) return { kind: 'bad-request', message: messageOf(error) };
+  return { kind: error instanceof RequestError ? error.kind : 'server', message: messageOf(error) };
 }
 
 function send(message: FromProcess): void {

@@ -5,6 +5,7 @@ import {
   type LanguageModel,
   lowestLimit,
   plainSampling,
+  type ToolFormat,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
 import { requireRuntime } from '../engine/find-devices.js';
@@ -14,7 +15,7 @@ import { type GenerateJob, type JobResult, type LoadSettings, loadKeys } from '.
 import { openAdapter } from '../graph/adapter.js';
 import { type LocalConfig, modelDirectory, sharesProcess } from '../settings.js';
 import { isReference, withStoreDefaults } from '../stores/stored-models.js';
-import type { TokenBytes } from '../tokens/token-text.js';
+import { openChatTemplate, readTokenizerConfig } from '../tokens/chat-template.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
 import { blockType } from '../weights/gguf-blocks.js';
 import { openWeights } from '../weights/gguf-tensors.js';
@@ -128,6 +129,7 @@ function languageModel(
   chosen: Pick<GenerateJob, 'adapter' | 'conversation' | 'sampledLogProbabilities'> = {},
 ): LanguageModel {
   let tokenizer: ChatTokenizer | undefined;
+  let toolFormat: ToolFormat | undefined;
   const openTokenizer = async () => {
     const module = await import('../tokens/tokenizer.js');
     tokenizer ??= module.openTokenizer(config.path, config.template);
@@ -139,26 +141,30 @@ function languageModel(
     scoresTexts: true,
     async generate(messages, options) {
       const start = performance.now();
-      const { choices, grammar, logProbabilities = false, onText, score, seeds, signal } = options;
+      const { choices, echo, embedding, form, grammar, logits, logProbabilities = false, onText } = options;
+      const { prompt, score, seeds, signal, tools, topLogProbabilities } = options;
       const result = await process.generate(
         {
           ...chosen,
-          messages: messages.map(({ role, content }) => ({ role, content })),
+          messages,
           seeds,
           maxTokens: lowestLimit(config.maxTokens, options.maxTokens)!,
           sampling: chosenSampling(config, options.sampling),
           stop: options.stop ?? config.stop,
           logProbabilities,
+          ...(form && { form }),
+          ...(logits && { logits }),
+          ...(tools && { tools }),
           ...(config.format !== 'text' && grammar && { grammar }),
           ...(choices && { choices }),
           ...(score && { score }),
+          ...{ echo, embedding, prompt, topLogProbabilities },
         },
         { signal, onText },
       );
       const latencyMs = performance.now() - start;
-      const bytes = logProbabilities ? (await openTokenizer()).bytes : undefined;
       const constrained = config.format !== 'text' && grammar !== undefined;
-      return completions(result, latencyMs, bytes).map((completion) =>
+      return completions(result, latencyMs).map((completion) =>
         constrained
           ? {
               ...completion,
@@ -167,6 +173,12 @@ function languageModel(
             }
           : completion,
       );
+    },
+    toolFormat() {
+      const { path: model, template } = config;
+      const format = toolFormat ?? openChatTemplate(model, readTokenizerConfig(model), template).toolFormat;
+      toolFormat = format;
+      return format;
     },
     async context() {
       const tokenizer = await openTokenizer();
@@ -205,9 +217,8 @@ export function modelName(directory: string): string {
 
 /** The first completion carries the usage and latency of the whole call. */
 function completions(
-  { answers, promptTokens, cachedTokens, scores }: JobResult,
+  { answers, cachedTokens, echo, embedding, promptTokens, scores }: JobResult,
   latencyMs: number,
-  bytes: TokenBytes | undefined,
 ): Completion[] {
   if (scores !== undefined) {
     const usage = { promptTokens, cachedTokens, completionTokens: 0 };
@@ -215,17 +226,16 @@ function completions(
   }
   const completionTokens = answers.reduce((sum, { ids }) => sum + ids.length, 0);
   return answers.map((answer, index): Completion => {
-    const { allowed, ids, logProbabilities, sampledLogProbabilities: logp } = answer;
+    const { allowed, ids, sampledLogProbabilities: logp, tokens } = answer;
     const faults = replyFaults(answer);
-    const tokenOf = (id: number, i: number) => ({
-      ...{ id, bytes: [...bytes!.of(id)], logProbability: logProbabilities![i]! },
-    });
     return {
       text: answer.text,
       ...(logp && {
         sampled: { ids, logp, ...(allowed?.some((some) => some !== null) && { allowed }) },
       }),
-      ...(bytes && { tokens: ids.map(tokenOf) }),
+      ...(tokens && { tokens }),
+      ...(index === 0 && echo && { echo }),
+      ...(index === 0 && embedding && { embedding }),
       finishReason: answer.finishReason,
       ...(faults.length > 0 && { faults }),
       usage: index > 0 ? {} : { promptTokens, cachedTokens, completionTokens },

@@ -154,6 +154,7 @@ function errorOf(id: string, failure: FailureReport, latencyMs: number): Error {
     case 'aborted':
       return new ModelError('aborted', `${id}: the call was aborted`, { retries: 0, latencyMs });
     case 'bad-request':
+    case 'too-long':
     case 'server':
       return new ModelError(failure.kind, `${id}: ${failure.message}`, { retries: 0, latencyMs });
   }

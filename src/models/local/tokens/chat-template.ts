@@ -4,14 +4,23 @@ import path from 'node:path';
 import { z } from 'zod';
 import { messageOf, UserError } from '../../../base/errors.js';
 import { withinTime } from '../../../base/time-limit.js';
-import { readJson } from '../../../storage/files.js';
+import { checkedValue, readJson } from '../../../storage/files.js';
 import { readRegularFile } from '../../../storage/regular-file.js';
-import type { ChatMessage } from '../../language-model.js';
-import { isGguf } from '../weights/gguf.js';
+import type { ChatMessage, ToolDefinition, ToolFormat } from '../../language-model.js';
+import { isGguf, openGguf } from '../weights/gguf.js';
+import { ggufTokenizerConfig } from './gguf-tokenizer.js';
 import { functions } from './jinja/functions.js';
 import { renderNode } from './jinja/render.js';
 import { type Node, nodesOf, parseTemplate } from './jinja/syntax.js';
 import { Callable, textOf, toValue, UnsupportedError, type Value } from './jinja/values.js';
+import { escapePattern } from './tokenizer-settings.js';
+import {
+  describeTools,
+  functionOf,
+  templateMessage,
+  templateToolFormat,
+  toolFormatOr,
+} from './tool-prompt.js';
 
 const tokenField = z.union([z.string(), z.looseObject({ content: z.string() })]).nullish();
 const tokenFields = {
@@ -31,14 +40,23 @@ export const tokenizerConfigSchema = z.looseObject({
 const specialTokens = Object.keys(tokenFields) as readonly (keyof typeof tokenFields)[];
 export type TokenizerConfig = z.output<typeof tokenizerConfigSchema>;
 
+export function readTokenizerConfig(directory: string): TokenizerConfig {
+  if (isGguf(directory))
+    return checkedValue(tokenizerConfigSchema, ggufTokenizerConfig(openGguf(directory)), directory);
+  const file = path.join(directory, 'tokenizer_config.json');
+  return checkedValue(tokenizerConfigSchema, readJson(file) ?? {}, file);
+}
+
 export interface ChatTemplate {
   readonly file: string;
   /** All strings in the template, whether or not they are ever output. */
   readonly literals: readonly string[];
   /** Strings that the template searches for in messages, such as `</think>`. */
   readonly sought: readonly string[];
+  /** The template's own, or the usual one, which the prompt then describes. */
+  readonly toolFormat: ToolFormat;
   /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
-  render(messages: readonly ChatMessage[]): string;
+  render(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
 }
 
 /** A model's template, given `variables`. @throws UserError if there is none or it can't be parsed */
@@ -62,12 +80,17 @@ export function openChatTemplate(
     ['add_generation_prompt', true],
   ]);
   const own = Object.entries(variables).map(([name, value]) => [name, toValue(value)] as const);
+  const texts = literalsOf(template);
+  const usesTools = nodesOf(template).some((node) => node.type === 'Identifier' && node.value === 'tools');
+  const toolFormat = templateToolFormat(usesTools, texts.literals);
   return {
     file,
-    ...literalsOf(template),
-    render(messages) {
-      const shown = messages.map(({ role, content }) => ({ role, content }));
-      const all = new Map([...fixed, ['messages', toValue(shown)], ...own]);
+    ...texts,
+    toolFormat: toolFormatOr(toolFormat),
+    render(given, tools = []) {
+      const messages = toolFormat === undefined ? describeTools({ messages: given, tools }) : given;
+      const all = new Map([...fixed, ['messages', toValue(messages.map(templateMessage))], ...own]);
+      if (toolFormat !== undefined && tools.length > 0) all.set('tools', toValue(tools.map(functionOf)));
       try {
         // Searching a long text repeatedly takes few steps but much time, so limit the time, too.
         return withinTime(mostSeconds, () => renderNode(template, all));
@@ -239,5 +262,3 @@ export function controlTokens(
 
 const anyOf = (texts: readonly string[]) =>
   texts.length === 0 ? /(?!)/gu : new RegExp(texts.map(escapePattern).join('|'), 'gu');
-
-export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

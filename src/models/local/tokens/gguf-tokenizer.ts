@@ -68,6 +68,8 @@ export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unkn
     unk_token: text('unknown'),
     pad_token: text('padding'),
     chat_template: metadata.get('tokenizer.chat_template'),
+    add_bos_token:
+      metadata.get('tokenizer.ggml.add_bos_token') ?? metadata.get('tokenizer.ggml.model') === 'llama',
   };
 }
 

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { UserError } from '../../../base/errors.js';
 import { isMapping } from '../../../settings/schema.js';
 import { largestTokenId } from '../weights/generation-config.js';
-import { escapePattern } from './chat-template.js';
+
+export const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 const tokenId = z.int().min(0).max(largestTokenId);
 
@@ -105,6 +106,25 @@ export function supportedSettings(json: TokenizerJson, file: string): TokenizerJ
     decoder: null,
     model: { ...json.model, type: 'BPE' },
   };
+}
+
+const startSchema = z.object({
+  type: z.literal('TemplateProcessing'),
+  single: z.array(z.looseObject({ SpecialToken: z.object({ id: z.string() }).optional() })),
+});
+
+/** Ids that precede any text, such as that of `<s>`. Without `add_bos_token`, the post-processor decides. */
+export function startTokens(
+  { added_tokens: added, post_processor: last }: TokenizerJson,
+  { isAdded, bos }: { readonly isAdded: unknown; readonly bos: string | undefined },
+): readonly number[] {
+  const step = [last, ...(isMapping(last) && Array.isArray(last.processors) ? last.processors : [])]
+    .map((one) => startSchema.safeParse(one))
+    .find(({ success }) => success)?.data;
+  const places = step?.single.map(({ SpecialToken }) => SpecialToken?.id) ?? [];
+  const before = places.slice(0, places.indexOf(undefined));
+  const texts = typeof isAdded !== 'boolean' ? before : isAdded ? [bos] : [];
+  return texts.flatMap((text) => added.find(({ content }) => content === text)?.id ?? []);
 }
 
 /** The steps of a normalizer, pre-tokenizer or decoder, in order. */

@@ -6,32 +6,38 @@ import { messageOf, UserError } from '../../../base/errors.js';
 import { TimeLimitError, withinTime } from '../../../base/time-limit.js';
 import { isMapping } from '../../../settings/schema.js';
 import { checkedValue, readJson } from '../../../storage/files.js';
-import type { ChatMessage } from '../../language-model.js';
+import type { ChatMessage, ToolDefinition } from '../../language-model.js';
 import { largestTokenId } from '../weights/generation-config.js';
 import { isGguf, openGguf } from '../weights/gguf.js';
 import {
   type ChatTemplate,
   type ControlTokens,
   controlTokens,
-  escapePattern,
   openChatTemplate,
-  type TokenizerConfig,
-  tokenizerConfigSchema,
+  readTokenizerConfig,
   tokenText,
 } from './chat-template.js';
-import { ggufTokenizerConfig, ggufTokenizerJson } from './gguf-tokenizer.js';
+import { ggufTokenizerJson } from './gguf-tokenizer.js';
 import { TextStream, type TokenBytes, tokenBytes } from './token-text.js';
-import { supportedSettings, type TokenizerJson, tokenizerSchema } from './tokenizer-settings.js';
+import {
+  escapePattern,
+  startTokens,
+  supportedSettings,
+  type TokenizerJson,
+  tokenizerSchema,
+} from './tokenizer-settings.js';
 
 export interface ChatTokenizer {
   /** The prompt as text, for people to read. */
-  promptText(messages: readonly ChatMessage[]): string;
-  /** The prompt as token ids, for the model. Control tokens inside a message stay text. */
-  encodePrompt(messages: readonly ChatMessage[]): number[];
+  promptText(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
+  /** The prompt as token ids, for the model. Control tokens inside a message or a tool stay text. */
+  encodePrompt(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): number[];
   /** The tokens that the template writes between the last answer, whose ids are known, and the next answer. */
   encodeNext(messages: readonly ChatMessage[]): number[];
   /** The tokens of an answer, which can only contain control tokens that the template searches for in answers. */
   encodeText(text: string): number[];
+  /** The tokens of a text without a chat template, after the tokenizer's start tokens. Control tokens are recognised. */
+  encodePlain(text: string): number[];
   /** The text of tokens, omitting control tokens. */
   decode(ids: readonly number[]): string;
   readonly bytes: TokenBytes;
@@ -56,14 +62,20 @@ export function openTokenizer(
   const { file, json, special, control, tokenizer, encode } = openEncoder(directory, template);
   const tokens = spelledTokens(tokenizer, json);
   const bytes = tokenBytes(json, tokens, file);
-  const render = (messages: readonly ChatMessage[]) =>
+  const render = (messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]) =>
     template.render(
-      messages.map(({ role, content }) => ({ role, content: control.shield(content, role === 'assistant') })),
+      messages.map(({ content, toolCalls, ...message }) => ({
+        ...message,
+        content: control.shield(content, message.role === 'assistant'),
+        ...(toolCalls && { toolCalls: shielded(toolCalls, control) }),
+      })),
+      tools && shielded(tools, control),
     );
   const eosText = tokenText(config.eos_token);
+  const start = startTokens(json, { isAdded: config.add_bos_token, bos: tokenText(config.bos_token) });
   return {
-    promptText: (messages) => control.clean(render(messages)),
-    encodePrompt: (messages) => encode(control.mark(render(messages))),
+    promptText: (messages, tools) => control.clean(render(messages, tools)),
+    encodePrompt: (messages, tools) => encode(control.mark(render(messages, tools))),
     encodeNext(messages) {
       const answer = messages.findLastIndex(({ role }) => role === 'assistant');
       const rendered = render(
@@ -75,6 +87,10 @@ export function openTokenizer(
       return encode(control.mark(rendered.slice(end + answerMark.length)));
     },
     encodeText: (text) => encode(control.mark(control.shield(control.clean(text), true))),
+    encodePlain(text) {
+      const ids = encode(control.mark(control.clean(text)));
+      return start.every((id, i) => ids[i] === id) ? ids : [...start, ...ids];
+    },
     decode(ids) {
       const stream = new TextStream(bytes);
       return ids.map((id) => stream.push(id)).join('') + stream.end();
@@ -86,6 +102,18 @@ export function openTokenizer(
     template,
     file,
   };
+}
+
+/** Shields all strings within a value. */
+function shielded<T>(value: T, control: ControlTokens): T {
+  if (typeof value === 'string') return control.shield(value, false) as T & string;
+  if (Array.isArray(value)) return value.map((one: unknown) => shielded(one, control)) as T & unknown[];
+  if (typeof value !== 'object' || value === null) return value;
+  const pairs = Object.entries(value).map(([key, one]) => [
+    control.shield(key, false),
+    shielded(one, control),
+  ]);
+  return Object.fromEntries(pairs) as T & object;
 }
 
 /** Like `encodeText` of a tokenizer, for models without a chat template. @throws UserError for an unusable file */
@@ -213,11 +241,4 @@ export function readTokenizerJson(model: string): TokenizerJson {
     });
   refuseStrangeIds(json.model, file);
   return json;
-}
-
-export function readTokenizerConfig(directory: string): TokenizerConfig {
-  if (isGguf(directory))
-    return checkedValue(tokenizerConfigSchema, ggufTokenizerConfig(openGguf(directory)), directory);
-  const file = path.join(directory, 'tokenizer_config.json');
-  return checkedValue(tokenizerConfigSchema, readJson(file) ?? {}, file);
 }

@@ -48,10 +48,10 @@ test.each(['qwen2-tied-bf16-sharded', 'llama-untied-fp32'])(
   },
 );
 
-test('a step gives two tensors to Node, whatever the number of layers, and turns all heads of a layer at once', () => {
+test('a step gives two tensors to Node (embeddings a third), whatever the number of layers, and turns all heads of a layer at once', () => {
   const { config, served } = models('qwen2-tied-bf16-sharded');
   expect(config.layers.length).toBeGreaterThan(1);
-  expect(served.graph.outputs.map(({ name }) => name)).toEqual(['logits', 'entries']);
+  expect(served.graph.outputs.map(({ name }) => name)).toEqual(['logits', 'sum', 'entries']);
   const { nodes } = served.graph;
   const swapped = nodes.filter(
     ({ op, inputs }) =>

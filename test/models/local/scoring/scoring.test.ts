@@ -49,7 +49,10 @@ describe('texts that are scored as answers', () => {
     const { again, written } = longest!;
     expect(again).toBeGreaterThan(3);
     const [own] = await scoresOf([tokenizer.decode(written.ids.slice(0, again))]);
-    close(own!.slice(0, again), written.logProbabilities!.slice(0, again));
+    close(
+      own!.slice(0, again),
+      written.tokens!.slice(0, again).map(({ logProbability }) => logProbability),
+    );
     // The end of the answer follows.
     expect(own).toHaveLength(again + 1);
   });

@@ -221,8 +221,8 @@ const table: Record<string, Filter> = {
       /^[+-]?\d{1,15}$/.test(textOf(value)) ? textOf(value) : unsupported(`\`int\` of ${typeName(value)}`),
     );
   }),
-  tojson: simple('ensure_ascii', (value, [ascii]) =>
-    isTrue(ascii) ? unsupported('`ensure_ascii`') : toJson(value),
+  tojson: simple('ensure_ascii indent', (value, [ascii, indent]) =>
+    isTrue(ascii) ? unsupported('`ensure_ascii`') : toJson(value, Math.min(8, Number(indent ?? 0))),
   ),
   selectattr: selected(true),
   rejectattr: selected(false),

@@ -153,12 +153,22 @@ export function slice<T>(items: readonly T[], bounds: readonly Value[]): T[] {
 }
 
 /** Python's `json.dumps(value, ensure_ascii=False)`. */
-export function toJson(value: Value): string {
+export function toJson(value: Value, indent = 0, depth = 1): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'number') return String(whole(value));
-  if (Array.isArray(value)) return `[${value.map(toJson).join(', ')}]`;
-  if (!(value instanceof Map)) throw new Error(`${typeName(value)} has no JSON form`);
-  return `{${[...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${toJson(item)}`).join(', ')}}`;
+  if (typeof value === 'number')
+    return Number.isInteger(value) ? String(whole(value)) : JSON.stringify(value);
+  const isList = Array.isArray(value);
+  if (!isList && !(value instanceof Map)) throw new Error(`${typeName(value)} has no JSON form`);
+  const inner = (item: Value) => toJson(item, indent, depth + 1);
+  const items = isList
+    ? value.map(inner)
+    : [...value].map(([key, item]) => `${JSON.stringify(String(key))}: ${inner(item)}`);
+  const line = (level: number) => `\n${' '.repeat(indent * level)}`;
+  const text =
+    indent > 0 && items.length > 0
+      ? line(depth) + items.join(`,${line(depth)}`) + line(depth - 1)
+      : items.join(', ');
+  return isList ? `[${text}]` : `{${text}}`;
 }
 
 /** Converts a JavaScript value. */

@@ -1,0 +1,134 @@
+/** Constrained decoding of any form: which tokens may come next, from a walk through the vocabulary. */
+import type { Constraint, ConstraintState, ConstraintVocabulary } from '../constraint.js';
+import type { TokenMask } from '../sampling.js';
+import { FormError } from './expression-table.js';
+import { bounded, type SealedForm } from './text-form.js';
+import { type TokenTree, tokenTree } from './token-tree.js';
+
+/** Maximum number of token ids in the cached masks of a form (32 MB). */
+const idsKept = 2 ** 23;
+/** Maximum number of bytes that are spelled out without asking the model. */
+const longestSpelled = 256;
+
+interface Rules extends SealedForm {
+  readonly vocabulary: ConstraintVocabulary;
+  readonly tree: TokenTree;
+  readonly masks: Map<number, TokenMask>;
+  /** Tokens of the only text that can follow, except the last, which may be part of a longer one. */
+  readonly spelled: Map<number, readonly number[]>;
+  kept: number;
+}
+
+export function formConstraint(form: SealedForm, vocabulary: ConstraintVocabulary): Constraint {
+  const rules = {
+    ...form,
+    vocabulary,
+    tree: tokenTree(vocabulary),
+    masks: new Map(),
+    spelled: new Map(),
+    kept: 0,
+  };
+  return { answerTokens: 1, start: () => new FormState(rules) };
+}
+
+class FormState implements ConstraintState {
+  readonly #rules: Rules;
+  /** The expression that the rest of the answer must follow. */
+  #rest: number;
+  #forced: readonly number[] = [];
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+    this.#rest = rules.root;
+  }
+
+  /** @throws FormError if it turns out here that the form is too complex */
+  mask(): TokenMask {
+    this.#rules.expressions.begin();
+    return bounded(() => {
+      if (this.#forced.length === 0) this.#forced = spelledFrom(this.#rules, this.#rest);
+      const [next] = this.#forced;
+      return next === undefined
+        ? maskOf(this.#rules, this.#rest)
+        : { kind: 'only', ids: Int32Array.of(next) };
+    });
+  }
+
+  take(id: number): void {
+    this.#forced = this.#forced.slice(1);
+    const { expressions: e, vocabulary } = this.#rules;
+    bounded(() => {
+      for (const byte of vocabulary.bytes[id]!) this.#rest = e.derive(this.#rest, e.classes[byte]!);
+    });
+    if (this.#rest === e.nothing) throw new Error(`token ${id} violates the answer's form`);
+  }
+
+  /** Stop strings take effect anywhere. */
+  answerEnd(): number {
+    return 0;
+  }
+}
+
+function maskOf(rules: Rules, rest: number): TokenMask {
+  const known = rules.masks.get(rest);
+  if (known !== undefined) return known;
+  const mask = computeMask(rules, rest);
+  rules.kept += mask.ids.length;
+  if (rules.kept > idsKept) {
+    rules.masks.clear();
+    rules.kept = mask.ids.length;
+  }
+  rules.masks.set(rest, mask);
+  return mask;
+}
+
+/** Walks the tree of tokens depth first and leaves out branches that no text of the form begins with. */
+function computeMask({ expressions: e, tree, vocabulary }: Rules, rest: number): TokenMask {
+  const { bytes, depths, ends, ids, starts } = tree;
+  const { classes } = e;
+  const allowed = new Uint8Array(vocabulary.bytes.length);
+  const states = new Int32Array(tree.deepest + 1);
+  states[0] = rest;
+  let count = 0;
+  for (let node = 0; node < bytes.length; ) {
+    const depth = depths[node]!;
+    const state = e.derive(states[depth - 1]!, classes[bytes[node]!]!);
+    if (state === e.nothing) {
+      node = ends[node]!;
+      continue;
+    }
+    states[depth] = state;
+    for (let i = starts[node]!; i < starts[node + 1]!; i++, count++) allowed[ids[i]!] = 1;
+    node++;
+  }
+  if (e.nullable(rest))
+    for (const id of vocabulary.eosTokens) {
+      if (id >= allowed.length) continue;
+      allowed[id] = 1;
+      count++;
+    }
+  if (count === 0) throw new FormError('the model’s tokenizer can’t write the characters of this form');
+  const wanted = count <= allowed.length / 2 ? 1 : 0;
+  const found = new Int32Array(wanted === 1 ? count : allowed.length - count);
+  let next = 0;
+  for (let id = 0; id < allowed.length; id++) if (allowed[id] === wanted) found[next++] = id;
+  return { kind: wanted === 1 ? 'only' : 'except', ids: found };
+}
+
+function spelledFrom(rules: Rules, rest: number): readonly number[] {
+  const known = rules.spelled.get(rest);
+  if (known !== undefined) return known;
+  const { expressions: e, vocabulary } = rules;
+  const text: number[] = [];
+  for (let state = rest; text.length < longestSpelled && !e.nullable(state); ) {
+    const byte = e.onlyByte(state);
+    if (byte === undefined) break;
+    text.push(byte);
+    state = e.derive(state, e.classes[byte]!);
+  }
+  // Whole characters only.
+  const characters = new TextDecoder().decode(Uint8Array.from(text), { stream: true });
+  const ids = text.length < 2 || (text[0]! & 0xc0) === 0x80 ? [] : vocabulary.spell(characters).slice(0, -1);
+  rules.spelled.set(rest, ids);
+  return ids;
+}

@@ -1,0 +1,75 @@
+/** The token ids of a job's prompt, unless there are too many for the context. */
+import { setImmediate } from 'node:timers/promises';
+import type { ChatTokenizer } from '../tokens/tokenizer.js';
+import type { DecoderConfig } from '../weights/decoder-config.js';
+import type { GenerateJob } from './protocol.js';
+
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+  readonly kind: 'bad-request' | 'too-long';
+
+  constructor(message: string, kind: RequestError['kind'] = 'bad-request') {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+/** In characters. Encoding takes about 3 µs per character, and up to 25 for a run of spaces. */
+const sliceLength = 2048;
+/** Shorter texts aren't counted first, because that takes as long as encoding them. */
+const quicklyEncoded = 2 ** 16;
+
+/** Far more than any text has, except for one that is mostly spaces. */
+const charactersPerToken = 16;
+
+/**
+ * @returns a function that encodes prompts. While it counts the tokens of a long text, other jobs go on.
+ * @throws RequestError (when the function is called) for prompts that don't fit, and for ids outside the vocabulary
+ */
+export function promptReader(tokenizer: ChatTokenizer, contextTokens: number, config: DecoderConfig) {
+  /** Texts are counted one after the other, so that jobs being decoded wait for only one slice per step. */
+  let counting: Promise<unknown> = Promise.resolve();
+  const tooLong = (count: string) =>
+    new RequestError(
+      `the prompt has ${count}, but the context only holds ${contextTokens}: show less (memory.tokens)` +
+        (contextTokens < config.contextTokens ? ' or raise model.contextTokens' : ''),
+      'too-long',
+    );
+
+  async function requireShort(texts: readonly string[]): Promise<void> {
+    const characters = texts.reduce((sum, text) => sum + text.length, 0);
+    if (characters <= quicklyEncoded) return;
+    if (characters > charactersPerToken * contextTokens) throw tooLong(`${characters} characters`);
+    let count = 0;
+    for (const text of texts)
+      for (let at = 0; at < text.length; at += sliceLength) {
+        count += tokenizer.encodeText(text.slice(at, at + sliceLength)).length;
+        // A cut can split tokens, so the slices may have more tokens than the text, but not twice as many.
+        if (count > 2 * contextTokens) throw tooLong(`more than ${contextTokens} tokens`);
+        await setImmediate();
+      }
+  }
+
+  return async ({ messages, prompt, tools }: GenerateJob): Promise<readonly number[]> => {
+    if (typeof prompt !== 'object') {
+      const described = tools ? [JSON.stringify(tools)] : [];
+      const texts =
+        prompt === undefined ? [...messages.map(({ content }) => content), ...described] : [prompt];
+      const counted = counting.then(() => requireShort(texts));
+      counting = counted.catch(() => undefined);
+      await counted;
+    }
+    const ids =
+      typeof prompt === 'object'
+        ? prompt
+        : prompt === undefined
+          ? tokenizer.encodePrompt(messages, tools)
+          : tokenizer.encodePlain(prompt);
+    const strange = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < config.vocabulary));
+    if (strange !== undefined)
+      throw new RequestError(`${strange} is not a token id: these are 0 to ${config.vocabulary - 1}`);
+    if (ids.length === 0) throw new RequestError('the prompt is empty');
+    if (ids.length >= contextTokens) throw tooLong(`${ids.length} tokens`);
+    return ids;
+  };
+}
