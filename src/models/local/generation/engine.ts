@@ -267,7 +267,7 @@ export function constraintCache(
     ofForm(form) {
       const key = JSON.stringify(form);
       if (key.length > longestForm)
-        throw new FormError(`a schema or grammar may have ${longestForm} characters`);
+        throw new FormError(`a schema or grammar can have at most ${longestForm} characters`);
       const constraint = ofForms.get(key) ?? formConstraint(sealForm(form), vocabularyOf());
       ofForms.delete(key);
       ofForms.set(key, constraint);
