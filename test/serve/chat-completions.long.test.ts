@@ -338,7 +338,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
   ],
   [
     'more choices than can be offered',
-    listOf({ type: 'integer', enum: Array.from({ length: 200_000 }, (_, i) => i) }),
+    listOf({ type: 'integer', enum: Array.from({ length: 20_000 }, (_, i) => i) }),
     400,
     /items\.enum: Too big/,
   ],

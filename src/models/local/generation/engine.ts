@@ -14,6 +14,7 @@ import {
   constraintVocabulary,
   createConstraint,
 } from '../constraint/constraint.js';
+import { FormError } from '../constraint/form/expression-table.js';
 import { formConstraint } from '../constraint/form/form-constraint.js';
 import { sealForm } from '../constraint/form/text-form.js';
 import {
@@ -232,6 +233,8 @@ export function opensThinking(
 const choicesKept = 4096;
 /** Each form keeps its masks, up to 32 MB. */
 const formsKept = 8;
+/** In characters of JSON; large schemas in use have a tenth of it. */
+const longestForm = 2 ** 20;
 
 /** The constraints of recent grammars and choices, with their cached masks. */
 export interface ConstraintCache {
@@ -263,6 +266,8 @@ export function constraintCache(
     },
     ofForm(form) {
       const key = JSON.stringify(form);
+      if (key.length > longestForm)
+        throw new FormError(`a schema or grammar can have at most ${longestForm} characters`);
       const constraint = ofForms.get(key) ?? formConstraint(sealForm(form), vocabularyOf());
       ofForms.delete(key);
       ofForms.set(key, constraint);

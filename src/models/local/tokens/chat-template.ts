@@ -33,7 +33,7 @@ const tokenFields = {
   mask_token: tokenField,
 };
 const namedTemplate = z.looseObject({ name: z.string(), template: z.string() });
-export const tokenizerConfigSchema = z.looseObject({
+const tokenizerConfigSchema = z.looseObject({
   ...tokenFields,
   chat_template: z.union([z.string(), z.array(namedTemplate)]).nullish(),
 });

@@ -7,7 +7,8 @@ import { ExpressionTable, FormError } from './expression-table.js';
 
 export class Expressions extends ExpressionTable {
   readonly #nullable: (boolean | undefined)[] = [false, true];
-  readonly #derivatives = new Map<number, number>();
+  /** Of each expression, its derivative by each class of bytes; -1 if it isn't known yet. */
+  readonly #derivatives: Int32Array[] = [];
   readonly #isEmpty: (boolean | undefined)[] = [true, false];
   readonly #deriving = new Set<number>();
   /** Class of each byte; bytes of a class occur in the same sets. */
@@ -78,13 +79,21 @@ export class Expressions extends ExpressionTable {
 
   /** What may follow after a byte of this class. */
   derive(id: number, byteClass: number): number {
-    const key = id * 256 + byteClass;
-    const known = this.#derivatives.get(key);
-    if (known !== undefined) return known;
+    const known = this.derivatives(id)[byteClass]!;
+    if (known >= 0) return known;
     this.count(1);
     const found = this.#derive(id, byteClass);
-    this.#derivatives.set(key, found);
+    this.derivatives(id)[byteClass] = found;
     return found;
+  }
+
+  /** The known derivatives of an expression, for loops in which a call would take too long; -1 for others. */
+  derivatives(id: number): Int32Array {
+    const known = this.#derivatives[id];
+    if (known !== undefined) return known;
+    const none = new Int32Array(this.#samples.length).fill(-1);
+    this.#derivatives[id] = none;
+    return none;
   }
 
   isEmpty(id: number): boolean {

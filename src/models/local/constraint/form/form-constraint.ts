@@ -85,19 +85,24 @@ function maskOf(rules: Rules, rest: number): TokenMask {
 /** Walks the tree of tokens depth first and leaves out branches that no text of the form begins with. */
 function computeMask({ expressions: e, tree, vocabulary }: Rules, rest: number): TokenMask {
   const { bytes, depths, ends, ids, starts } = tree;
-  const { classes } = e;
+  const { classes, nothing } = e;
   const allowed = new Uint8Array(vocabulary.bytes.length);
   const states = new Int32Array(tree.deepest + 1);
+  /** The derivatives of each of `states`. */
+  const rows: Int32Array[] = [e.derivatives(rest)];
   states[0] = rest;
   let count = 0;
   for (let node = 0; node < bytes.length; ) {
     const depth = depths[node]!;
-    const state = e.derive(states[depth - 1]!, classes[bytes[node]!]!);
-    if (state === e.nothing) {
+    const byteClass = classes[bytes[node]!]!;
+    const known = rows[depth - 1]![byteClass]!;
+    const state = known < 0 ? e.derive(states[depth - 1]!, byteClass) : known;
+    if (state === nothing) {
       node = ends[node]!;
       continue;
     }
     states[depth] = state;
+    rows[depth] = e.derivatives(state);
     for (let i = starts[node]!; i < starts[node + 1]!; i++, count++) allowed[ids[i]!] = 1;
     node++;
   }

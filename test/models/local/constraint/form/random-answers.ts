@@ -52,7 +52,7 @@ const end = bytes.length - 1;
 const closes = bytes.map((token, id) => id === end || /^["\]}]+$/.test(Buffer.from(token).toString()));
 
 /** All bytes, some longer tokens, and an end token. */
-export const vocabulary: ConstraintVocabulary = {
+const vocabulary: ConstraintVocabulary = {
   bytes,
   byFirst: singles.map((_, byte) => [...bytes.keys()].filter((id) => bytes[id]![0] === byte)),
   silent: [end],
