@@ -3,8 +3,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../../src/base/errors.js';
 import {
-  type TokenizerConfig,
   readTokenizerConfig,
+  type TokenizerConfig,
   templateSource,
   tokenText,
 } from '../../../src/models/local/tokens/chat-template.js';
