@@ -388,11 +388,13 @@ function racingProblems({ evaluation: { episodes, racing }, target }: Config): r
 }
 
 /** Conflicts with training, which compares answers to the same prompt by their returns in the same episodes. */
-function adaptConflicts({ adapt, critic, evaluation, feedback, pipeline, proposal, screening }: Config) {
+function adaptConflicts(config: Config) {
+  const { adapt, critic, evaluation, feedback, model, pipeline, proposal, screening } = config;
   if (adapt === undefined) return [];
   const { racing } = evaluation;
   const isFromParent = proposal?.form === 'delta' || proposal?.beam !== undefined;
   const conflicts: readonly (readonly [field: string, isSet: boolean, why: string])[] = [
+    ['model.format', 'format' in model && model.format === 'json', 'which trains no answers under a schema'],
     ['evaluation.racing', racing !== undefined, 'which compares candidates on the same episodes'],
     ['screening', screening !== undefined, 'which learns from every candidate in an iteration'],
     ['critic', critic !== undefined, 'because revisions and proposals answer different prompts'],

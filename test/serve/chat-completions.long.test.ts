@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { UserError } from '../../src/base/errors.js';
 import { createModel } from '../../src/experiment/proposer.js';
-import { answerSchema, autoSchema } from '../../src/models/hosted/answer-schema.js';
+import { answerSchema, autoSchema } from '../../src/models/answer-schema.js';
 import { createLocalModel } from '../../src/models/local/process/local-model.js';
 import { parseParameters } from '../../src/prompting/answer/parse.js';
 import { answerGrammar } from '../../src/prompting/notation/grammar.js';

@@ -1,8 +1,9 @@
 /** Learns which parameters a server accepts from its errors and first replies. */
+
+import { answerSchema, autoSchema, followsSchema, parsedObject } from '../answer-schema.js';
 import { answerText } from '../answer-text.js';
 import type { AnswerGrammar, Completion } from '../language-model.js';
 import type { OpenAIConfig } from '../settings.js';
-import { answerSchema, autoSchema, followsSchema, parsedObject } from './answer-schema.js';
 import type { TryFailure } from './retry.js';
 
 /** Formats that can be requested under `format: auto`, strictest first. */

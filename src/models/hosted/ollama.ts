@@ -3,6 +3,7 @@ import { type ChatRequest, Ollama } from 'ollama';
 import { z } from 'zod';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
+import { answerSchema, autoSchema } from '../answer-schema.js';
 import {
   type ChatMessage,
   chosenSampling,
@@ -13,7 +14,6 @@ import {
 import { imageTokens, mostTokens } from '../reply-faults.js';
 import { withoutSecrets } from '../secrets.js';
 import type { OllamaConfig } from '../settings.js';
-import { answerSchema, autoSchema } from './answer-schema.js';
 import { jsonFetch } from './json-fetch.js';
 import { contextRemedy, PromptFloor, readCompletion, readResponse } from './ollama-reply.js';
 import { loginOf } from './openai-access.js';

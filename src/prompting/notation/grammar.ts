@@ -21,7 +21,7 @@ export function answerFormOf(
   const { format = 'text', provider } = model ?? {};
   const isLocal = provider === 'local';
   const isEnforced = isLocal ? format === 'auto' : format !== 'text';
-  if (isEnforced && !isLocal)
+  if (format === 'json' || (isEnforced && !isLocal))
     return { notation: 'json', whole: true, reason: format === 'json' ? 'first' : 'last' };
   // Models trained on the `compact` prompt set only know the `labels` notation.
   const notation = answer ?? (isEnforced && set !== 'compact' ? 'json' : 'labels');

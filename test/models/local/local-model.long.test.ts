@@ -117,6 +117,15 @@ test('a constrained model always answers in the format', async () => {
     });
 });
 
+test('a model under a schema gives a reason first, then parameters with the decimals of the policy', async () => {
+  const model = localModel({ format: 'json', temperature: 1, maxTokens: 450 });
+  for (const { text, finishReason } of await model.generate(messages, { grammar, seeds: [1, 2, 3] })) {
+    expect(finishReason).toBe('stop');
+    expect(Object.keys(JSON.parse(text))).toEqual(['reason', grammar.key]);
+    expect(parseParameters(text, parameters, { finishReason })).toMatchObject({ ok: true });
+  }
+});
+
 test('what does not fit is refused with numbers, and the next call works', async () => {
   const long = [{ role: 'user' as const, content: 'params '.repeat(600) }];
   const model = localModel({ maxTokens: 8 });

@@ -1,10 +1,13 @@
 import path from 'node:path';
+import { answerSchema } from '../../answer-schema.js';
 import {
+  type AnswerGrammar,
   type Completion,
   chosenSampling,
   type LanguageModel,
   lowestLimit,
   plainSampling,
+  type TextForm,
   type ToolFormat,
 } from '../../language-model.js';
 import { replyFaults } from '../../reply-faults.js';
@@ -121,6 +124,14 @@ function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
+/** In characters, so that a reason can't use up all tokens. */
+const longestReason = 400;
+
+const jsonForm = (grammar: AnswerGrammar): TextForm => ({
+  kind: 'json',
+  schema: answerSchema(grammar, { hasSteps: true, longestReason }),
+});
+
 /** @param chosen options for every job: its conversation, and the adapter if the process has several */
 function languageModel(
   id: string,
@@ -143,6 +154,7 @@ function languageModel(
       const start = performance.now();
       const { choices, echo, embedding, form, grammar, logits, logProbabilities = false, onText } = options;
       const { prompt, score, seeds, signal, tools, topLogProbabilities } = options;
+      const ofAnswer = form ?? (config.format === 'json' && grammar ? jsonForm(grammar) : undefined);
       const result = await process.generate(
         {
           ...chosen,
@@ -152,10 +164,10 @@ function languageModel(
           sampling: chosenSampling(config, options.sampling),
           stop: options.stop ?? config.stop,
           logProbabilities,
-          ...(form && { form }),
+          ...(ofAnswer && { form: ofAnswer }),
           ...(logits && { logits }),
           ...(tools && { tools }),
-          ...(config.format !== 'text' && grammar && { grammar }),
+          ...(config.format !== 'text' && config.format !== 'json' && grammar && { grammar }),
           ...(choices && { choices }),
           ...(score && { score }),
           ...{ echo, embedding, prompt, topLogProbabilities },

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answerSchema } from '../../../src/models/hosted/answer-schema.js';
-import type { ParameterSpec } from '../../../src/policies/policy.js';
-import { parseParameters } from '../../../src/prompting/answer/parse.js';
-import { answerGrammar } from '../../../src/prompting/notation/grammar.js';
+import { answerSchema } from '../../src/models/answer-schema.js';
+import type { ParameterSpec } from '../../src/policies/policy.js';
+import { parseParameters } from '../../src/prompting/answer/parse.js';
+import { answerGrammar } from '../../src/prompting/notation/grammar.js';
 
 const float: ParameterSpec = { count: 3, kind: 'float', low: -6, high: 6, decimals: 1 };
 const choices: ParameterSpec = {
