@@ -72,7 +72,10 @@ const settings = z.strictObject({
   player: z
     .union([
       z.enum(players),
-      z.string().regex(programFileName, `use ${players.join(', ')}, or a program such as ./policy.js`),
+      z
+        .string()
+        .regex(programFileName)
+        .meta({ examples: ['./policy.js'] }),
     ])
     .default('model')
     .describe(

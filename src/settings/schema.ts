@@ -186,7 +186,9 @@ function expectationOfType(node: SchemaNode): string {
     case 'number':
       return `a number${rangeOf(node)}`;
     case 'string':
-      return node.format === 'uri' ? 'an http(s) URL' : node.format === 'path' ? 'a path' : 'text';
+      if (node.format === 'uri') return 'an http(s) URL';
+      if (node.format === 'path') return 'a path';
+      return node.examples === undefined ? 'text' : `text such as ${node.examples[0]}`;
     case 'array': {
       if (node.prefixItems !== undefined) {
         return `a list of ${node.prefixItems.length}: ${node.prefixItems.map(expectation).join(', ')}`;

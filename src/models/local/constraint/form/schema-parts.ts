@@ -1,6 +1,8 @@
 /** Reduces JSON schemas to alternatives without `anyOf`, `oneOf`, `allOf` and `$ref` at the top. */
+
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { append } from '../../../../base/append.js';
 import { isMapping } from '../../../../settings/schema.js';
 import { FormError } from './expression-table.js';
 
@@ -90,7 +92,7 @@ export class SchemaParts {
     const rest = { ...own, ...(only !== undefined && { const: only }), ...(not !== undefined && { not }) };
     const factors: (readonly Flat[])[] = [[flat(rest, nullable === true, field)]];
     if ($ref !== undefined) factors.push(this.flatten(this.resolve(String($ref), field), `${field}.$ref`));
-    if (allOf !== undefined) factors.push(...this.#list(allOf, `${field}.allOf`));
+    if (allOf !== undefined) append(factors, this.#list(allOf, `${field}.allOf`));
     if (anyOf !== undefined) factors.push(this.#list(anyOf, `${field}.anyOf`).flat());
     if (oneOf !== undefined) factors.push(this.#oneOf(oneOf, `${field}.oneOf`));
     return factors.reduce<readonly Flat[]>(
