@@ -90,9 +90,10 @@ const head = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|para
 
 function callIn(text: string, ended: boolean): Omit<ToolCall, 'id'> | undefined {
   const found = head.exec(text);
-  if (found !== null) {
+  const name = found === null ? undefined : jsonIn(found[1]!);
+  if (found !== null && typeof name === 'string') {
     const from = found[0].length;
-    return { name: JSON.parse(found[1]!) as string, arguments: text.slice(from, jsonEnd(text, from)) };
+    return { name, arguments: text.slice(from, jsonEnd(text, from)) };
   }
   if (!ended) return undefined;
   const start = text.indexOf('{');

@@ -110,3 +110,9 @@ test('if calls are optional, there can be text, and calls only after it', () => 
   expect(texts.length).toBeGreaterThan(0);
   for (const text of texts) expect(text).not.toContain('<tool_call>');
 });
+
+test('text that only looks like a call stays text, in whatever pieces it comes', () => {
+  for (const text of ['{"name": "\\x", "arguments": {}}', '{"name": 1, "arguments": {}}', '[{"name": "add"'])
+    for (const length of [1, 3, 100])
+      expect(readAll(text, llama, length).last).toEqual({ content: text, calls: [] });
+});
