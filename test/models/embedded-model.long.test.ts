@@ -27,7 +27,7 @@ describe('the embedded model', () => {
     const run = [...compactRun, 'warmup=4', 'iterations=8', 'evaluation.episodes=3', 'seed=5'];
     const models = new LoadedModels();
     const here = await play(
-      cartpole([...run, ...localModel(shippedModel), 'model.temperature=1']),
+      cartpole([...run, ...localModel(shippedModel), 'model.temperature=1', 'model.format=text']),
       models,
       'here',
     );
@@ -53,7 +53,7 @@ describe('the embedded model', () => {
     });
     const clients = new LoadedModels();
     try {
-      const model = `model={provider: openai, name: ${name}, baseUrl: "${server.url}", temperature: 1}`;
+      const model = `model={provider: openai, name: ${name}, baseUrl: "${server.url}", temperature: 1, format: text}`;
       const there = await play(cartpole([...run, model]), clients, 'there');
       await there.close();
       expect(there.entries).toEqual(here.entries);
