@@ -124,5 +124,5 @@ function animation(episode: ShownEpisode, config: Pick<Config, 'candidates'>): H
 
 /** Encodes an SVG document as a data URI, almost as short and without characters that need escaping in HTML. */
 function svgDataUri(svg: string): string {
-  return `data:image/svg+xml,${svg.replace(/[%#"'`<>&\n]|[^ -~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
+  return `data:image/svg+xml,${svg.replace(/[%#"'`<>&{}|\\^\s]|[^!-~]/gu, (character) => encodeURIComponent(character).replace("'", '%27'))}`;
 }

@@ -43,8 +43,8 @@ export function ParallelPlot({ parallel }: { readonly parallel: Parallel }) {
   const line = chosen === null ? undefined : lines[chosen];
   return html`<div class="scroll" ref=${place}>
 <svg class=${line ? 'pointed' : ''} paint-order="stroke" width=${wide} height=${height} role="img" aria-label=${label} tabindex="0" onPointerMove=${point} onPointerLeave=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && setChosen(null)} onPointerDown=${point} onClick=${({ pointerType }: PointerEvent) => pointerType === 'mouse' && open()} onKeyDown=${onKey}>
-${lines.map((one, i) => html`<path key=${i} class=${one.group === line?.group ? (i === chosen ? 'chosen' : 'related') : ''} style=${{ '--share': `${Math.round(100 * one.at.at(-1)!)}%` }} d=${path(one)} />`)}
-${line && html`<path class="chosen" d=${path(line)} style=${{ '--share': '100%' }} />`}
+${lines.map((one, i) => html`<path key=${i} class=${one.group === line?.group ? (i === chosen ? 'chosen' : 'related') : ''} style=${{ stroke: shade(one.at.at(-1)!) }} d=${path(one)} />`)}
+${line && html`<path class="chosen" d=${path(line)} style=${{ stroke: shade(1) }} />`}
 ${axes.map(
   ({ ticks, title }, i) => html`<g key=${i}><line x1=${x(i)} x2=${x(i)} y1=${y(1)} y2=${y(0)} />
 <text class="title" x=${x(i)} y="14" text-anchor=${i === 0 ? 'start' : i === axes.length - 1 ? 'end' : 'middle'} dx=${i === 0 ? -left + 2 : i === axes.length - 1 ? right - 2 : 0}>${shortened(title, (0.85 * wide) / axes.length)}<title>${title}</title></text>
@@ -84,3 +84,7 @@ function nearest(
   }
   return found;
 }
+
+/** A stronger colour for a better result. @param share 0 to 1 */
+const shade = (share: number) =>
+  `color-mix(in oklab, var(--accent) ${Math.round(100 * share)}%, var(--spread))`;
