@@ -56,7 +56,7 @@ export const configuredRun = ({ item, summary }: Place): ConfiguredRun | undefin
 export const comparedRun = (run: ConfiguredRun): ComparedRun | undefined => compared(run);
 
 /** How long a page waits for runs to be read, in milliseconds; then it shows those that have been read. */
-export const patience = 600;
+export const patience = 300;
 
 /** Number of configs read before other requests get their turn; each curve takes about as long as these. */
 const readAtOnce = 20;
