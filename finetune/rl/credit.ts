@@ -41,7 +41,7 @@ export function credited(
   read: (sequence: SampledSequence) => ReadSequence,
   settings: CreditSettings,
 ): readonly Sampled[] {
-  const { objective, scale } = settings;
+  const { objective } = settings;
   if (objective.kind === 'ppo') return withEstimates(groups.flat(), read, { ...settings, objective });
   if (settings.assignment === 'to-go' || settings.assignment === 'spread')
     return byTurn(groups, read, { ...settings, assignment: settings.assignment });
@@ -51,8 +51,7 @@ export function credited(
           group.map((episode, i) => returns[g]![i]! - objective.kl * divergenceOf(episode, read)),
         )
       : returns;
-  const compared = (lists: readonly (readonly number[])[]) =>
-    objective.kind === 'rloo' ? leaveOneOut(lists) : groupAdvantages(lists, scale);
+  const compared = (lists: Lists) => comparedBy(settings, lists);
   const advantages = compared(earned);
   if (settings.assignment === 'anchor') {
     const steps = stepAdvantages(groups, compared, settings);
@@ -69,13 +68,19 @@ export function credited(
   );
 }
 
+type Lists = readonly (readonly number[])[];
+
+/** Advantages from comparing the numbers of each list with each other. */
+const comparedBy = ({ objective, scale }: CreditSettings, lists: Lists): Lists =>
+  objective.kind === 'rloo' ? leaveOneOut(lists) : groupAdvantages(lists, scale);
+
 /**
  * Step advantages of GiGPO (L. Feng et al., “Group-in-Group Policy Optimization”, arXiv 2505.10978): the rewards-to-go of
  * all turns of a group that were taken in the same state, compared with each other; 0 for a state seen once.
  */
 function stepAdvantages(
   groups: readonly Group[],
-  compared: (lists: readonly (readonly number[])[]) => readonly (readonly number[])[],
+  compared: (lists: Lists) => Lists,
   { gamma = 1, invalid }: CreditSettings,
 ): ReadonlyMap<Episode, readonly number[]> {
   const steps = new Map(groups.flat().map((episode) => [episode, episode.states.map(() => 0)]));
@@ -113,7 +118,7 @@ function byTurn(
   read: (sequence: SampledSequence) => ReadSequence,
   settings: CreditSettings & { readonly assignment: ByTurn },
 ): readonly Sampled[] {
-  const { assignment, gamma = 1, invalid, objective, scale } = settings;
+  const { assignment, gamma = 1, invalid, objective } = settings;
   const cost = (episode: Episode) =>
     objective.kind === 'rloo' ? objective.kl * divergenceOf(episode, read) : 0;
   const turns = groups.map((group) => {
@@ -124,7 +129,7 @@ function byTurn(
     );
   });
   const all = turns.flat();
-  const advantages = objective.kind === 'rloo' ? leaveOneOut(all) : groupAdvantages(all, scale);
+  const advantages = comparedBy(settings, all);
   let first = 0;
   return groups.flatMap((group, g) => {
     const own = advantages.slice(first, first + turns[g]!.length);

@@ -47,9 +47,7 @@ export function choiceOf({ finishReason, text, tokens }: Completion, { calls }: 
   };
 }
 
-/**
- * Log-probabilities are sent with the last chunk of a choice.
- */
+/** Streams choices. Log-probabilities come with the last chunk of a choice. */
 function openStream(response: ServerResponse, head: ReplyHead, { calls, includeUsage }: ChatRequest) {
   const begun = new Map<number, { readonly reader: ReplyReader; sent: ReplyParts }>();
   const { done, send } = eventStream(response);

@@ -173,7 +173,7 @@ const messageItem = (id: string, status: string, content: readonly object[]) => 
 
 function outputOf(choice: Choice, id: string): readonly OutputItem[] {
   const { status } = ending(choice);
-  const calls = (choice.toolCalls ?? []).map((call) => ({
+  const calls = choice.toolCalls.map((call) => ({
     type: 'function_call',
     id: `fc_${randomUUID()}`,
     call_id: call.id,

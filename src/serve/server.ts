@@ -84,7 +84,7 @@ function bodyAt(path: string, model: ModelService['model']): object {
   return modelObject(namedModel(path.slice(modelPath.length), model), model);
 }
 
-/** The properties that llama.cpp's server reports, as far as they exist here. */
+/** Those properties of llama.cpp's server that exist here. */
 const properties = ({ contextTokens, path, served, slots }: ModelService['model']) => ({
   default_generation_settings: { n_ctx: contextTokens },
   total_slots: slots,

@@ -15,7 +15,7 @@ export interface ReplyParts {
   readonly calls: readonly ToolCall[];
 }
 
-/** Reads one answer as it grows. Content and arguments only ever get longer, until `ended` tells how it all was meant. */
+/** Reads one answer as it grows. Content and arguments only get longer until the end, which decides whether a text was a call. */
 export class ReplyReader {
   readonly #requested: RequestedCalls | undefined;
   readonly #ids: string[] = [];

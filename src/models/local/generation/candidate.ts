@@ -147,7 +147,7 @@ export class Candidate {
     this.ids.push(id);
     this.unread.push(id);
     this.#occurred.add(id);
-    this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
+    if (this.#request.logits !== undefined) this.#counts.set(id, (this.#counts.get(id) ?? 0) + 1);
     if (this.#request.eosTokens.has(id)) {
       this.#end('stop');
       return;

@@ -1,13 +1,13 @@
 /**
  * Languages of bytes as expressions, and what may follow after each byte: their derivatives (Brzozowski 1964, with
- * references for recursion). Equal expressions have the same id, so an expression is also a state of an automaton
- * that is built only as far as it is used.
+ * references for recursion). Equal expressions have the same id, so an expression is also a state of an automaton,
+ * which is built lazily.
  */
 import { ExpressionTable, FormError } from './expression-table.js';
 
 export class Expressions extends ExpressionTable {
   readonly #nullable: (boolean | undefined)[] = [false, true];
-  /** Of each expression, its derivative by each class of bytes; -1 if it isn't known yet. */
+  /** Derivative of each expression by each class of bytes; -1 if it isn't known yet. */
   readonly #derivatives: Int32Array[] = [];
   readonly #isEmpty: (boolean | undefined)[] = [true, false];
   readonly #deriving = new Set<number>();

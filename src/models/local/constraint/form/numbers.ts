@@ -83,7 +83,7 @@ function ranged(kind: { readonly low: number; readonly high: number; readonly de
 }
 
 interface Written {
-  /** Of the digits so far, divided by the step. */
+  /** Remainder of the number written so far, without its point, divided by the step. */
   readonly remainder: number;
   /** Number of digits after the point; -1 before it. */
   readonly places: number;

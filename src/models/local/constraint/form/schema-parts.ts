@@ -1,5 +1,4 @@
 /** Reduces JSON schemas to alternatives without `anyOf`, `oneOf`, `allOf` and `$ref` at the top. */
-
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { append } from '../../../../base/append.js';
@@ -122,7 +121,7 @@ export class SchemaParts {
     return options.flat();
   }
 
-  /** Whether no value can follow both, as far as types, choices and properties such as a discriminator show. */
+  /** True if types, choices or properties such as a discriminator show that no value can follow both. */
   #areDisjoint(a: Flat, b: Flat, field: string): boolean {
     if (commonTypes(typesOf(a, field), typesOf(b, field)).length === 0) return true;
     if (a.enum !== undefined && b.enum !== undefined)
