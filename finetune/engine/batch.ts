@@ -18,7 +18,7 @@ export interface TokenExample extends TokenSequence {
   readonly factors?: readonly number[] | undefined;
 }
 
-/** Examples that share a prompt; the model reads the prompt once for all of them. */
+/** Examples read together; the model reads the beginning that all their prompts share only once. */
 export type Family<E extends TokenSequence = TokenExample> = readonly E[];
 
 /** An example's values for the objective's inputs, by name: one number for all tokens, or one per completion token. */
@@ -35,31 +35,44 @@ export function trainedLength({ completionIds, trained }: TokenSequence): number
   return trained === undefined ? completionIds.length : trained.filter(Boolean).length;
 }
 
-/** Number of tokens the model reads; the last token of a completion is only predicted. */
+/** Number of tokens the model reads. */
 export function familyLength(family: Family<TokenSequence>): number {
-  return family.reduce((sum, { completionIds }) => sum + completionIds.length - 1, promptOf(family).length);
+  const shared = sharedLength(family);
+  return family.reduce((sum, example) => sum + readLength(example) - shared, shared);
 }
 
-function promptOf(family: Family<TokenSequence>): readonly number[] {
-  return family[0]!.promptIds;
+/** Number of ids at the beginning that all prompts of the family share. */
+export function sharedLength([first, ...others]: Family<TokenSequence>): number {
+  const { promptIds } = first!;
+  return others.reduce((shared, other) => {
+    const different = promptIds.findIndex((id, i) => i >= shared || other.promptIds[i] !== id);
+    return different < 0 ? shared : different;
+  }, promptIds.length);
+}
+
+/** Number of tokens of an example that the model reads; its last trained token is only predicted. */
+function readLength({ completionIds, promptIds, trained }: TokenSequence): number {
+  return promptIds.length + Math.max(0, trained?.lastIndexOf(true) ?? completionIds.length - 1);
 }
 
 /** Dimensions of the attention blocks that hold the families; each block has one spare slot for padding. */
 export function blockSizes(
   families: readonly Family<TokenSequence>[],
 ): Pick<BatchBlocks, 'families' | 'promptTokens' | 'answers' | 'answerTokens'> {
+  const shared = families.map(sharedLength);
   return {
     families: families.length,
-    promptTokens: largest(families.map((family) => promptOf(family).length)) + 1,
+    promptTokens: largest(shared) + 1,
     answers: largest(families.map(({ length }) => length)),
-    answerTokens: largest(families.flat().map(({ completionIds }) => completionIds.length - 1)) + 1,
+    answerTokens:
+      largest(families.flatMap((family, f) => family.map((one) => readLength(one) - shared[f]!))) + 1,
   };
 }
 
 /** Position given to empty slots. It is later than any query, so the causal mask always hides them. */
 const beyondAnyContext = 2 ** 30;
 
-/** Packs families into one batch. Each completion continues its prompt as if it were the only one. */
+/** Packs families into one batch. Each example is read as if it were the only one. */
 export function makeBatch<E extends TokenSequence>(
   families: readonly Family<E>[],
   inputsOf: InputsOf<E>,
@@ -91,14 +104,24 @@ export function makeBatch<E extends TokenSequence>(
     }
   };
   families.forEach((family, f) => {
-    const promptIds = promptOf(family);
-    read(promptIds, 0, largest(family.map(exampleLength)), prompts, f * promptTokens);
-    const promptEnd = count - 1;
+    const shared = sharedLength(family);
+    read(
+      family[0]!.promptIds.slice(0, shared),
+      0,
+      largest(family.map(exampleLength)),
+      prompts,
+      f * promptTokens,
+    );
+    const sharedEnd = count - 1;
     family.forEach((example, answer) => {
-      const first = count;
-      const slot = (f * answers + answer) * answerTokens;
-      read(example.completionIds.slice(0, -1), promptIds.length, exampleLength(example), replies, slot);
-      targets.add(example, inputsOf(example), (offset) => (offset === 0 ? promptEnd : first + offset - 1));
+      const { completionIds, promptIds } = example;
+      const first = count - shared;
+      const own = [...promptIds, ...completionIds].slice(shared, readLength(example));
+      read(own, shared, exampleLength(example), replies, (f * answers + answer) * answerTokens);
+      targets.add(example, inputsOf(example), (offset) => {
+        const before = promptIds.length + offset - 1;
+        return before < shared ? sharedEnd : first + before;
+      });
     });
     targets.endFamily();
   });
