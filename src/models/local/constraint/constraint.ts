@@ -31,7 +31,7 @@ export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Token ids by their first byte. */
   readonly byFirst: readonly (readonly number[])[];
-  /** Ids that must never be chosen: control tokens, unused embedding rows, and raw bytes beyond ASCII. */
+  /** Ids never chosen as text: end and control tokens, unused embedding rows, and raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
   /** Tokens whose bytes together spell exactly this text. */
@@ -134,7 +134,7 @@ export function createConstraint(
   };
 }
 
-/** Whether the model has one token that opens a thinking block. */
+/** Whether a single token of the model opens a thinking block. */
 const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
   byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 

@@ -4,13 +4,13 @@ import { type Problem, UserError } from '../../../base/errors.js';
 /** Known keys of one kind of file. */
 export interface KnownKeys {
   readonly read: readonly string[];
-  /** Keys that never affect a result, each with the reason why not. */
+  /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The one value at which a key has no effect. For some keys, that isn't false. */
+  /** The only value at which a key has no effect; for other keys, that is false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/** `content`: after `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming set, unknown keys */
+/** `content`: after `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming unknown keys in use */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))

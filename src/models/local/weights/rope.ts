@@ -96,8 +96,8 @@ interface RopeFamily {
 
 const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
-/** Keys that each kind reads in addition to the common ones. */
 type Kind = Exclude<Rope['scaling'], 'divided'>;
+/** Keys that each kind reads in addition to the common ones. */
 const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   none: [],
   linear: ['factor'],
@@ -200,7 +200,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   const width = typeof share === 'number' ? Math.floor(headDim * share) : 0;
   if (width > 0 && width <= headDim && width % 2 === 0) return width;
   throw unsupported(file, `${field}.partial_rotary_factor`, share, [
-    'a share that is an even number of dimensions',
+    'a fraction that gives an even number of dimensions',
   ]);
 }
 
