@@ -8,7 +8,7 @@ export interface NumberKind {
   readonly high: number;
   /** Maximum number of digits after the point; 0 for whole numbers. */
   readonly decimals: number;
-  /** The allowed numbers, if not all numbers in the range are. */
+  /** The allowed numbers, if only some numbers in the range are allowed. */
   readonly choices?: readonly number[];
 }
 
@@ -155,7 +155,7 @@ export interface Completion {
 export interface Sampling {
   /** 0: always the most likely token. */
   readonly temperature: number;
-  /** Keeps the fewest likeliest tokens whose probabilities add up to at least this; 1: all (Holtzman et al. 2020). */
+  /** Keeps the smallest set of tokens with at least this total probability; 1: all (Holtzman et al. 2020). */
   readonly topP: number;
   /** Keeps the k most likely tokens, and any tied with the last; 0: all. */
   readonly topK: number;
@@ -244,7 +244,7 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Maximum number of tokens in prompt and answer together. */
   readonly tokens: number;
-  /** Set if the model thinks unless it is told not to. */
+  /** Set if the model thinks by default. */
   readonly thinks?: boolean;
   /** A problem that keeps the model from reading its prompts properly, and its remedy. */
   readonly warning?: string;
@@ -276,7 +276,7 @@ export interface LanguageModel {
   readonly givesSeveral?: boolean;
   /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
-  /** How the model calls tools. @throws UserError if its chat template can't be read */
+  /** The format in which the model calls tools. @throws UserError if its chat template can't be read */
   toolFormat?(): ToolFormat;
   /** Whether calls may have `score`, `choices`, `form`, `logits`, `prompt`, `echo` or `embedding`. */
   readonly scoresTexts?: boolean;
@@ -289,7 +289,7 @@ export interface LanguageModel {
    * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /** Loads the model before the first call; returns what it runs on. @throws UserError if it can't be used */
+  /** Loads the model before the first call; returns a description of it. @throws UserError if it can't be used */
   open?(): Promise<string>;
   /** Asks the provider for the model's limits without generating anything. @throws ModelError if this fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;

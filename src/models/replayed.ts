@@ -105,7 +105,7 @@ function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly Cha
   for (const { id: other, messages } of calls) {
     if (other === id && hashOf(messages) === promptHash) return messages;
   }
-  throw new Error(`${id} was there before`);
+  throw new Error(`${id} is no longer recorded`);
 }
 
 /** Whether one request for several completions failed as a whole. */

@@ -71,7 +71,7 @@ export function silenceWarning(
     : 'the model thought, but gave no answer: raise model.maxTokens, or make it think less';
 }
 
-/** Number of characters examined at the end of a text, and minimum number that must be a loop. */
+/** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
 const loopLength = { most: 2000, fewest: 200 } as const;
 /** Minimum number of times that the phrase must be repeated. */
 const loopRounds = 8;
@@ -149,7 +149,7 @@ export function checkUsage(
   };
 }
 
-/** Lower bound on the tokens read, without system messages (some templates omit them); less if the reply took few. */
+/** Lower bound on the tokens read, without system messages (some templates omit them); lowered if a reply took few. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],

@@ -47,7 +47,7 @@ export function responseFormat(
   return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 }
 
-/** The config key of each request field. */
+/** The config key that sets each request field. */
 const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
   temperature: 'temperature',
   top_p: 'topP',
@@ -101,7 +101,7 @@ export function adapt(
   );
   const isFormat =
     isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
-  // Some servers report a server error for a schema that they can't convert to a grammar.
+  // Some servers return a server error (5xx) for a schema that they can't convert to a grammar.
   if (kind !== 'bad-request' && !(kind === 'server' && isFormat)) return false;
   if (renameLimit(dialect, sent, message)) return true;
   if (refusedKey(config, sent, message) !== undefined) return false;

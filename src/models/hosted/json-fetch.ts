@@ -20,13 +20,13 @@ interface Reply {
   readonly body: string;
 }
 
-/** In bytes, far more than any completion; a server that sends more is broken. */
+/** Maximum size of a reply in bytes, far above any completion; a server that sends more is broken. */
 const longestBody = 16 * 2 ** 20;
 
 /** A host that takes longer to accept a connection (including TLS) counts as down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal); resolves whatever the reply's status. @throws TryFailure */
+/** Sends `init` (method, headers, text body, signal); resolves with any status. @throws TryFailure */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });

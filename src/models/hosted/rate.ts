@@ -4,7 +4,7 @@ import { abortable } from '../../base/abortable.js';
 import type { Turn } from '../language-model.js';
 import type { Wait } from './retry.js';
 
-/** A monotonic clock, and a way to wait for it. */
+/** A monotonic clock that can also wait. */
 export interface RateClock {
   /** Milliseconds since an arbitrary moment; never decreases. */
   readonly now: () => number;

@@ -33,7 +33,7 @@ const cellMs = 4000;
 /** The number of requests sent within this time predicts how many will follow. */
 const expectedMs = 2 * cellMs;
 
-/** Requests sent per grant in advance; infrequent senders get none, because unused grants are lost. */
+/** Number of recent requests per grant in advance; infrequent senders get none, because unused grants are lost. */
 const sentForOneAhead = 4;
 
 export class SharedRate {
@@ -235,7 +235,7 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
-/** Enforces `model.requestsPerMinute` in one process or, once shared, in a directory; per server, account and model. */
+/** Enforces `model.requestsPerMinute` per server, account and model, in one process or in all that share a directory. */
 export function createRate(
   perMinute: number | undefined,
   server: readonly (string | undefined)[],

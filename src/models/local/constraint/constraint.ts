@@ -1,4 +1,4 @@
-/** Constrained decoding: which tokens keep a reply valid. Works on bytes, hence with any byte-based tokenizer. */
+/** Constrained decoding: which tokens keep a reply valid. It works on bytes, so it suits any byte-based tokenizer. */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';

@@ -57,7 +57,7 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/** @throws UserError if the device can't multiply in float16, as only some GPUs can; a CPU would convert each number */
+/** @throws UserError unless the device is a GPU that multiplies in float16; a CPU would convert each number */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
   throw new UserError({

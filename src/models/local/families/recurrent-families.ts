@@ -116,7 +116,7 @@ const lfm2Modules: DecoderConfig['modules'] = {
   norms: { beforeAttention: 'operator_norm', beforeFeedForward: 'ffn_norm' },
 };
 
-/** Two thirds of the stated width, which applies to a block without a gate; scaled, and rounded up to a multiple. */
+/** Two thirds of the stated width (which applies without a gate), scaled and rounded up to a multiple. */
 function adjustedWidth(config: HfConfig): number {
   if (config.block_auto_adjust_ff_dim === false) return config.intermediate_size;
   const [factor, multiple] = [config.block_ffn_dim_multiplier ?? 1, config.block_multiple_of ?? 256];

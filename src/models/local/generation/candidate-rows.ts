@@ -31,7 +31,7 @@ export interface Begun extends Work {
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
   readonly reading: PromptReading;
-  /** The list `held.tokens` after the prompt was read; if another request uses `held`, that gets a new list. */
+  /** `held.tokens` when the prompt had been read; if another request uses `held`, it replaces that list. */
   read?: readonly number[];
 }
 

@@ -4,7 +4,7 @@ import type { GenerationRequest } from './candidate.js';
 import type { Generation } from './protocol.js';
 import { scoredToken } from './scored-token.js';
 
-/** Collects, chunk by chunk, the log-probabilities or the mean hidden state that a request wants of its prompt. */
+/** Collects a prompt's log-probabilities or mean hidden state, if requested, chunk by chunk. */
 export class PromptReading {
   readonly #request: GenerationRequest;
   readonly #bytes: TokenBytes;

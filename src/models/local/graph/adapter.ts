@@ -21,7 +21,7 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** Also includes other families' names: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
+/** Linear modules of all families: also fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),

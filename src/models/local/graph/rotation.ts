@@ -71,7 +71,7 @@ export interface Rotation extends Factors {
   readonly allHeads: Factors;
 }
 
-/** The part of the score scale that the rotation of all heads includes: only powers of two, which don't round. */
+/** The part of the score scale that the rotation of all heads includes: only a power of two, which never rounds. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }

@@ -24,7 +24,7 @@ export function storedModelPath(reference: string, env: Variables = process.env)
   return hfModel(reference.slice(hfScheme.length), env);
 }
 
-/** Fills in the sampling settings, context length and stop strings that Ollama stores with a model. */
+/** Fills in settings that the config lacks but Ollama stores with a model: sampling, context length, stop strings. */
 export function withStoreDefaults<Config extends StoreDefaults & { readonly path: string }>(
   config: Config,
   env: Variables = process.env,

@@ -49,7 +49,7 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/** Whether GPT-2's files store all changed modules transposed, which is what `fan_in_fan_out` states. */
+/** Whether GPT-2's files store all changed modules transposed, as `fan_in_fan_out` states. */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
@@ -97,7 +97,7 @@ export function parseAdapterConfig(
 /** Initialisations of the factors that don't change the base, so they no longer matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base; PEFT repeats it. */
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base; PEFT repeats this on loading. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({

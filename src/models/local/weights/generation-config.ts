@@ -50,7 +50,7 @@ export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/** How a local model samples. Earlier layers of `chosen` take precedence, and all of them over `published`. */
+/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -92,7 +92,7 @@ export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
 }
 
-/** Spellings of tokens that end an answer, because a file may not name all its end tokens. */
+/** Spellings of end tokens, because a file may not name all of them. */
 const endSpellings = new Set(
   (
     '<|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <end_of_turn> ' +

@@ -60,7 +60,7 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
-/** `stated`: either n, if every n-th layer is global, or a list of whether each layer is local. */
+/** `stated`: n if every n-th layer is global, or a list that is true for each local layer. */
 const gemmaPattern = (stated: unknown) =>
   Array.isArray(stated)
     ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }

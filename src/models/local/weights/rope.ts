@@ -11,7 +11,7 @@ export type Rope = { readonly theta: number } & (
   | { readonly scaling: 'linear'; readonly factor: number }
   /** Frequency i is divided by `divisors[i]` (headDim / 2 divisors), which is how GGUF files store llama3 scaling. */
   | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
-  /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those in between interpolated. */
+  /** Llama 3.1 stretches long wavelengths by `factor`, keeps short ones, and interpolates in between. */
   | {
       readonly scaling: 'llama3';
       readonly factor: number;
@@ -35,7 +35,7 @@ export type Rope = { readonly theta: number } & (
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
     }
-  /** LongRoPE: frequency i is divided by one of two lists; the second is for sequences beyond the original context. */
+  /** LongRoPE divides frequency i by factor i of a list; `longFactors` is for sequences beyond the original context. */
   | {
       readonly scaling: 'longrope';
       readonly shortFactors: readonly number[];

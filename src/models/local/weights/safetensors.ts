@@ -87,7 +87,7 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is not a table of tensors');
 }
 
-/** Refuses overlapping tensors: the format forbids them, and a small file could claim any number of weights. */
+/** Refuses overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
 function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {

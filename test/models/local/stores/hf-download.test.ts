@@ -157,7 +157,7 @@ describe('models pull', () => {
     expect(await pull(args('hf:org/tiny:tiny.Q8_0.gguf'), context)).toBe(0);
     const wrong = outside({ HF_TOKEN: 'hf_wrong' });
     await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.toThrow(
-      /some users \(HTTP 401\)[\s\S]*HF_TOKEN/,
+      /restricts access to this model \(HTTP 401\)[\s\S]*HF_TOKEN/,
     );
     await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.not.toThrow(/hf_wrong/);
   });

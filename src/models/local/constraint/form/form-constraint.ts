@@ -63,7 +63,7 @@ class FormState implements ConstraintState {
     if (this.#rest === e.nothing) throw new Error(`token ${id} violates the answer's form`);
   }
 
-  /** 0, so that stop strings take effect anywhere. */
+  /** Returns 0, so that stop strings take effect anywhere. */
   answerEnd(): number {
     return 0;
   }

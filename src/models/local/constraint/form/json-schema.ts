@@ -8,7 +8,7 @@ import { numberExpression } from './numbers.js';
 import { anywherePattern } from './pattern.js';
 import { type Flat, onlyKeyword, refusedKeywords, SchemaParts, typesOf } from './schema-parts.js';
 
-/** Strings of limited length use only these characters, which count as one in code points and in UTF-16. */
+/** Strings of limited length use only these characters, which have length 1 both in code points and in UTF-16. */
 const basicPlane = [[0, 0xffff]] as const;
 
 /**

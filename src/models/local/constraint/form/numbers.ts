@@ -83,7 +83,7 @@ function ranged(kind: { readonly low: number; readonly high: number; readonly de
 }
 
 interface Written {
-  /** Remainder of the digits written so far, as an integer, divided by the step. */
+  /** Remainder after dividing the digits written so far, as an integer, by the step. */
   readonly remainder: number;
   /** Number of digits after the point; -1 before it. */
   readonly places: number;

@@ -7,12 +7,12 @@ import type { Expressions } from './expressions.js';
 
 type Character = (ranges: Ranges) => number;
 
-/** Matches texts that follow a pattern as a whole; `character` encodes a set of characters. @throws FormError */
+/** An expression for texts that a pattern matches as a whole; `character` encodes a character set. @throws FormError */
 export function wholePattern(e: Expressions, pattern: string, character: Character): number {
   return new Translator(e, pattern, character).alternatives(parse(pattern).alternatives, e.epsilon, true);
 }
 
-/** Matches texts in which a pattern occurs anywhere. @throws FormError */
+/** An expression for texts in which a pattern matches anywhere. @throws FormError */
 export function anywherePattern(e: Expressions, pattern: string, character: Character): number {
   const { alternatives } = parse(pattern);
   const translator = new Translator(e, pattern, character);

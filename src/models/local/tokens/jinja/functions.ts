@@ -99,7 +99,7 @@ const mapMethods = methodsOf<Dictionary>({
   values: ['', (map) => [...map.values()]],
 });
 
-/** Python's other string and dictionary methods; templates that use them are refused, as they aren't undefined. */
+/** Python's other string and dictionary methods, which are refused here rather than undefined. */
 const otherMethods = new Set(
   words(
     'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
