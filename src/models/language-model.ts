@@ -125,7 +125,7 @@ export interface Completion {
   readonly sampled?: SampledTokens;
   /** Present if requested with `logProbabilities` and if available; local models include the end token. */
   readonly tokens?: readonly CompletionToken[];
-  /** If texts are scored: the log-probability of each token of each text, end token last. `text` is then empty. */
+  /** If texts are scored: for each text, the log-probabilities of its tokens, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
   /** The tokens of the prompt, with their log-probabilities; only in the first completion, if requested with `echo`. */
   readonly echo?: readonly PromptToken[];
@@ -330,7 +330,7 @@ export type ModelErrorKind =
 export const isFatal = (kind: ModelErrorKind): boolean =>
   ['quota', 'authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
 
-/** A fault of a completion. */
+/** A problem with a completion that did arrive. */
 export type ReplyFault =
   | 'no-text'
   /** The provider's content filter stopped or emptied the reply. */

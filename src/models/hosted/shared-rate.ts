@@ -235,7 +235,7 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
-/** Enforces `model.requestsPerMinute` per server, account and model, in one process or in all that share a directory. */
+/** Enforces `model.requestsPerMinute` per server, account and model, in one process or all that share a directory. */
 export function createRate(
   perMinute: number | undefined,
   server: readonly (string | undefined)[],

@@ -171,7 +171,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const count = literals.length - 1;
   const shortestValue = 1 + values.shortfall('');
   const longestValue = 1 + values.longest;
-  /** Number of tokens from the comma before value `index` to the end. */
+  /** Number of tokens that suffices from the comma before value `index` to the end. */
   const tails: number[] = [];
   // The last value is followed by the closing text, the end token or a line break.
   tails[count] = 1 + spell(literals[count]!).length;

@@ -20,7 +20,7 @@ export interface GenerationRequest
     | 'embedding'
     | 'conversation'
   > {
-  /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
+  /** Factors of the adapter; always the same object for an adapter, because cached prompts are looked up by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
   /** System message; a prompt can only continue a cached one with the same system message. */

@@ -56,7 +56,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers, but not the head (`headLogits`), so that it can be computed for only the rows that are read. */
+/** Emits all layers, but not the head (`headLogits`), so that the head runs only on the rows that are read. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;

@@ -152,7 +152,7 @@ export class Expressions extends ExpressionTable {
     return this.nodes[id]!.kind === 'both';
   }
 
-  /** The derivative, which for `both` may be empty without being `nothing`. */
+  /** The derivative; for `both`, it may match no text without being `nothing`. */
   #raw(id: number, byteClass: number): number {
     const node = this.nodes[id]!;
     if (node.kind !== 'both') return this.derive(id, byteClass);
