@@ -5,7 +5,7 @@ import { ort } from './onnx-runtime.js';
 
 const slotBlock = 64;
 
-/** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares pairs of lines). */
+/** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares pairs). */
 const linesInPlace = 64;
 
 /** Graphs that change all tensors of a cache in a single run. */

@@ -97,7 +97,7 @@ export function parseAdapterConfig(
 /** Initialisations of the factors that don't change the base, so they no longer matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base; PEFT repeats this when loading. */
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, as PEFT does on loading. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({

@@ -1,4 +1,4 @@
-/** Checks the keys of published JSON files, and refuses unknown ones that are set, because they might change a result. */
+/** Checks the keys of published JSON files; refuses unknown ones that are set, because they might change a result. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
 /** Known keys of one kind of file. */
