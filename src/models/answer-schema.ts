@@ -3,24 +3,24 @@ import { answerText } from './answer-text.js';
 import type { AnswerGrammar, NumberKind } from './language-model.js';
 
 interface SchemaOptions {
-  /** Puts the numbers before the reason, so that they aren't lost if the reason is long or truncated. */
+  /** Puts the numbers first; otherwise, a long reason could use up the token limit before them. */
   readonly numbersFirst?: boolean;
-  /** Lists the allowed numbers if there are at most this many, because some servers ignore bounds. */
+  /** Lists the allowed numbers, if there are at most this many, because many servers ignore bounds. */
   readonly longestList?: number;
   readonly longestReason?: number;
-  /** Limits the decimals of numbers, which few servers can. */
+  /** Limits the decimals with `multipleOf`, which few servers support. */
   readonly hasSteps?: boolean;
   /** False for servers that reject bounds on numbers and lengths. Default: true. */
   readonly hasBounds?: boolean;
 }
 
-/** For `format: auto`. Most servers ignore bounds on numbers, but obey a list of allowed numbers. */
+/** For `format: auto`. Many servers ignore bounds on numbers but obey a list of allowed numbers. */
 export const autoSchema: SchemaOptions = { numbersFirst: true, longestList: 1000, longestReason: 300 };
 
 /**
  * JSON schema of an answer `{"reason": "…", "<key>": [ … ]}`, for servers that constrain decoding. By default the reason
  * comes first, so that a model can think before it commits to numbers. Strict schemas require every property, allow no
- * others, and can't limit the decimals; the parser checks those.
+ * others, and can't limit the decimals, which the parser checks instead.
  */
 export function answerSchema(
   { key, labels, number }: AnswerGrammar,
@@ -48,7 +48,7 @@ export function answerSchema(
   };
 }
 
-/** Whether the text follows the answer schema; a server that ignores the schema will deviate sooner or later. */
+/** Whether a reply has the shape of the answer schema; if it doesn't, the server ignored the schema. */
 export function followsSchema(text: string, { key, labels }: AnswerGrammar): boolean {
   const answer = parsedObject(text);
   const numbers = answer?.[key];
@@ -60,7 +60,7 @@ export function followsSchema(text: string, { key, labels }: AnswerGrammar): boo
   );
 }
 
-/** The JSON object in a text, ignoring thinking; undefined if there isn't one. */
+/** The JSON object in a reply, ignoring its thinking; undefined if there is none. */
 export function parsedObject(text: string): Record<string, unknown> | undefined {
   const value = jsonIn(answerText(text).text);
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -79,10 +79,10 @@ function valueSchema({ choices, decimals, high, low }: Values): Record<string, u
   return choices === undefined ? { type, minimum: low, maximum: high } : { type, enum: [...choices] };
 }
 
-/** All allowed numbers in order; undefined if there are more than `most`. */
+/** All allowed numbers in order; undefined if there are none or more than `most`. */
 function gridOf({ decimals, high, low }: NumberKind, most: number): readonly number[] | undefined {
   const scale = 10 ** decimals;
-  // Bounds may not be multiples of the step, and rounding errors move products slightly.
+  // Bounds needn't be multiples of the step; `toPrecision` removes rounding errors of the products.
   const first = Math.ceil(Number((low * scale).toPrecision(15)));
   const last = Math.floor(Number((high * scale).toPrecision(15)));
   const count = last - first + 1;

@@ -15,16 +15,16 @@ const placeholders = names('number integer value reason why explanation');
 /** Names of chat-template tags. */
 const boundaries = names('im_start im_end eot_id eos bos endoftext turn text end start return message');
 
-/** `<name>`, `</name>`, `<|name|>`, the same with other angle brackets, and `[NAME]`; bounded, hence in linear time. */
+/** `<name>`, `</name>` or `<|name|>` in any angle brackets, or `[NAME]`; bounded repetition keeps matching linear. */
 const tag =
   /(?:[<\u25c1\u00ab\u3010\u27e8\u2039\uff1c]|&lt;) ?\|?(\/?) ?([\p{L}_][\p{L}\d_:.-]{0,40})(?:\s[^<>\n]{0,60})?\/?\|?(?:[>\u25b7\u00bb\u3011\u27e9\u203a\uff1e]|&gt;)|\[(\/?)([a-z_]{3,40})\]/giu;
 const edge = /^(?:(?:begin|start)|(end))_(?:of_)?(?=[a-z])/;
 const finalChannel = /<\|channel\|>final(?:[^<\n]|<\|constrain\|>){0,40}<\|message\|>/g;
 
 /**
- * The answer part of a reply. A block of any name that starts a line or spans several counts as thinking, unless its
- * name marks it as the answer. So does the text before an end tag that has no start tag, because chat templates open
- * that block in the prompt.
+ * The answer part of a reply. A block of any name that starts a line or spans several lines counts as thinking, unless
+ * its name marks it as the answer or as formatting. Text before an end tag without a start tag is also thinking,
+ * because chat templates may open that block in the prompt.
  */
 export function answerText(reply: string): { readonly text: string; readonly unclosedThinking: boolean } {
   if (isJson(reply)) return { text: reply, unclosedThinking: false };
@@ -65,7 +65,7 @@ export function answerText(reply: string): { readonly text: string; readonly unc
         continue;
       }
     }
-    // A block removed within a line leaves a marker, so that a value cut in two isn't parsed as a complete one.
+    // A block removed within a line leaves a marker, so that half of a value isn't parsed as the whole value.
     kept += text.slice(from, start) + (shown ?? (opensLine ? '\n' : '\u0000\n'));
     from = end;
     if (shown === undefined) hidden = name;
@@ -74,10 +74,10 @@ export function answerText(reply: string): { readonly text: string; readonly unc
   return { text: kept, unclosedThinking: unclosed || hidden !== undefined };
 }
 
-/** The last message of the final channel, or the text before the first channel. */
+/** The last message of the final channel (OpenAI's Harmony format); without one, the text before the first channel. */
 function finalMessage(reply: string): { readonly text: string; readonly unclosed: boolean } {
   const channel = reply.indexOf('<|channel|>');
-  // If its control tokens are missing, such a reply begins with `analysis`.
+  // If a server strips the control tokens, a Harmony reply begins with `analysis`.
   const isBare = channel < 0 && /^analysis(?! )/.test(reply);
   const [before = '', ...finals] = reply.split(isBare ? 'assistantfinal' : finalChannel);
   const last = finals.at(-1);

@@ -8,7 +8,7 @@ export interface NumberKind {
   readonly high: number;
   /** Maximum number of digits after the point; 0 for whole numbers. */
   readonly decimals: number;
-  /** The allowed numbers, if they are only some of those in the range. */
+  /** The allowed numbers, if only some numbers in the range are allowed. */
   readonly choices?: readonly number[];
 }
 
@@ -26,40 +26,40 @@ export interface AnswerGrammar {
 }
 
 /**
- * The form of a whole answer, for models that can enforce one. A grammar is an `AnswerGrammar` or one of these: data,
- * because the model may run in another process.
+ * The form of a whole answer, for models that can enforce one. It is plain data, because the model may run in another
+ * process.
  */
 export type TextForm =
   | { readonly kind: 'literal'; readonly text: string }
-  /** Any text in which none of these occurs. */
+  /** Text that contains none of these strings. */
   | { readonly kind: 'free'; readonly without: readonly string[] }
-  /** `lenient`: ignores keywords that can't be enforced. Otherwise they are an error. */
+  /** Keywords that can't be enforced are an error, or ignored if `lenient`. */
   | { readonly kind: 'json'; readonly schema: unknown; readonly lenient?: boolean }
-  /** An ECMAScript pattern that the whole answer matches. */
+  /** An ECMAScript pattern that the whole answer must match. */
   | { readonly kind: 'regex'; readonly pattern: string }
-  /** A grammar as llama.cpp writes them; its first symbol is `root`. */
+  /** A grammar in llama.cpp's GBNF; it starts from the rule `root`. */
   | { readonly kind: 'gbnf'; readonly grammar: string }
   | { readonly kind: 'sequence'; readonly parts: readonly TextForm[] }
   | { readonly kind: 'either'; readonly options: readonly TextForm[] }
-  /** Any number of times, also none. */
+  /** The part any number of times, including zero. */
   | { readonly kind: 'repeated'; readonly part: TextForm };
 
 /** A function that a model may call. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description?: string | undefined;
-  /** JSON schema of the arguments, an object. */
+  /** JSON schema of the arguments object. */
   readonly parameters?: unknown;
 }
 
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON text. */
+  /** The arguments object as JSON text. */
   readonly arguments: string;
 }
 
-/** How a model writes its calls: `before`, JSON with `name` and `argumentsKey`, `after`. */
+/** How a model writes tool calls: `before`, then JSON with `name` and `argumentsKey`, then `after`. */
 export interface ToolFormat {
   readonly before: string;
   readonly after: string;
@@ -71,9 +71,9 @@ export interface ToolFormat {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
-  /** Calls in an assistant's message. */
+  /** The tool calls in an assistant message. */
   readonly toolCalls?: readonly ToolCall[];
-  /** The call that a tool's message answers. */
+  /** Id of the call that a tool message answers. */
   readonly toolCallId?: string;
 }
 
@@ -102,7 +102,7 @@ export interface CompletionToken {
   readonly bytes: readonly number[];
   /** Natural log-probability under the model itself (temperature 1, no filters). */
   readonly logProbability: number;
-  /** The likeliest tokens at this place, the likeliest first, if requested. */
+  /** The likeliest tokens at this position, likeliest first; present if requested. */
   readonly top?: readonly Omit<CompletionToken, 'top'>[];
 }
 
@@ -123,13 +123,13 @@ export interface Completion {
   readonly text: string;
   /** Only returned by models that can adopt another adapter. */
   readonly sampled?: SampledTokens;
-  /** Present if requested with `logProbabilities` and if available; includes the end token. */
+  /** Present if requested with `logProbabilities` and if available; local models include the end token. */
   readonly tokens?: readonly CompletionToken[];
-  /** If texts are scored: the log-probability of each token of each text, end token last. `text` is then empty. */
+  /** If texts are scored: for each text, the log-probabilities of its tokens, end token last. `text` is then empty. */
   readonly scores?: readonly (readonly number[])[];
   /** The tokens of the prompt, with their log-probabilities; only in the first completion, if requested with `echo`. */
   readonly echo?: readonly PromptToken[];
-  /** Mean of the last hidden states of the prompt's tokens, if requested; `text` is then empty. */
+  /** Mean over the prompt's tokens of the hidden state after the final norm, if requested; `text` is then empty. */
   readonly embedding?: readonly number[];
   /** Reasoning that the provider returned separately from the text. */
   readonly reasoning?: string;
@@ -155,11 +155,11 @@ export interface Completion {
 export interface Sampling {
   /** 0: always the most likely token. */
   readonly temperature: number;
-  /** The smallest set of tokens that has this share of the probability; 1: all (Holtzman et al. 2020). */
+  /** Keeps the smallest set of tokens with at least this total probability; 1: all (Holtzman et al. 2020). */
   readonly topP: number;
-  /** The k most likely tokens, including those tied with the last; 0: all. */
+  /** Keeps the k most likely tokens, and any tied with the last; 0: all. */
   readonly topK: number;
-  /** Tokens at least this fraction as likely as the most likely; 0: all (Nguyen et al. 2024). */
+  /** Keeps tokens at least this fraction as likely as the most likely; 0: all (Nguyen et al. 2024). */
   readonly minP: number;
   /** Divides positive logits of tokens that have occurred, and multiplies negative ones; 1: off (Keskar et al. 2019). */
   readonly repetitionPenalty: number;
@@ -172,15 +172,15 @@ export const plainSampling: Sampling = { temperature: 1, topP: 1, topK: 0, minP:
 
 export type SamplingChoice = { readonly [K in keyof Sampling]?: Sampling[K] | undefined };
 
-/** The sampling settings of a call, with the model's own for those that the call doesn't set. */
+/** The call's sampling settings; those that it doesn't set are the model's own. */
 export const chosenSampling = (own: SamplingChoice, asked: SamplingChoice = {}): SamplingChoice =>
   Object.fromEntries(samplingKeys.map((key) => [key, asked[key] ?? own[key]]));
 
-/** Changes of logits before sampling, as in OpenAI's API. */
+/** Changes to the logits before sampling, as in OpenAI's API. */
 export interface LogitChanges {
-  /** Subtracted for each time that a token occurs in the answer. */
+  /** Subtracted from a token's logit each time the token occurs in the answer. */
   readonly frequencyPenalty: number;
-  /** Subtracted once if a token occurs in the answer. */
+  /** Subtracted from a token's logit once if the token occurs in the answer. */
   readonly presencePenalty: number;
   /** Added to the logits of these token ids. */
   readonly bias: readonly (readonly [id: number, value: number])[];
@@ -222,7 +222,7 @@ export interface GenerateOptions {
   /** Id of this call (or its first completion) within the run; a replay uses it to find the recorded reply. */
   readonly callId?: string;
   readonly signal?: AbortSignal;
-  /** Called before a retry after a failure of `kind`; if false, the call ends with that failure. */
+  /** Called before a retry after a failure of `kind`; if it returns false, the call ends with that failure. */
   readonly mayTryAgain?: (kind: ModelErrorKind) => boolean | Promise<boolean>;
   /** Whether the caller has already waited for the model's `rate`; otherwise the call waits. */
   readonly hasTurn?: boolean;
@@ -244,9 +244,9 @@ export function lowestLimit(...limits: readonly (number | undefined)[]): number 
 export interface ModelContext {
   /** Maximum number of tokens in prompt and answer together. */
   readonly tokens: number;
-  /** Set if the model thinks unless it is told not to. */
+  /** Set if the model thinks by default. */
   readonly thinks?: boolean;
-  /** A problem because of which the model can't read its prompts properly, and the remedy. */
+  /** A problem that keeps the model from reading its prompts properly, and its remedy. */
   readonly warning?: string;
   /** Counts the tokens of a prompt; absent if they can't be counted exactly. */
   count?(messages: readonly ChatMessage[]): number;
@@ -268,17 +268,17 @@ export interface RequestRate {
   close(): void;
 }
 
-/** A provider of text, hosted or local. It handles messages and replies, and knows nothing of the task. */
+/** A hosted or local model. It handles messages and replies, and knows nothing about the task. */
 export interface LanguageModel {
   /** `provider/name`, e.g. `ollama/qwen3:8b`. */
   readonly id: string;
-  /** Whether one call can return several completions and reads the prompt only once. */
+  /** Whether one call can return several completions while reading the prompt only once. */
   readonly givesSeveral?: boolean;
   /** Absent if requests can be sent at any time. A caller that has waited for a turn sets `hasTurn` in the call. */
   readonly rate?: RequestRate | undefined;
-  /** How the model calls tools. @throws UserError if its chat template can't be read */
+  /** The format in which the model calls tools. @throws UserError if its chat template can't be read */
   toolFormat?(): ToolFormat;
-  /** Whether calls may have `score`, `choices`, `form` or `logits`. */
+  /** Whether calls may have `score`, `choices`, `form`, `logits`, `prompt`, `echo` or `embedding`. */
   readonly scoresTexts?: boolean;
   /** Whether calls may have `images`; the model on a server may still not support them. */
   readonly seesImages?: boolean;
@@ -289,7 +289,7 @@ export interface LanguageModel {
    * @throws ModelError if there was no completion (network, HTTP status, deadline)
    */
   generate(messages: readonly ChatMessage[], options: GenerateOptions): Promise<readonly Completion[]>;
-  /** Loads the model before the first call; returns what it runs on. @throws UserError if it can't be used */
+  /** Loads the model before the first call; returns a description of it. @throws UserError if it can't be used */
   open?(): Promise<string>;
   /** Asks the provider for the model's limits without generating anything. @throws ModelError if this fails */
   context?(signal?: AbortSignal): Promise<ModelContext | undefined>;
@@ -330,7 +330,7 @@ export type ModelErrorKind =
 export const isFatal = (kind: ModelErrorKind): boolean =>
   ['quota', 'authentication', 'not-found', 'bad-request', 'not-recorded'].includes(kind);
 
-/** A fault of a completion. */
+/** A problem with a completion that did arrive. */
 export type ReplyFault =
   | 'no-text'
   /** The provider's content filter stopped or emptied the reply. */

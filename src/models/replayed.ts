@@ -23,7 +23,7 @@ export interface RecordedCall {
 export interface Cassette {
   readonly path: string;
   readonly model: string;
-  /** Calls in order, read again each time. Of two with the same id, the later counts: a resumed run called again. */
+  /** Calls in order; each iteration reads them again. If a resumed run repeated a call, the later one counts. */
   readonly calls: Iterable<RecordedCall>;
 }
 
@@ -50,7 +50,7 @@ export function createReplayed(
         `${text}. Restore the config and the templates of ${cassette.path}, or set model.onChange to warn to continue with its replies`,
       );
     changed = true;
-    warning = `${text}. The recorded replies are used anyway, by their positions`;
+    warning = `${text}. The recorded replies are used anyway, matched by iteration and candidate`;
   };
   return {
     id: `replayed/${cassette.model.replace(/^replayed\//, '')}`,
@@ -60,7 +60,7 @@ export function createReplayed(
       // Completions are recorded one per line, so each is requested separately, unless one error applies to all.
       if (seeds.length > 1 && !failedForAll(call)) return [];
       if (signal?.aborted) throw new ModelError('aborted', 'aborted', { retries: 0, latencyMs: 0 });
-      if (callId === undefined) throw notRecorded('a recorded run answers only the calls of a run');
+      if (callId === undefined) throw notRecorded('a recorded run can only answer the calls of a run');
       if (call === undefined)
         throw notRecorded(
           `${callId}: ${cassette.path} doesn’t contain this call: that run was shorter, or had fewer candidates or corrections. Replay it with its own config, or with at most as many iterations`,
@@ -78,7 +78,7 @@ export function createReplayed(
   };
 }
 
-/** A call with a hash in place of its prompt, because the prompts of a long run don't fit into memory. */
+/** A call with a hash in place of its prompt, because the prompts of a long run may not fit into memory. */
 type Answer = Omit<RecordedCall, 'messages'> & { readonly promptHash: string };
 
 /** Answers by call id. A call that the user stopped has no answer. */
@@ -105,7 +105,7 @@ function promptOf({ calls }: Cassette, { id, promptHash }: Answer): readonly Cha
   for (const { id: other, messages } of calls) {
     if (other === id && hashOf(messages) === promptHash) return messages;
   }
-  throw new Error(`${id} was there before`);
+  throw new Error(`${id} is no longer recorded`);
 }
 
 /** Whether one request for several completions failed as a whole. */

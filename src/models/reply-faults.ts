@@ -6,7 +6,7 @@ const templateTokens = 8;
 /** Maximum number of tokens that a template may add to a prompt: a default system prompt, a tool preamble. */
 const preambleTokens = 256;
 
-/** Upper bound on tokens: one per digit, one per sign or byte of other scripts, one per three letters. */
+/** Upper bound on tokens: one per digit, one per symbol or byte of other scripts, one per three letters. */
 export function mostTokens(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, { content }) => sum + templateTokens + mostTokensOf(content), preambleTokens);
 }
@@ -14,7 +14,7 @@ export function mostTokens(messages: readonly ChatMessage[]): number {
 /** Tokens of a picture a few hundred pixels wide. This is more than most models need (85 to 1,100). */
 export const imageTokens = 1500;
 
-/** An upper bound on the tokens of a text. */
+/** Upper bound on the number of tokens in a text. */
 export function mostTokensOf(text: string): number {
   let tokens = 0;
   for (const [run] of text.matchAll(/ ?[A-Za-z]+|[ \t]+|\p{ASCII}|\P{ASCII}+/gu)) {
@@ -47,7 +47,7 @@ export interface ReportedCounts {
 
 type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 
-/** Faults that can be seen in the text of a reply. */
+/** Faults that show in the reply itself. */
 export function replyFaults({ text, finishReason }: Reply): readonly ReplyFault[] {
   const faults: ReplyFault[] = [];
   if (finishReason === 'content-filter') faults.push('content-filter');
@@ -64,21 +64,21 @@ export function silenceWarning(
   if (text.trim() !== '' || finishReason === 'content-filter') return undefined;
   if (finishReason === 'length') {
     const limit = maxTokens === undefined ? "the provider's limit of tokens" : `all ${maxTokens} tokens`;
-    return `the model used up ${limit} before it answered, mostly for its thoughts: raise model.maxTokens, or let it think less`;
+    return `the model used up ${limit} before it answered, mostly on thinking: raise model.maxTokens, or make it think less`;
   }
   return reasoning === undefined
-    ? 'the model gave an empty reply: a model that thinks may need a higher model.maxTokens, and a prompt may be too long for the server (memory.tokens)'
-    : 'the model thought, but gave no answer: raise model.maxTokens, or let it think less';
+    ? 'the model gave an empty reply: if it thinks, raise model.maxTokens; if the prompt is too long for the server, lower memory.tokens'
+    : 'the model thought, but gave no answer: raise model.maxTokens, or make it think less';
 }
 
-/** Number of characters examined at the end of a text, and minimum number that must be a loop. */
+/** Maximum number of characters examined at the end of a text, and minimum number that must repeat. */
 const loopLength = { most: 2000, fewest: 200 } as const;
 /** Minimum number of times that the phrase must be repeated. */
 const loopRounds = 8;
 /** A count that is this many times higher than any tokenizer's is discarded. */
 const absurd = 10;
 
-/** Whether a text ends in a repeated phrase: its shortest period (Knuth, Morris & Pratt 1977), in linear time. */
+/** Whether a text ends in a repeated phrase, from its shortest period in linear time (Knuth, Morris & Pratt 1977). */
 export function endsInLoop(text: string): boolean {
   // Reversed, because the last repetition may be incomplete.
   const end = [...text.slice(-loopLength.most).trimEnd()].reverse();
@@ -96,7 +96,7 @@ type Counts = { [K in keyof ReportedCounts]: number | undefined };
 /** A warning if the server read less of a prompt than it was sent. */
 function cutWarning(read: number, fewest: number, window: number | undefined): string | undefined {
   if (read < fewest)
-    return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or counts wrongly`;
+    return `the server read ${read} tokens of a prompt that has at least ${fewest}: it cut the prompt, or miscounted`;
   return read === window
     ? `the server read ${read} tokens, which is its whole context window: it cut the prompt`
     : undefined;
@@ -149,7 +149,7 @@ export function checkUsage(
   };
 }
 
-/** Lower bound on the tokens read, without system messages (some templates omit them), scaled by the reply. */
+/** Lower bound on the tokens read, without system messages (some templates omit them); lowered if a reply took few. */
 function fewestRead(
   messages: readonly ChatMessage[],
   replies: readonly Reply[],

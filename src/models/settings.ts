@@ -42,7 +42,7 @@ const sampling = {
   timeoutSeconds: positive.default(600).describe('Deadline of one call, including retries'),
   maxRetries: count(0).default(4).describe('Retries after rate limits, server and network errors'),
   requestsPerMinute: about(
-    'Maximum requests per minute, including retries, over all runs and tasks of a command (default: unlimited)',
+    'Maximum requests per minute, including retries, across all runs and tasks of a command (default: unlimited)',
     count(1).optional(),
   ),
   maxRetryAfterSeconds: about(
@@ -67,7 +67,7 @@ export const openaiSchema = z.strictObject({
   ),
   maxTokens: count(1).optional().describe("Maximum tokens per completion (default: the provider's)"),
   reasoningEffort: about(
-    'For reasoning models',
+    'How much a reasoning model thinks',
     z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh']).optional(),
   ),
   extra: about(
@@ -111,7 +111,7 @@ export const replayedSchema = z.strictObject({
   provider: z
     .literal('replayed')
     .describe('Replays the replies of an earlier run offline, byte for byte, at no cost'),
-  run: about('Directory of the run; of repeats, each replays the one with its seed', text, {
+  run: about('Directory of the run; if it has repeats, each replays the one with its seed', text, {
     format: 'path',
   }),
   onChange: about(

@@ -1,4 +1,4 @@
-/** Users' models: from a module that a config names, or objects passed by the calling program. */
+/** Models written by users: from modules that configs name, or objects that the calling program passes. */
 import { basename } from 'node:path';
 import { abortable } from '../base/abortable.js';
 import { EnvironmentError } from '../base/environment-error.js';
@@ -79,7 +79,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
       return replies.slice(0, options.seeds.length).map((given, i): Completion => {
         const completion = typeof given === 'string' ? { text: given } : given;
         if (!isRecord(completion) || typeof completion.text !== 'string')
-          throw failed('malformed', `${origin}: generate returned no text, and no {text: …}`);
+          throw failed('malformed', `${origin}: generate returned neither text nor {text: …}`);
         return {
           finishReason: 'stop',
           usage: {},
@@ -91,7 +91,7 @@ export function checkedModel(made: object, name: string, file?: string): Languag
     },
     ...(open && { open: () => open.call(made) }),
     ...(context && { context: () => context.call(made) }),
-    // For an object that the calling program passes, the program itself calls `close`.
+    // The calling program itself closes an object that it passes.
     ...(close && file !== undefined && { close: () => close.call(made) }),
   };
 }

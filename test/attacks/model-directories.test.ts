@@ -81,7 +81,7 @@ describe('a hostile model directory is refused in one message', () => {
           ),
         ),
       },
-      /lies where another one does/,
+      /overlaps another one/,
     ],
     [
       'a shard outside',

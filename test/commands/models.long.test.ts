@@ -34,7 +34,7 @@ test('a sound model is explained on one screen', async () => {
   expect(text).toMatch(/^context +512 tokens/m);
   expect(text).toMatch(/^template +chat_template\.jinja, accepts a system message$/m);
   expect(text).toMatch(/^tokenizer +tokenizer\.json, an answer ends at token \d/m);
-  expect(text).toMatch(/^devices +cpu.*; auto takes \w+$/m);
+  expect(text).toMatch(/^devices +cpu.*; auto selects \w+$/m);
   expect(text).toMatch(/^verdict +can be run$/m);
   expect(text.split('\n').length).toBeLessThan(20);
 });
@@ -43,7 +43,7 @@ test('what quantised weights lose is measured when asked for', async () => {
   const directory = copy(() => {});
   const { code, text } = await check(directory, { quantization: 'int4' });
   expect(code).toBe(0);
-  expect(text).toMatch(/^int4 loses +perplexity [\d.]+ → [\d.]+, divergence [\d.]+ nats a token/m);
+  expect(text).toMatch(/^int4 loss +perplexity [\d.]+ → [\d.]+, divergence [\d.]+ nats per token/m);
   const loss = async (quantization: string) => {
     const { text: json } = await check(directory, { quantization, json: true });
     return (JSON.parse(json) as ModelSummary).loss!;

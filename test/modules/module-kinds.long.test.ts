@@ -129,7 +129,7 @@ describe('a model of a module', () => {
       iterations: 9,
       model: { provider: moduleOf('return { generate: async () => 7 };') },
     });
-    expect(JSON.stringify(mute.result)).toContain('generate returned no text');
+    expect(JSON.stringify(mute.result)).toContain('generate returned neither text');
     await expect(play({ model: { provider: moduleOf('return {};') } })).rejects.toThrow(
       'has no generate function',
     );

@@ -328,7 +328,7 @@ const refusals: readonly (readonly [string, object, number, RegExp])[] = [
     400,
     /no text has this form|can’t be enforced/,
   ],
-  ['a broken pattern', { guided_regex: '(' }, 400, /not a pattern of ECMAScript/],
+  ['a broken pattern', { guided_regex: '(' }, 400, /not an ECMAScript pattern/],
   ['a broken grammar', { grammar: 'root ::= x' }, 400, /the grammar has no rule x/],
   [
     'a prompt beyond the context',

@@ -1,4 +1,4 @@
-/** Learns which parameters a server accepts from its errors and first replies. */
+/** Learns from a server's errors and first replies which parameters it accepts. */
 
 import { answerSchema, autoSchema, followsSchema, parsedObject } from '../answer-schema.js';
 import { answerText } from '../answer-text.js';
@@ -13,7 +13,7 @@ type Level = (typeof levels)[number];
 export interface Dialect {
   /** Request fields that the server rejected. */
   readonly refused: Set<string>;
-  /** The name that the server uses for the token limit. */
+  /** The server's name for the token limit. */
   tokenLimit: 'max_tokens' | 'max_completion_tokens';
   level: Level;
   /** Whether the server accepts schemas with bounds on numbers and lengths. */
@@ -22,10 +22,10 @@ export interface Dialect {
   prefix: '' | '/v1';
 }
 
-/** Fields of a request; those that are undefined aren't sent. */
+/** Fields of a request; undefined ones aren't sent. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** OpenAI's reasoning models reject `max_tokens`; some compatible servers silently ignore its newer name. */
+/** OpenAI's reasoning models reject `max_tokens`; some compatible servers silently ignore the newer name. */
 export const newDialect = ({ hostname }: URL, { format }: Pick<OpenAIConfig, 'format'>): Dialect => ({
   refused: new Set(),
   tokenLimit: /(^|\.)openai\.com$|\.openai\.azure\.com$/.test(hostname)
@@ -47,7 +47,7 @@ export function responseFormat(
   return { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 }
 
-/** The config key of each request field. */
+/** The config key that sets each request field. */
 const keys: Readonly<Record<string, keyof OpenAIConfig>> = {
   temperature: 'temperature',
   top_p: 'topP',
@@ -73,19 +73,19 @@ function names(message: string, field: string): boolean {
 }
 
 const formatNames = /response_?format|json_?(schema|object)/i;
-/** Words in error messages about a format or a bound that don't name the field. */
+/** Words in error messages that reject a format or a bound without naming the field. */
 const formatWords = /json|schema|structured output|grammar|samplers/i;
 const boundWords = /minimum|maximum|(min|max)(Items|Length)|enum\b/;
 
-/** The config key of the field that a server rejected, if the user set it. */
+/** The config key of the rejected field; undefined if `message` names no field that the user set. */
 export function refusedKey(config: OpenAIConfig, sent: Fields, message: string): string | undefined {
   return [...chosenFields(config)].find(([field]) => sent[field] !== undefined && names(message, field))?.[1];
 }
 
 /**
- * Adapts the dialect to a rejected parameter that the user didn't set. `before` is the dialect with which the
- * request was sent.
- * @returns true if the request should be repeated
+ * Adapts the dialect after a rejected request, without dropping anything that the user set.
+ * @param before the dialect when the request was sent
+ * @returns whether to repeat the request
  */
 export function adapt(
   dialect: Dialect,
@@ -101,7 +101,7 @@ export function adapt(
   );
   const isFormat =
     isAuto && (formatNames.test(message) || (refused.length === 0 && formatWords.test(message)));
-  // Some servers fail on a schema that they can't convert to a grammar.
+  // Some servers return a server error (5xx) for a schema that they can't convert to a grammar.
   if (kind !== 'bad-request' && !(kind === 'server' && isFormat)) return false;
   if (renameLimit(dialect, sent, message)) return true;
   if (refusedKey(config, sent, message) !== undefined) return false;
@@ -109,7 +109,7 @@ export function adapt(
   const isKnown = dialect.level !== before.level || dialect.hasBounds !== before.hasBounds;
   if (isFormat && !isKnown) stepDown(dialect, message);
   if (refused.length > 0 || isFormat) return true;
-  // The message names no field, so drop the field that servers support least.
+  // The message names no field, so first drop `n`, which the fewest servers support.
   if (sent.n !== undefined) dialect.refused.add('n');
   else if (isAuto) dialect.level = 'text';
   else return false;
@@ -119,7 +119,7 @@ export function adapt(
 /** Fields that policyloop adds and may drop; sampling fields only if the config doesn't set them. */
 const ours = ['seed', 'n', 'temperature', 'top_p', 'top_k', 'min_p', 'repetition_penalty', 'logprobs'];
 
-/** Switches to the other name of the token limit if the server rejected this name. @returns true if it switched */
+/** Switches to the other name of the token limit if the server rejected this one. @returns whether it switched */
 function renameLimit(dialect: Dialect, sent: Fields, message: string): boolean {
   const [name, other] =
     sent.max_tokens === undefined
@@ -143,7 +143,7 @@ function stepDown(dialect: Dialect, message: string): void {
   }
 }
 
-/** The format to request next under `format: auto`; a format that the server ignores isn't requested again. */
+/** The format to request next under `format: auto`: the same one, or `text` if the server ignored it. */
 export function formatOf(
   { finishReason, text }: Pick<Completion, 'finishReason' | 'text'>,
   sent: Level,

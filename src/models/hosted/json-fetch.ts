@@ -1,7 +1,6 @@
 /**
- * The `fetch` of the client libraries. The global one gives up if the headers take longer than five minutes, as
- * they can for a slow local model. This one also classifies each failure, for all providers, before a library
- * prints it or hides its headers.
+ * The `fetch` that the client libraries use. The global one gives up after five minutes without headers, which is too
+ * soon for slow local models. This one also classifies each failure, before a library prints it or hides its headers.
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
@@ -10,7 +9,7 @@ import { deepestJson, isDeeperThan, jsonIn } from '../../storage/json-depth.js';
 import type { ModelErrorKind } from '../language-model.js';
 import { TryFailure } from './retry.js';
 
-/** Agent options that are missing from the types of Node 20. */
+/** Agent options that are missing from Node 20's types. */
 interface ProxyOptions extends https.AgentOptions {
   readonly proxyEnv?: NodeJS.ProcessEnv;
 }
@@ -21,19 +20,19 @@ interface Reply {
   readonly body: string;
 }
 
-/** In bytes, far more than any completion; a server that sends more is broken. */
+/** Maximum size of a reply in bytes, far above any completion; a server that sends more is broken. */
 const longestBody = 16 * 2 ** 20;
 
 /** A host that takes longer to accept a connection (including TLS) counts as down. */
 const connectTimeoutMs = 10_000;
 
-/** Sends `init` (method, headers, text body, signal) and resolves with any reply. */
+/** Sends `init` (method, headers, text body, signal); resolves with any status. @throws TryFailure */
 export const plainFetch: typeof fetch = async (input, init = {}) => {
   const { status, body } = await exchange(new URL(input instanceof Request ? input.url : input), init);
   return new Response(body === '' ? null : body, { status });
 };
 
-/** Sends `init` (method, headers, text body, signal) and resolves with 2xx JSON. @throws TryFailure */
+/** Like `plainFetch`, but resolves only if the status is 2xx and the body is JSON. @throws TryFailure */
 export const jsonFetch: typeof fetch = async (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
   const reply = await exchange(url, init);
@@ -88,7 +87,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
     );
     request.on('error', failed);
     request.on('socket', (socket) => {
-      // Routers drop connections that stay silent while a model thinks.
+      // Some routers drop connections that stay silent while a model thinks.
       socket.setKeepAlive(true, 30_000);
       const hangs = () => request.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' }));
       const timer = setTimeout(hangs, connectTimeoutMs);
@@ -97,7 +96,7 @@ function exchange(url: URL, init: RequestInit): Promise<Reply> {
         clearTimeout(timer);
       };
       socket.once(isSecure ? 'secureConnect' : 'connect', connected);
-      // A proxy's tunnel is already connected when this socket is passed on.
+      // Through a proxy, the socket is already connected and emits no such event.
       request.once('finish', connected);
       socket.once('close', () => clearTimeout(timer));
     });
@@ -120,28 +119,28 @@ function failureOf(reply: Reply): TryFailure {
   );
 }
 
-/** How Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter say that they refuse a prompt for its content. */
+/** Error texts of Azure, OpenAI, DeepSeek, Alibaba, xAI and OpenRouter for prompts that violate a content policy. */
 const filterWords =
   /content[_ ]?(filter|policy|management policy)|ResponsibleAIPolicy|Content Exists Risk|data_?inspection_?failed|violates? (our |the )?(usage|content)|usage policy|was flagged|flagged_input/i;
 
-/** How servers say that a prompt is too long; waiting doesn't help. */
+/** Error texts for prompts that are too long. Some come with status 429, but waiting doesn't help. */
 const lengthWords =
   /exceed_context_size|context_length_exceeded|context[ _-]?(size|length|window)|maximum context|max_new_tokens`? must be|reduce the length|prompt is too long|input token count|n_keep|request too large/i;
 
-/** The kind of failure for an HTTP status and the server's error. */
+/** Classifies a failure by its HTTP status and the server's error. */
 export function kindOf(status: number, { code, message }: ServerError): ModelErrorKind {
   if (status === 451) return 'content-filter';
   const words = `${code ?? ''} ${message}`;
   if ([400, 403, 422].includes(status) && filterWords.test(words)) return 'content-filter';
   if (status === 413 || ([400, 422, 429].includes(status) && lengthWords.test(words))) return 'too-long';
-  // Servers report an account without credit like a rate limit, but waiting doesn't help.
+  // Some servers report an account without credit as a rate limit (429), but waiting doesn't help.
   if ([401, 402, 403].includes(status) || code === 'insufficient_quota') return 'authentication';
   if (status === 404) return 'not-found';
   if (status === 429) return 'rate-limit';
   return [408, 409, 425].includes(status) || status >= 500 ? 'server' : 'bad-request';
 }
 
-/** How long to wait, in milliseconds (RFC 9110: seconds, or a date, compared with the server's own `date`). */
+/** Milliseconds to wait. `retry-after` (RFC 9110) gives seconds, or a date relative to the server's `date`. */
 export function retryAfter(headers: http.IncomingHttpHeaders): number | undefined {
   const given = headers['retry-after-ms'];
   const milliseconds = Number.parseFloat(Array.isArray(given) ? '' : (given ?? ''));
@@ -176,7 +175,7 @@ export interface ServerError {
   readonly message: string;
   /** An error code such as `insufficient_quota`. */
   readonly code?: string;
-  /** The status that the error itself states, as in errors sent with HTTP 200. */
+  /** The status in the error itself, for errors sent with HTTP 200. */
   readonly status?: number;
 }
 
@@ -212,7 +211,7 @@ function causeIn(metadata: unknown): string {
   return parts.length === 0 ? '' : ` (${parts.join(': ')})`;
 }
 
-/** Also reads errors of FastAPI (`detail`: text, or a list of problems) and Mistral (the same in `message`). */
+/** An error's text. FastAPI has text or a list of problems in `detail`; Mistral has the same in `message`. */
 function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('; ');
@@ -223,7 +222,7 @@ function wordsOf(value: unknown): string {
   return place === '' ? msg : `${place}: ${msg}`;
 }
 
-/** The error of a failed request; if the format of the body is unknown, all its strings. */
+/** The error in the body of a failed request; if its format is unknown, the message consists of all its strings. */
 function refusalIn(body: string): ServerError {
   const error = serverError(body);
   return error.message === '' ? { ...error, message: shorten(textsIn(jsonIn(body)).join(', ')) } : error;
@@ -242,7 +241,7 @@ function describeBody(body: string): string {
     return `an HTML page${title ? ` (“${shorten(title)}”)` : ''}`;
   }
   return isDeeperThan(body, deepestJson)
-    ? `lists and objects nested more than ${deepestJson} deep`
+    ? `lists and objects nested more than ${deepestJson} levels deep`
     : `text that is not JSON: ${shorten(body)}`;
 }
 

@@ -8,7 +8,7 @@ const responseSchema = z.object({
   message: z.object({ content: z.string().nullable(), thinking: z.string().nullish() }),
   done: z.boolean().nullish(),
   done_reason: z.string().nullish(),
-  /** Not validated here; see checkUsage. */
+  /** checkUsage validates both counts, so that a wrong one doesn't discard the reply. */
   prompt_eval_count: z.unknown().optional(),
   eval_count: z.unknown().optional(),
 });
@@ -25,12 +25,12 @@ export function readResponse(response: unknown): Response {
   );
 }
 
-/** The request, against which a reply is checked. */
+/** The parts of a request against which its reply is checked. */
 export interface Sent {
   readonly messages: readonly ChatMessage[];
   readonly images: number;
   readonly maxTokens: number;
-  /** The requested context window, limited to the model's own if that is known. */
+  /** Context window in tokens: the requested one, or the model's own if that is known and smaller. */
   readonly window: number;
   /** Minimum number of prompt tokens that the server must have read. */
   readonly floor: number;
@@ -49,7 +49,7 @@ export function readCompletion(response: Response, sent: Sent): Reading {
   const { faults, usage, warning } = usageOf(response, reply, sent);
   const silence = silenceWarning(reply, sent.maxTokens);
   const warnings = [warning, silence].filter((text) => text !== undefined);
-  // Ollama ends a reply like this, without counts, after more than thirty equal tokens.
+  // After more than thirty equal tokens in a row, Ollama stops like this, without counts.
   const isLoop = done === false;
   const all = new Set<ReplyFault>([...replyFaults(reply), ...(isLoop ? (['loop'] as const) : []), ...faults]);
   if (isLoop) all.delete('usage-missing');
@@ -66,7 +66,7 @@ type Reply = Pick<Completion, 'text' | 'reasoning' | 'finishReason'>;
 function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply, sent: Sent) {
   const { floor, images, isConstrained, maxTokens, messages, window } = sent;
   const thoughts = mostTokensOf(reply.reasoning ?? '');
-  // If a model thinks, Ollama sends a second request that constrains the answer, and counts only that one.
+  // If a model thinks, Ollama generates the constrained answer in a second request, and counts only that one.
   const isSecond =
     isConstrained && thoughts > 0 && !(Number(eval_count) > mostTokensOf(reply.text) + endTokens);
   const prompt: readonly ChatMessage[] = isSecond
@@ -94,10 +94,10 @@ function usageOf({ done, prompt_eval_count, eval_count }: Response, reply: Reply
   return { usage: whole, faults, warning: isFull ? full : undefined };
 }
 
-/** Number of tokens that end an answer and are counted with it. */
+/** Allowance for end tokens, which are counted with the answer. */
 const endTokens = 2;
 
-/** Ollama counts thoughts with the answer, so split them by text length. `uncounted`: tokens in no count. */
+/** Ollama counts thoughts with the answer, so split the count by text length. `uncounted`: thought tokens left out. */
 function withReasoning(usage: Usage, { text, reasoning }: Reply, uncounted: number): Usage {
   if (reasoning === undefined) return usage;
   const { completionTokens, unreported } = usage;
@@ -118,14 +118,14 @@ export const contextRemedy = (contextTokens: number) =>
   `(requested context window: ${contextTokens}; the model's own may be smaller). ` +
   `Raise model.contextTokens if it is set, or show less (memory.tokens)`;
 
-/** Number of tokens that may merge at a boundary, or that a template adds to a message. */
+/** Allowance per boundary, in tokens: some may merge there, and a template may add some to each message. */
 const seam = 8;
 
-/** A run's prompts grow at the end, so a count below that of the last one shows that the server cut the prompt. */
+/** A run's prompts grow at the end, so a count below the previous prompt's shows that the server cut the prompt. */
 export class PromptFloor {
   #last: { readonly text: string; readonly tokens: number } | undefined;
 
-  /** Minimum number of tokens in the prompt; 0 if no earlier prompt was read. */
+  /** Minimum number of tokens that the server must read; 0 if no earlier prompt is known. */
   of(messages: readonly ChatMessage[]): number {
     if (this.#last === undefined) return 0;
     const gone = missingIn(textOf(messages), this.#last.text);
@@ -141,7 +141,7 @@ export class PromptFloor {
 /** Marks the start of a message. */
 const mark = '\u0000';
 
-/** Omits the thoughts in earlier answers, as templates do. */
+/** Omits the thoughts in earlier answers, as chat templates do. */
 const textOf = (messages: readonly ChatMessage[]) =>
   messages
     .map(({ role, content }) =>
@@ -149,7 +149,7 @@ const textOf = (messages: readonly ChatMessage[]) =>
     )
     .join('');
 
-/** The part of the earlier text between the beginning and the end that it shares with the new text. */
+/** The earlier text without the prefix and the suffix that it shares with the new text. */
 function missingIn(text: string, earlier: string): string {
   const shorter = Math.min(text.length, earlier.length);
   let start = 0;

@@ -20,7 +20,7 @@ import { loginOf } from './openai-access.js';
 import { type Call, callWithRetries, TryFailure, type Wait } from './retry.js';
 import { createRate } from './shared-rate.js';
 
-/** The reply of `show`; `<architecture>.context_length` contains the context length. */
+/** The reply to `show`; in `model_info`, `<architecture>.context_length` is the context length. */
 const modelSchema = z.object({
   model_info: z.record(z.string(), z.unknown()),
   capabilities: z.array(z.string()).nullish(),
@@ -34,14 +34,14 @@ const contextStep = 2048;
 /** The server ignores bounds on numbers, but obeys a list of allowed numbers. */
 const jsonSchema = { longestList: 1000, longestReason: 2000 } as const;
 
-/** A model of an Ollama server. @throws UserError if the host isn't a valid address */
+/** A model on an Ollama server. @throws UserError if the host isn't a valid address */
 export function createOllama(config: OllamaConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const host = readHost(config, env);
   const id = `ollama/${config.name}`;
   const secrets = [env.OLLAMA_API_KEY ?? '', ...(loginOf(host)?.secrets ?? [])];
   const server = { isReached: false };
   const rate = createRate(config.requestsPerMinute, [host.href, config.name]);
-  /** Never shrinks; see contextStep. */
+  /** Context window to request; never shrinks (see contextStep). */
   let contextTokens = config.contextTokens ?? 0;
   /** The model's own context length, once the server has reported it. */
   let ownTokens: number | undefined;
@@ -50,7 +50,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   let warning: string | undefined;
   /** Whether the server accepts a schema for the answer. */
   let takesSchema = true;
-  /** If the format is enforced, a thinking model gets two requests, and its thoughts aren't counted. */
+  /** `auto` enforces no format on thinking models: Ollama would need two requests and not count the thoughts. */
   const isEnforced = () =>
     config.format === 'json' || (config.format === 'auto' && takesSchema && !(config.think ?? thinks));
   const floor = new PromptFloor();
@@ -70,7 +70,7 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
     callWithRetries({
       ...{ ...options, id, policy: config, wait, secrets, server },
       async attempt(signal) {
-        // The client doesn't pass a signal of its own.
+        // The client has no option for a signal, so add it here.
         const fetch: typeof jsonFetch = (url, init) => jsonFetch(url, { ...init, signal });
         try {
           return await ask(new Ollama({ host: host.href, fetch }));
@@ -121,15 +121,15 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
       );
       const reading = readCompletion(value, {
         ...{ messages, images: images.length, maxTokens, window },
-        // The text doesn't show how many tokens the pictures take.
+        // The number of tokens per picture is unknown.
         floor: images.length > 0 ? 0 : floor.of(messages),
         isConstrained: request.format !== undefined,
       });
       const { faults = [], reasoning, usage } = reading;
-      // If the model thought, the count may be that of a second request, whose prompt includes the thoughts.
+      // If the model thought, the count may be from a second request, whose prompt includes the thoughts.
       if (images.length + faults.length === 0 && usage.promptTokens !== undefined && reasoning === undefined)
         floor.remember(messages, usage.promptTokens);
-      // A model may think although the server doesn't list this capability.
+      // A model may think even if the server doesn't list this capability.
       if (reasoning !== undefined) thinks = true;
       const format = request.format === undefined ? ('text' as const) : ('json_schema' as const);
       const completion = {
@@ -143,13 +143,13 @@ export function createOllama(config: OllamaConfig, env: CommandContext['env'], w
   };
 }
 
-/** True if the template drops system messages. Ollama uses `template` only if there is no renderer (newer models). */
+/** Whether the template drops system messages. Newer models have a renderer, so Ollama doesn't use their template. */
 const dropsSystem = ({ modelfile, template }: z.output<typeof modelSchema>): boolean =>
   (template ?? '') !== '' && !/\.(System|Messages)\b/.test(template!) && !/^RENDERER /m.test(modelfile ?? '');
 
 const templateWarning = (name: string) =>
   `the template of ${name} uses neither .System nor .Messages: the server drops the system message, which contains the task. ` +
-  `Create the model again with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
+  `Recreate the model with a TEMPLATE for its family in the Modelfile (\`ollama show ${name} --modelfile\` prints the current one)`;
 
 /** Whether the server failed because of the schema. */
 const refusesSchema = (error: unknown, { format }: ChatRequest): boolean =>
@@ -181,7 +181,7 @@ function chatRequest(
         images.length > 0 && { images: images.map((image) => Buffer.from(image).toString('base64')) }),
     })),
     stream: false,
-    // Without truncation and shifting, a prompt that is too long is refused, and a full context ends the reply.
+    // Without truncation and shifting, Ollama rejects a prompt that is too long, and a full context ends the reply.
     truncate: false,
     shift: false,
     format:
@@ -189,7 +189,7 @@ function chatRequest(
         ? answerSchema(grammar, config.format === 'auto' ? autoSchema : jsonSchema)
         : undefined,
     think: config.think,
-    // A number without a unit means seconds, but Ollama accepts it only as a number, not as a string.
+    // Ollama reads a number without a unit as seconds, but rejects it if it is a string.
     keep_alive: /^-?\d+$/.test(config.keepAlive ?? '') ? Number(config.keepAlive) : config.keepAlive,
     options: {
       num_ctx: contextTokens,
@@ -199,7 +199,7 @@ function chatRequest(
       top_p: topP,
       top_k: topK,
       min_p: minP,
-      // Ollama's default would penalise numbers that occur again.
+      // Ollama's default would penalise repeated numbers.
       repeat_penalty: repetitionPenalty ?? 1,
       stop: stop && [...stop],
     },
@@ -222,7 +222,7 @@ function withRemedy(error: unknown, config: OllamaConfig, host: URL, contextToke
   return new TryFailure(kind, `${message}; ${remedy}`);
 }
 
-/** Parses a host by the rules of Ollama's client: the scheme, the port and IPv6 brackets are optional. */
+/** Parses a host as Ollama's client does: the scheme, the port and IPv6 brackets are optional. */
 export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext['env']): URL {
   const given =
     config.host ??
@@ -244,7 +244,7 @@ export function readHost(config: Pick<OllamaConfig, 'host'>, env: CommandContext
       message:
         config.host === undefined ? 'OLLAMA_HOST is not a valid address' : 'this is not a valid address',
       field: 'model.host',
-      // Even an invalid address may contain a login.
+      // Don't show a login, which even an invalid address may contain.
       ...(!given.includes('@') && { value: given }),
       remedy: 'use the full URL, e.g. http://127.0.0.1:11434',
     });

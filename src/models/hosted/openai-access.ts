@@ -5,7 +5,7 @@ import type { OpenAIConfig } from '../settings.js';
 
 /** The login in a URL such as `http://name:password@host`. */
 export interface Login {
-  /** The value of the header that sends it (RFC 7617). */
+  /** Value of the `authorization` header (RFC 7617). */
   readonly authorization: string;
   /** All encodings of the credentials that must be hidden in output. */
   readonly secrets: readonly string[];
@@ -14,12 +14,12 @@ export interface Login {
 export function loginOf({ username, password }: URL): Login | undefined {
   if (username === '' && password === '') return undefined;
   const token = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
-  // Some services expect a key in place of the name.
+  // Some services expect a key as the name, without a password.
   const secret = password === '' ? username : password;
   return { authorization: `Basic ${token}`, secrets: [token, secret, decoded(secret)] };
 }
 
-/** Decodes a URL part; a percent sign may also be literal. */
+/** Decodes part of a URL; returns it unchanged if a percent sign in it is literal. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -37,7 +37,7 @@ export interface OpenAIServer {
   readonly settings: ClientOptions;
 }
 
-/** @throws UserError if the key is missing or the URL is invalid */
+/** @throws UserError if the key is missing or unusable, or the URL is invalid */
 export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): OpenAIServer {
   const baseUrl = readBaseUrl(access, env);
   const login = loginOf(baseUrl);
@@ -67,7 +67,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       apiKey: apiKey ?? 'none',
       defaultQuery: Object.fromEntries(query),
       ...(login !== undefined && { defaultHeaders: { authorization: login.authorization } }),
-      // Azure expects a key in its own header; it accepts only an Entra token (a JWT) in the usual one.
+      // Azure expects a key in `api-key`; in `authorization`, it accepts only an Entra token (a JWT).
       ...(isAzure(baseUrl, query) &&
         apiKey !== undefined &&
         !apiKey.startsWith('eyJ') && { defaultHeaders: { 'api-key': apiKey, authorization: null } }),
@@ -77,7 +77,7 @@ export function openaiServer(access: OpenAIAccess, env: CommandContext['env']): 
       webhookSecret: null,
       logLevel: 'off',
       maxRetries: 0,
-      // Each call has its own deadline; see retry.ts.
+      // No timeout here: retry.ts enforces the deadline of each call.
       timeout: 2 ** 31 - 1,
     },
   };
@@ -93,7 +93,7 @@ function readBaseUrl(access: OpenAIAccess, env: CommandContext['env']): URL {
       message:
         access.baseUrl === undefined ? 'OPENAI_BASE_URL is not a web address' : 'must be a web address',
       field: 'model.baseUrl',
-      // Even an invalid URL may contain a login.
+      // Don't show a login, which even an invalid URL may contain.
       ...(!given.includes('@') && { value: given }),
       remedy: 'use the full URL, e.g. http://127.0.0.1:8000/v1',
     });

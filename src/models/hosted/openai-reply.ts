@@ -5,7 +5,7 @@ import { checkUsage, replyFaults, silenceWarning } from '../reply-faults.js';
 import { kindOf, serverError } from './json-fetch.js';
 import { TryFailure } from './retry.js';
 
-/** A content part (Mistral's reasoning models). */
+/** A content part, as sent by Mistral's reasoning models. */
 const contentPart = z.object({
   type: z.string(),
   text: z.string().optional(),
@@ -20,7 +20,7 @@ const messageSchema = z.object({
   reasoning: z.string().nullish(),
 });
 
-/** Not validated here; see checkUsage. */
+/** A token count; checkUsage validates it, so that a wrong one doesn't discard the reply. */
 const tokens = z.unknown().optional();
 const usageSchema = z
   .object({
@@ -29,11 +29,11 @@ const usageSchema = z
     total_tokens: tokens,
     prompt_tokens_details: z.object({ cached_tokens: tokens }).nullish().catch(undefined),
     completion_tokens_details: z.object({ reasoning_tokens: tokens }).nullish().catch(undefined),
-    /** Cached tokens are in DeepSeek's field, in Mistral's, or in that of Moonshot and others. */
+    /** Cached tokens: the field of DeepSeek, then of Mistral, then of Moonshot and others. */
     prompt_cache_hit_tokens: tokens,
     num_cached_tokens: tokens,
     cached_tokens: tokens,
-    /** The field of SGLang. */
+    /** SGLang's field. */
     reasoning_tokens: tokens,
   })
   .nullish()
@@ -70,7 +70,7 @@ export function readChatCompletion(response: unknown): ChatCompletion {
   if (status !== undefined)
     throw new TryFailure(kindOf(status, error), `error ${status} with HTTP 200: ${message}`);
   if (parsed.success) return parsed.data;
-  // LM Studio's response to a wrong path.
+  // LM Studio responds like this to a wrong path.
   if (/unexpected endpoint/i.test(message)) throw new TryFailure('not-found', message);
   if (isWithoutChoices(response)) {
     const said =
@@ -140,7 +140,7 @@ const readToken = ({ bytes, logprob, token }: LoggedToken): CompletionToken => (
   logProbability: logprob,
 });
 
-/** Maps OpenAI's names, and those that Gemini, Zhipu and Anthropic's models send instead. */
+/** Maps the names that OpenAI, Gemini, Zhipu and Anthropic's models send. */
 function readFinishReason(given: string): FinishReason {
   const name = given.toLowerCase();
   if (name === 'stop' || name === 'length') return name;

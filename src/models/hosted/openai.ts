@@ -30,7 +30,7 @@ import { createRate } from './shared-rate.js';
 
 const seedWarning = 'the server doesn’t accept a seed, so its replies can’t be reproduced';
 
-/** Chat completions of OpenAI and compatible servers. @throws UserError for a missing key or an invalid URL */
+/** A model on OpenAI or a compatible server. @throws UserError if the key or the URL is missing or unusable */
 export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], wait: Wait): LanguageModel {
   const { baseUrl, secrets, settings } = openaiServer(config, env);
   const id = `openai/${config.name}`;
@@ -40,7 +40,7 @@ export function createOpenAI(config: OpenAIConfig, env: CommandContext['env'], w
   /** The context length that the server reports, requested only once. */
   let served: ReturnType<typeof servedContext> | undefined;
 
-  /** Repeats a request without the fields that the server rejects; `adapted` collects the kinds of these failures. */
+  /** Sends a request, and repeats it without rejected fields; `adapted` collects the kinds of these failures. */
   const request = async (
     bodyOf: () => ChatCompletionCreateParamsNonStreaming,
     hasImages: boolean,
@@ -142,8 +142,7 @@ function requestBody(
     n: seeds.length > 1 ? seeds.length : undefined,
     temperature,
     top_p: topP,
-    // OpenAI doesn't have these three; compatible servers such as vLLM use these names. Settings of the call
-    // override `extra`.
+    // OpenAI lacks these three, which compatible servers such as vLLM have. The call's settings override `extra`.
     ...(topK !== undefined && { top_k: topK }),
     ...(minP !== undefined && { min_p: minP }),
     ...(repetitionPenalty !== undefined && { repetition_penalty: repetitionPenalty }),
@@ -165,7 +164,6 @@ function requestBody(
   } as unknown as ChatCompletionCreateParamsNonStreaming;
 }
 
-/** The content parts of a message with images. */
 const withImages = (text: string, images: readonly Uint8Array[]) => [
   { type: 'text', text },
   ...images.map((image) => ({
@@ -181,7 +179,7 @@ function causeOf(error: unknown): unknown {
     : error;
 }
 
-/** Most base URLs end in `/v1`, so if a URL without a version leads nowhere, `/v1` is appended. */
+/** Appends `/v1` to a base URL without a version that isn't found. @returns whether it did */
 function addVersion(
   dialect: Dialect,
   { pathname }: URL,
@@ -194,7 +192,7 @@ function addVersion(
   return true;
 }
 
-/** How to fix a failure, with the config key that it concerns. */
+/** How to fix a failure, usually by changing a config key; undefined if unknown. */
 function hintFor(
   { kind, message }: TryFailure,
   config: OpenAIConfig,
@@ -229,7 +227,7 @@ function hintFor(
   }
 }
 
-/** Names of the context length on various servers; of llama.cpp's two, the first (`n_ctx`) is per slot. */
+/** Names that servers use for the context length; llama.cpp has both `n_ctx` (per slot) and `n_ctx_train`. */
 const names = [
   ...['max_model_len', 'context_length', 'context_window', 'max_context_length'],
   ...['n_ctx', 'n_ctx_train'],
@@ -243,10 +241,10 @@ function lengthsIn(facts: unknown): readonly number[] {
   return names.map((name) => data[name]).filter((value): value is number => isLength(value));
 }
 
-/** A run doesn't wait longer for this optional information. */
+/** Longest wait for the context length, which a run can do without. */
 const patienceMs = 5_000;
 
-/** The context length in the server's list of models; undefined if missing. @throws the reason if `signal` aborts */
+/** The context length in the server's list of models; undefined if missing. @throws the signal's reason if it aborts */
 async function servedContext(
   settings: ClientOptions,
   name: string,
@@ -264,7 +262,7 @@ async function servedContext(
   };
   const version = /\/v\d/.test(client.baseURL) ? '' : '/v1';
   const { data } = z.array(factsSchema).safeParse((await get(`${version}/models`)).data);
-  // A server with a single model answers to any name.
+  // A server with a single model usually accepts any name.
   const model = data?.find(({ id }) => id === name) ?? (data?.length === 1 ? data[0] : undefined);
   const lengths = [model, model?.top_provider, model?.meta].flatMap(lengthsIn);
   // Earlier versions of llama.cpp list only the context length used in training.

@@ -1,6 +1,6 @@
 /**
- * List prices of common hosted models. Left out are models whose price depends on more than the three counts of tokens,
- * such as the length of the prompt, the time of day or writes to the cache: their cost would be a guess.
+ * List prices of common hosted models. Models whose price depends on more than the three token counts (for example, on
+ * prompt length, time of day or cache writes) are omitted, because their cost would be a guess.
  */
 import type { OpenAIConfig, PriceConfig } from '../settings.js';
 
@@ -8,11 +8,11 @@ interface PriceList {
   readonly host: string;
   /** Month in which the prices were read. */
   readonly read: string;
-  /** The provider's price list. */
+  /** URL of the provider's price list. */
   readonly source: string;
   /**
-   * US dollars per million prompt tokens, cached prompt tokens (null: no rate is published) and completion tokens, by
-   * name. Dated versions of a model have its price, except those with null, whose price differs.
+   * US dollars per million prompt tokens, cached prompt tokens (null: not published) and completion tokens, by model
+   * name. Dated versions of a model have the same price, except those set to null.
    */
   readonly models: Readonly<
     Record<string, readonly [input: number, cached: number | null, output: number] | null>

@@ -4,7 +4,7 @@ import { abortable } from '../../base/abortable.js';
 import type { Turn } from '../language-model.js';
 import type { Wait } from './retry.js';
 
-/** A monotonic clock, and a way to wait for it. */
+/** A monotonic clock that can also wait. */
 export interface RateClock {
   /** Milliseconds since an arbitrary moment; never decreases. */
   readonly now: () => number;
@@ -19,7 +19,7 @@ export const reportedWaitMs = 1000;
 /** A signal that never aborts. */
 export const never: AbortSignal = new AbortController().signal;
 
-/** Limits how many requests one process sends in any minute. */
+/** Allows at most `perMinute` requests in any minute, in the order in which they were made. */
 export class MinuteWindow {
   readonly #perMinute: number;
   readonly #clock: RateClock;

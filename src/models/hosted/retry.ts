@@ -1,4 +1,4 @@
-/** The only place that retries: client libraries obey any Retry-After, and some can't be interrupted meanwhile. */
+/** Retries happen only here, because client libraries obey any Retry-After, and some can't be interrupted meanwhile. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../base/abortable.js';
@@ -38,7 +38,7 @@ export class TryFailure extends Error {
 }
 
 export interface Call<T> {
-  /** Makes one attempt until `signal` aborts; waits for `turn` before a second request. @throws TryFailure */
+  /** Makes one attempt; ends if `signal` aborts, and awaits `turn()` before any further request. @throws TryFailure */
   readonly attempt: (signal: AbortSignal, turn: () => Promise<void>) => Promise<T>;
   readonly policy: {
     /** Deadline of a call, including retries and the waits between them, but not waits for a turn. */
@@ -51,7 +51,7 @@ export interface Call<T> {
   readonly id: string;
   /** Strings that messages must not show. */
   readonly secrets: readonly string[];
-  /** Whether the server has ever replied, even with an error; kept between calls. */
+  /** Whether the server has ever replied, even with an error; shared by all calls. */
   readonly server?: { isReached: boolean };
   /** Sampling seed of the call, used to spread the waits of concurrent calls. */
   readonly seed: number;
@@ -81,7 +81,7 @@ const temporary = new Set<ModelErrorKind>([
   'empty',
 ]);
 
-/** If a server has never replied, its failure is retried once, and only if it took less than this. */
+/** If a server has never replied, a network failure is retried once, and only if it came sooner than this. */
 const longestFirstTryMs = 3000;
 
 /** Maximum duration of a timer, about 25 days. */
@@ -195,19 +195,19 @@ class Tries<T> {
     }
   }
 
-  /** Why there will be no other attempt, as the end of a message; undefined if there will be one. */
+  /** Why there will be no further attempt, to append to the message; undefined if there will be one. */
   async #obstacle(kind: ModelErrorKind, waitMs: number): Promise<string | undefined> {
     const { policy, mayTryAgain } = this.#call;
     const retries = this.#retries;
     if (!temporary.has(kind)) return '';
-    // The server isn't running or the address is wrong, so tell the user soon.
+    // Probably the server isn't running or the address is wrong, so fail early.
     const isNobody = kind === 'network' && this.#call.server?.isReached === false;
     const most = isNobody ? (this.#elapsedMs > longestFirstTryMs ? 0 : 1) : policy.maxRetries;
     if (retries >= Math.min(most, policy.maxRetries))
       return retries === 0 ? '' : ` (after ${retries} ${retries === 1 ? 'retry' : 'retries'})`;
-    if ((await mayTryAgain?.(kind)) === false) return ' (a limit allows no further try)';
+    if ((await mayTryAgain?.(kind)) === false) return ' (a limit allows no further attempt)';
     if (this.#elapsedMs + waitMs < policy.timeoutSeconds * 1000) return undefined;
-    return ` (the next try would start after the deadline of ${policy.timeoutSeconds} s)`;
+    return ` (the next attempt would start after the deadline of ${policy.timeoutSeconds} s)`;
   }
 
   #ended(): ModelError {
@@ -236,7 +236,7 @@ class Tries<T> {
   }
 }
 
-/** Explains when to resume if the server asks for too long a wait; in local time. */
+/** Says when to resume, in local time, if the server asks for too long a wait. */
 function whenToResume({ afterMs, sentAt }: RetryAfter, mostSeconds: number): string {
   const end = new Date(sentAt + afterMs);
   const isDate = !Number.isNaN(end.getTime()) && end.getFullYear() < 9999;

@@ -1,6 +1,6 @@
 /**
- * A request rate shared by processes on several machines, in a record of grants on a file system. Times are
- * those of the file system's clock; a process only measures how much time has passed since it read that clock.
+ * A request rate that processes on several machines share through a record of grants on a common file system. Its times
+ * are on the file system's clock; each process only measures how much time has passed since it read that clock.
  */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -27,20 +27,20 @@ const margin = { beginMs: 100, endMs: 500 } as const;
 /** The first and the longest pause between attempts to take the lease. */
 const pauses = { firstMs: 10, longestMs: 100 } as const;
 
-/** In milliseconds. Longer cells waste more of the limit; shorter ones leave less time to send granted requests. */
+/** Length of a cell. Longer cells waste more of the limit; shorter ones leave less time to send granted requests. */
 const cellMs = 4000;
 
 /** The number of requests sent within this time predicts how many will follow. */
 const expectedMs = 2 * cellMs;
 
-/** Only frequent senders get grants in advance, because unused grants are lost. */
+/** Number of recent requests per grant in advance; infrequent senders get none, because unused grants are lost. */
 const sentForOneAhead = 4;
 
 export class SharedRate {
   static #looks = 0;
   readonly #settings: SharedRateSettings;
   readonly #lease: typeof tryLease;
-  /** Cells for which there are unused grants, in order. */
+  /** Cells of the unused grants, in order. */
   #held: number[] = [];
   #waiting = 0;
   #look: Promise<void> | undefined;
@@ -199,7 +199,7 @@ export interface Wanted {
   readonly ahead: number;
 }
 
-/** Grants the waiting requests the earliest free places, and expected ones up to half of the first cell. */
+/** Grants waiting requests the earliest free places, and expected requests up to half of the first cell. */
 export function grant(
   granted: Granted,
   wanted: Wanted,
@@ -235,7 +235,7 @@ export function giveBack(granted: Granted, cells: readonly number[]): Granted {
 
 const processClock: RateClock = { now: () => performance.now(), wait: waitOnClock };
 
-/** The rate limit `model.requestsPerMinute` of one run or all in a directory, per server, account and model. */
+/** Enforces `model.requestsPerMinute` per server, account and model, in one process or all that share a directory. */
 export function createRate(
   perMinute: number | undefined,
   server: readonly (string | undefined)[],

@@ -1,4 +1,4 @@
-/** Settings of local models. Models in the package are named `package:…`, so their names are valid anywhere. */
+/** Settings of local models. Models in the package are named `package:…`, so that their names work anywhere. */
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ export const embeddedModel = `${scheme}models/tiny-improver`;
 
 export const isPackaged = (path: string): boolean => path.startsWith(scheme);
 
-/** The directory of a model or adapter; `path` may be its training directory. @throws UserError if it is missing */
+/** The directory of a model, an adapter or a training's result. @throws UserError if a package or store lacks it */
 export function modelDirectory(path: string, cwd?: string, field = 'model.path'): string {
   if (isReference(path)) return storedModelPath(path);
   if (!isPackaged(path)) return resultIn(cwd === undefined ? path : resolve(cwd, path));
@@ -68,7 +68,7 @@ export const localSchema = z.strictObject({
     { format: 'path' },
   ),
   adapter: about(
-    'Directory of a LoRA or DoRA adapter for that model, in the format of PEFT',
+    "Directory of a LoRA or DoRA adapter for that model, in PEFT's format",
     z.string().optional(),
     {
       format: 'path',
@@ -79,9 +79,9 @@ export const localSchema = z.strictObject({
     'Weights in 8 or 4 bits are smaller, faster and a little less exact (`int4-block128` most of all). `float32` unpacks a quantised GGUF file: larger, slower, exact. `float16` is for GPUs: half the memory, nearly exact',
     z.enum(quantizations).default('none'),
   ),
-  threads: count(1).optional().describe('Processor threads (default: the idle physical cores)'),
+  threads: count(1).optional().describe('Processor threads (default: the number of idle physical cores)'),
   batch: about(
-    'Maximum calls, from several runs (`--jobs`) or agents, that one copy of the model answers in one batch, on the processor',
+    'Maximum calls that one copy of the model on the processor answers in one batch, from several runs (`--jobs`) or agents',
     count(1).max(64).optional(),
   ),
   contextTokens: count(16)
@@ -103,7 +103,7 @@ export const localSchema = z.strictObject({
     z.number().positive().optional(),
   ),
   heatAfterRepeat: about(
-    'After a reply with parameters that were already tried, each further try raises the temperature by this share (new runs: 0.5)',
+    'If a reply repeats parameters already tried, each further attempt raises the temperature by this fraction (new runs: 0.5)',
     z.number().min(0).max(4).optional(),
   ),
   stop: z.array(z.string().min(1)).default([]).describe('Strings that end a completion'),

@@ -241,7 +241,7 @@ describe('what is refused', () => {
     ['another model’s adapter', /this adapter belongs to another model/],
     ['numbers that are not finite', /not finite: the training diverged/],
     ['an adapter that was not trained', /all B factors .* are 0/],
-    ['a factor without its partner', /lacks its partner/],
+    ['a factor without its partner', /has no counterpart/],
     ['weights that are cut short', /not a complete safetensors file/],
     ['a directory in use', /this directory is not empty/],
     ['nothing to import', /no adapter_config\.json and no config\.json/],

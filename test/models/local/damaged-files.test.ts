@@ -68,7 +68,7 @@ describe('a damaged model directory is explained', () => {
         },
       ],
     }));
-    expect(problemsOf(large).join()).toMatch(/embedding has \d+ rows/);
+    expect(problemsOf(large).join()).toMatch(/embedding has only \d+ rows/);
   });
 });
 

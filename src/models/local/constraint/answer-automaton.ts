@@ -60,7 +60,7 @@ export type AnswerState =
       readonly thinking: boolean;
       /** Where the text is relative to the grammar's `mention`: outside, within the rest of its word, or after it. */
       readonly mention: 'none' | 'word' | 'behind';
-      /** Number of bytes already matched of the text that opens the answer. */
+      /** Number of bytes of the answer's opening text matched so far. */
       readonly matched: number;
       /** Whether the answer may start here, at the start of a line or after a colon. */
       readonly anchored: boolean;
@@ -103,7 +103,7 @@ const thinkingPatterns = [
   ),
 ];
 
-/** The first label up to its first punctuation mark. Once this has been written, the answer has started. */
+/** The first label up to and including its first punctuation mark. Once it is written, the answer has started. */
 export const openerOf = ({ labels }: Pick<AnswerGrammar, 'labels'>): string => /^\w*\W?/.exec(labels[0]!)![0];
 
 /** The last characters, in lower and upper case, of the patterns that are rejected after the answer. */

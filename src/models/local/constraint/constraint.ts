@@ -1,4 +1,4 @@
-/** Constrained decoding: which tokens keep a reply valid. Works on bytes, hence with any byte-based tokenizer. */
+/** Constrained decoding: which tokens keep a reply valid. It works on bytes, so it suits any byte-based tokenizer. */
 import { UserError } from '../../../base/errors.js';
 import type { AnswerGrammar } from '../../language-model.js';
 import type { ChatTokenizer } from '../tokens/tokenizer.js';
@@ -31,7 +31,7 @@ export interface ConstraintVocabulary {
   readonly bytes: readonly Uint8Array[];
   /** Token ids by their first byte. */
   readonly byFirst: readonly (readonly number[])[];
-  /** Ids that must never be chosen: control tokens, unused embedding rows, and raw bytes beyond ASCII. */
+  /** Ids never chosen as text: end and control tokens, unused embedding rows, and raw bytes beyond ASCII. */
   readonly silent: readonly number[];
   readonly eosTokens: ReadonlySet<number>;
   /** Tokens whose bytes together spell exactly this text. */
@@ -134,7 +134,7 @@ export function createConstraint(
   };
 }
 
-/** Whether the model has one token that opens a thinking block. */
+/** Whether a single token of the model opens a thinking block. */
 const mayThink = ({ byFirst, bytes }: ConstraintVocabulary) =>
   byFirst[thinkingStart.charCodeAt(0)]!.some((id) => Buffer.from(bytes[id]!).toString() === thinkingStart);
 
@@ -171,7 +171,7 @@ function answerCosts(automaton: AnswerAutomaton, { spell }: ConstraintVocabulary
   const count = literals.length - 1;
   const shortestValue = 1 + values.shortfall('');
   const longestValue = 1 + values.longest;
-  /** Number of tokens from the comma before value `index` to the end. */
+  /** Number of tokens that suffices from the comma before value `index` to the end. */
   const tails: number[] = [];
   // The last value is followed by the closing text, the end token or a line break.
   tails[count] = 1 + spell(literals[count]!).length;

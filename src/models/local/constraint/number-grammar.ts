@@ -39,7 +39,7 @@ export function multiplesBetween(
   decimals: number,
 ): { readonly lowest: number; readonly highest: number } {
   const unit = 10 ** decimals;
-  // The tolerance compensates for rounding of the product; a multiple, written as text, parses as the exact quotient.
+  // The tolerance allows for rounding in the product. The text of a multiple parses to exactly its quotient by `unit`.
   const lowest = Math.ceil(low * unit - 1e-6);
   const highest = Math.floor(high * unit + 1e-6);
   return {

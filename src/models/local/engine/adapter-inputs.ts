@@ -1,4 +1,4 @@
-/** Adapters as graph inputs of one loaded base model; unchanged modules get zeros of rank 1, or row scales of 1. */
+/** Passes adapters to a loaded base model as graph inputs; unchanged modules get rank-1 zeros and row scales of 1. */
 import type { Adapter } from '../graph/adapter.js';
 import { GraphBuilder } from '../graph/graph.js';
 import { rowScaleOf, scaledRows } from '../graph/lora.js';
@@ -15,7 +15,7 @@ export interface AdaptedModule {
   readonly scaled: boolean;
 }
 
-/** Factors of all adapted modules, by the name of the graph input. Created once and passed to every run. */
+/** Factors and row scales of all adapted modules, by graph input. Created once and passed to every run. */
 export type AdapterInputs = Readonly<Record<string, ort.Tensor>>;
 
 export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
@@ -27,7 +27,7 @@ export function adaptedModules(adapters: readonly Adapter[]): AdaptedModule[] {
   }));
 }
 
-/** All modules of a model that have one of these names at the end of their paths. */
+/** All modules of a model whose paths end in one of these names. */
 export function modulesNamed(names: readonly string[], config: DecoderConfig): AdaptedModule[] {
   return decoderTensors(config).flatMap(({ name, shape }) => {
     if (!names.some((one) => name.endsWith(`.${one}.weight`))) return [];
@@ -72,7 +72,7 @@ export function fedAdapterParameters(
   };
 }
 
-/** Inputs for one adapter, or zeros for none. Row scales depend on the weights of the base. */
+/** Inputs for one adapter, or zeros for none. Row scales depend on the base model's weights. */
 export async function adapterInputs(
   modules: readonly AdaptedModule[],
   weights: StoredTensors,

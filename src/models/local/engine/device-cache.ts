@@ -8,7 +8,7 @@ const slotBlock = 64;
 /** Maximum number of lines [headDim] written in place; above it, copying is faster (the runtime compares pairs). */
 const linesInPlace = 64;
 
-/** Operations on a cache's tensors, each done in a single run. */
+/** Graphs that change all tensors of a cache in a single run. */
 interface CacheGraphs {
   /** Writes `new` to the lines `places` of `cache` in place, so `cache` must also be passed as the output. */
   readonly write: ort.InferenceSession;

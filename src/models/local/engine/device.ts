@@ -57,7 +57,7 @@ function hasProvider(device: Device): boolean {
   return ort.listSupportedBackends().some(({ name }) => name === device);
 }
 
-/** Some GPUs multiply in float16, but a CPU would convert each number. @throws UserError if the device can't */
+/** @throws UserError unless the device is a GPU that multiplies in float16; a CPU would convert each number */
 export async function requireFloat16(device: Device): Promise<void> {
   if (device !== 'cpu' && (await runs(device, 'float16'))) return;
   throw new UserError({
@@ -100,7 +100,7 @@ async function run(device: Device, type: 'float16' | 'float32'): Promise<void> {
   }
 }
 
-/** Number of threads: the idle physical cores. More wait for each other (2 on a busy machine took 3 times as long). */
+/** The number of idle physical cores. More threads wait for each other: on a busy machine, 2 took 3 times as long. */
 export function freeCores(): number {
   const cores = Math.min(physicalCores(), availableParallelism());
   // On Windows, loadavg always returns 0.
@@ -130,25 +130,25 @@ const install = 'ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-n
 
 const remedies: Readonly<Record<Device, string>> = {
   cpu: 'reinstall onnxruntime-node',
-  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then \`${install}\`; webgpu needs the driver alone`,
+  cuda: `install an NVIDIA driver, CUDA 12 and cuDNN 9, then \`${install}\`; webgpu needs only the driver`,
   webgpu:
-    "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or take cpu",
-  dml: 'DirectML exists on Windows only: take webgpu or cpu',
-  coreml: 'take webgpu, which is Metal on a Mac, or cpu',
+    "install the graphics card's driver and the Vulkan loader (Debian, Ubuntu: libvulkan1, and mesa-vulkan-drivers or NVIDIA's driver), or use cpu",
+  dml: 'use webgpu or cpu: DirectML exists only on Windows',
+  coreml: 'use webgpu (which uses Metal on a Mac) or cpu',
 };
 
 /** @param cause error thrown by the runtime; undefined if the runtime doesn't include the device */
 export function unusable(device: Device, cause?: unknown): UnusableDevice {
   const reason =
     cause === undefined
-      ? `the runtime for ${process.platform} ${process.arch} has no ${device} in it`
+      ? `the runtime for ${process.platform} ${process.arch} doesn't include ${device}`
       : reasonOf(device, messageOf(cause));
   return { device, reason, remedy: remedies[device] };
 }
 
 function reasonOf(device: Device, message: string): string {
   if (/Failed to get a WebGPU adapter/.test(message)) return noAdapter;
-  // The runtime says only that a library couldn't be loaded.
+  // The runtime says only that a library couldn't be loaded, so find out which.
   if (device === 'cuda' && process.platform === 'linux') return cudaLack() ?? message.split('\n')[0]!;
   return message.split('\n')[0]!;
 }
@@ -160,17 +160,17 @@ const noAdapter = `no graphics card with a ${
 /** Paths that exist if an NVIDIA driver is installed, on Linux or on Linux in Windows. */
 const driverPlaces = ['/proc/driver/nvidia/version', '/dev/dxg'];
 
-/** The first thing that CUDA needs but that is missing; undefined if nothing is missing. */
+/** The first requirement of CUDA that is missing; undefined if none is. */
 export function cudaLack(
   folder = runtimeFolder(),
   places: readonly string[] = driverPlaces,
 ): string | undefined {
-  const driver = places.some((place) => existsSync(place)) ? '' : ', and no NVIDIA driver is there either';
+  const driver = places.some((place) => existsSync(place)) ? '' : ', and no NVIDIA driver was found either';
   for (const name of ['shared', 'cuda']) {
     const library = path.join(folder, `libonnxruntime_providers_${name}.so`);
     if (!existsSync(library)) return `${path.basename(library)} is not installed${driver}`;
   }
-  if (driver !== '') return 'no NVIDIA driver is there';
+  if (driver !== '') return 'no NVIDIA driver was found';
   try {
     process.dlopen({ exports: {} }, path.join(folder, 'libonnxruntime_providers_cuda.so'));
   } catch (error) {

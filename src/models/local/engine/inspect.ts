@@ -16,7 +16,7 @@ export interface ModelReport {
   readonly weights?: {
     readonly parameters: number;
     readonly bytes: number;
-    /** Examples: `BF16`, `F32`; the most frequent comes first. */
+    /** Examples: `BF16`, `F32`; sorted by number of parameters, largest first. */
     readonly dtypes: readonly string[];
     readonly files: number;
   };
@@ -57,7 +57,7 @@ export function inspectModel(directory: string, ignoredKeys: readonly string[] =
       file: tokenizer.file,
       field: 'added_tokens',
       value: tokenizer.largestId,
-      message: `the tokenizer has a token with this id, but the model's embedding has ${config!.vocabulary} rows`,
+      message: `the tokenizer has a token with this id, but the model's embedding has only ${config!.vocabulary} rows`,
       remedy: 'use the tokenizer that was published with these weights',
     });
   return {
@@ -95,7 +95,7 @@ function tensorProblems(config: DecoderConfig, weights: StoredTensors): Problem[
           file: tensor.file,
           field: name,
           value: tensor.shape,
-          message: 'the shape of this tensor differs from the one in config.json',
+          message: 'this tensor has a different shape than the config requires',
           alternatives: [`[${shape.join(', ')}]`],
         });
     } catch (error) {

@@ -37,7 +37,7 @@ export interface TokenCache {
   tensors(): readonly ort.Tensor[];
   reset(rows: number): void;
   truncate(length: number): void;
-  /** Appends tokens to each row and takes over their memory; if needed, the capacity grows to a multiple of `block`. */
+  /** Appends tokens to each row and takes ownership of their memory; the capacity grows to multiples of `block`. */
   append(entries: NewEntries, block?: number): void | Promise<void>;
   /** Adds sequences, each with the tokens of its entries. Absent if all rows must have the same length. */
   join?(sequences: readonly NewEntries[], block: number): void;
@@ -54,7 +54,7 @@ export class KeyValueCache implements TokenCache {
   readonly #buffers: Float32Array[];
   #lengths: number[] = [0];
   #capacity = 1;
-  /** Created again if a shape or a buffer changes. */
+  /** Recreated when a shape or a buffer changes. */
   #tensors: readonly ort.Tensor[] | undefined;
 
   constructor(shape: CacheShape) {
@@ -162,8 +162,8 @@ export class KeyValueCache implements TokenCache {
   }
 
   /**
-   * Moves stored tokens to another number of rows and another capacity, which must not change in opposite
-   * directions. `lengths`: number of tokens in each new row; `kept`: old indices of the first rows.
+   * Rearranges the stored tokens for other numbers of rows and slots; one must not grow while the other shrinks.
+   * `lengths`: number of tokens in each new row; `kept`: old indices of the first rows.
    */
   #layOut(lengths: number[], capacity: number, kept: readonly number[]): void {
     const { kvHeads, headDim } = this.shape;
@@ -202,7 +202,7 @@ function copyNumbers(
   else for (let i = 0; i < count; i++) target[at + i] = source[from + i]!;
 }
 
-/** States of recurrent layers. They can't be truncated to fewer tokens like keys and values, so copies are kept. */
+/** States of recurrent layers. Unlike keys and values, they can't be truncated to fewer tokens, so copies are kept. */
 
 /** In the order of `stateShapes`, each [rows, …]. Never modified in place. */
 export type States = readonly Float32Array[];

@@ -57,7 +57,7 @@ export interface DecoderSession {
   close(): Promise<void>;
 }
 
-/** No query is at such a late position, so a spare cache slot with it is always masked. */
+/** Position of spare cache slots: later than any query, so that they are always masked. */
 const beyondAnyContext = 2 ** 30;
 
 /** Loads the inference graph. Weights are memory-mapped from their files; nothing is written to disk. */
@@ -73,7 +73,7 @@ export async function openSession(
   return {
     newCache: caches.make,
     async forward(input) {
-      // Outputs that aren't fetched aren't copied.
+      // Only fetched outputs are copied.
       const names = session.outputNames.filter((name) => input.sum || name !== 'sum');
       const results = await session.run(feeds(config, input), names);
       return {
@@ -123,7 +123,7 @@ function sessionOptions(graph: BuiltGraph, settings: SessionSettings): ort.Infer
     enableMemPattern: false,
     logSeverityLevel: 3,
     ...(settings.device === shaderDevice && {
-      // Only these outputs stay on the device; reading others from there would crash the process.
+      // Only cache entries stay on the device; reading other outputs from there would crash the process.
       preferredOutputLocation: Object.fromEntries(
         graph.graph.outputs.map(({ name }) => [name, name.startsWith('entries.') ? 'gpu-buffer' : 'cpu']),
       ),
@@ -172,7 +172,7 @@ function feeds(config: DecoderConfig, input: ForwardInput): Record<string, ort.T
   return tensors;
 }
 
-/** @param distinct number of rows with different positions, or 1 */
+/** @param distinct number of rows, or 1 if all rows have the same positions */
 function cachedPositions(prompt: TokenCache, own: TokenCache, distinct: number): ort.Tensor {
   const slots = prompt.capacity + own.capacity;
   const positions = new Int32Array(distinct * slots).fill(beyondAnyContext);

@@ -96,7 +96,7 @@ export interface Family {
   readonly harmless?: readonly string[];
   /** Values at which a key has no effect in this family. */
   readonly neutral?: Readonly<Record<string, unknown>>;
-  /** Defaults of absent keys; they don't apply to null. */
+  /** Defaults for absent keys; they don't apply to null. */
   readonly defaults?: Readonly<Record<string, unknown>>;
   readonly activation: 'silu' | 'gelu-tanh';
   /** Which biases models of the family can have. */

@@ -86,7 +86,7 @@ const olmo = {
   }),
 } as const satisfies Partial<Family>;
 
-/** The old spelling states one scaling, which doesn't apply to layers with a window. */
+/** Old configs state a single rope scaling, which doesn't apply to layers with a window. */
 const plainInWindows =
   (theta: (config: HfConfig, type: LayerType) => number) =>
   (config: HfConfig, _: number, type: LayerType): Partial<HfConfig> => ({
@@ -241,7 +241,7 @@ function queryGrowth(config: HfConfig, file: string): DecoderConfig['queryGrowth
   ]);
 }
 
-/** @throws UserError if some layers are anything other than attention plus a single feed-forward part */
+/** @throws UserError unless every layer is attention plus a single feed-forward part */
 function hybridLayers(config: HfConfig, file: string): object {
   const experts = config.num_local_experts;
   if (experts !== 0) throw unsupported(file, 'num_local_experts', experts, ['0']);
@@ -250,7 +250,7 @@ function hybridLayers(config: HfConfig, file: string): object {
   const other = given.find((type) => type !== 'attention' && type !== 'full_attention');
   if (other !== undefined || given.length !== config.num_hidden_layers)
     throw unsupported(file, 'layer_types', other ?? types ?? 'mamba', [
-      `a list of ${config.num_hidden_layers} times attention`,
+      `a list with ${config.num_hidden_layers} times "attention"`,
     ]);
   return {};
 }

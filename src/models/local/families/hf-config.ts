@@ -51,7 +51,7 @@ function storesOwnHead(directory: string, modules: DecoderConfig['modules']): bo
     const [head, embedding] = [modules.head, modules.embedding].map((name) => weights.get(`${name}.weight`));
     return head !== undefined && embedding !== undefined && !sameTensor(head, embedding);
   } catch (error) {
-    // Opening the weights will report this problem.
+    // Opening the weights later reports this problem.
     if (error instanceof UserError) return false;
     throw error;
   }
@@ -140,7 +140,7 @@ export function parseDecoderConfig(raw: unknown, file: string): DecoderConfig {
   };
 }
 
-/** The context stated in a config, or longer with YaRN: `max_position_embeddings` often has the original value. */
+/** The stated context length, or YaRN's if longer, because `max_position_embeddings` often has the original value. */
 const longestContext = (stated: number, layers: readonly LayerConfig[]) =>
   Math.min(
     largestContext,
@@ -217,7 +217,7 @@ const knownKeys = (family: Family): KnownKeys => ({
   read: [...Object.keys(commonShape), 'architectures', ...family.keys],
   harmless: {
     ...harmlessModelKeys,
-    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'is of parts that this family lacks'])),
+    ...Object.fromEntries((family.harmless ?? []).map((key) => [key, 'is for parts that this family lacks'])),
   },
   neutral: {
     is_causal: true,
@@ -260,13 +260,13 @@ function refuseUnsupported(config: HfConfig, name: string, family: Family, file:
     throw unsupported(file, 'partial_rotary_factor', rotary, ['1']);
   // Transformers ignores the key for the other families, whatever the weights contain.
   if (config.mlp_bias === true && family.biases !== 'all')
-    throw unsupported(file, 'mlp_bias', true, [`false, as ${name} has it`]);
+    throw unsupported(file, 'mlp_bias', true, [`false, as ${name} requires`]);
   if (config.attention_bias === true && family.biases === 'none')
-    throw unsupported(file, 'attention_bias', true, [`false, as ${name} has it`]);
+    throw unsupported(file, 'attention_bias', true, [`false, as ${name} requires`]);
   const { sliding_window: window, max_position_embeddings: context } = config;
   const windowless = family.layerType === undefined && config.use_sliding_window !== false;
   if (windowless && window != null && window < context)
-    throw unsupported(file, 'sliding_window', window, [`null, as ${name} has it`, `at least ${context}`]);
+    throw unsupported(file, 'sliding_window', window, [`null, as ${name} requires`, `at least ${context}`]);
 }
 
 function readLayers(config: HfConfig, family: Family, headDim: number, file: string): LayerConfig[] {

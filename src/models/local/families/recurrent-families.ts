@@ -116,7 +116,7 @@ const lfm2Modules: DecoderConfig['modules'] = {
   norms: { beforeAttention: 'operator_norm', beforeFeedForward: 'ffn_norm' },
 };
 
-/** Two thirds of the stated width, which assumes that there is no gate, rounded up to a multiple. */
+/** Two thirds of the stated width (which applies without a gate), scaled and rounded up to a multiple. */
 function adjustedWidth(config: HfConfig): number {
   if (config.block_auto_adjust_ff_dim === false) return config.intermediate_size;
   const [factor, multiple] = [config.block_ffn_dim_multiplier ?? 1, config.block_multiple_of ?? 256];
@@ -124,7 +124,7 @@ function adjustedWidth(config: HfConfig): number {
   return multiple * Math.ceil(width / multiple);
 }
 
-/** GPT-2: learned positions, LayerNorm, no gate, and different names of keys and modules. */
+/** GPT-2: learned positions, LayerNorm, no gate, and different key and module names. */
 export const gpt2: Family = {
   spelling: {
     n_embd: 'hidden_size',

@@ -15,7 +15,7 @@ import type { HeldPrompt } from './prompt-caches.js';
 import type { PromptReading } from './prompt-reading.js';
 import type { Generation } from './protocol.js';
 
-/** The candidates' cache grows by this many slots at a time, so spare slots don't change the last bits of a sum. */
+/** The candidates' cache grows by this many slots at a time, so that spare slots don't change the last bits of sums. */
 const ownBlock = 32;
 
 export interface Work {
@@ -31,7 +31,7 @@ export interface Begun extends Work {
   readonly cachedTokens: number;
   readonly candidates: Candidate[];
   readonly reading: PromptReading;
-  /** The tokens of `held` once its prompt has been read; if another request uses it, `held` gets a new list. */
+  /** `held.tokens` when the prompt had been read; if another request uses `held`, it replaces that list. */
   read?: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export interface Row {
   readonly candidate: Candidate;
 }
 
-/** The candidates being generated. They share one prompt's keys, or each has its own, so that others can join. */
+/** The candidates being generated. They share one prompt's keys, or each has a copy, so that other prompts can join. */
 export class CandidateRows {
   readonly #session: DecoderSession;
   /** Whether some layers have a recurrent state. */
@@ -72,7 +72,7 @@ export class CandidateRows {
     return this.#several;
   }
 
-  /** Number of tokens for which a row has room. */
+  /** Number of tokens that fit in a row. */
   get capacity(): number {
     return this.#own.capacity;
   }
@@ -111,8 +111,8 @@ export class CandidateRows {
     const [{ work }] = rows as [Row, ...Row[]];
     this.#enterCache();
     const shared = this.#several ? this.#none : work.held.cache;
-    // Forced tokens are read along with the previous one, except with several requests: rounding would depend
-    // on the others.
+    // Forced tokens are read along with the previous one, except with several requests, whose rounding would then
+    // depend on each other.
     const tokens = this.#several ? 1 : smallest(rows.map(({ candidate }) => candidate.unread.length));
     const chosen = rows.map(({ candidate }) => candidate.unread.slice(0, tokens + 1));
     const places = rows.flatMap(({ candidate }, row) =>

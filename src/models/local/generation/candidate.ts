@@ -20,7 +20,7 @@ export interface GenerationRequest
     | 'embedding'
     | 'conversation'
   > {
-  /** Factors of the adapter; always the same object for an adapter, because prompts are cached by it. */
+  /** Factors of the adapter; always the same object for an adapter, because cached prompts are looked up by it. */
   readonly adapter: AdapterInputs;
   readonly prompt: readonly number[];
   /** System message; a prompt can only continue a cached one with the same system message. */
@@ -35,7 +35,7 @@ export interface GenerationRequest
 }
 
 export interface GenerationHooks {
-  /** Receives new text of a candidate as soon as this text can't change anymore. */
+  /** Receives new text of a candidate as soon as it can't change anymore. */
   onText?(candidate: number, text: string): void;
   /** Called before each run of the model; if it returns true, the generation ends with `AbortedError`. */
   aborted(): boolean;
@@ -87,12 +87,12 @@ export class Candidate {
     this.#mask = this.#nextMask();
   }
 
-  /** True if no tokens are left to read. In an ended answer, all unread tokens but the first still need a score. */
+  /** True once the last token has been chosen. */
   get ended(): boolean {
     return this.#finish !== undefined;
   }
 
-  /** True if no tokens are left to read. In an ended answer, all unread tokens but the first still need their score. */
+  /** True if no more tokens must be read. In an ended answer, all unread tokens but the first may need a score. */
   get finished(): boolean {
     return this.ended && (!this.scored || this.unread.length <= 1);
   }
@@ -179,7 +179,7 @@ export class Candidate {
   }
 }
 
-/** Scores given answers by their log-probabilities; many answers to the same prompt at once. */
+/** Scores given answers to one prompt by their log-probabilities, many at a time. */
 
 interface ScoringRequest {
   readonly texts: readonly (readonly number[])[];

@@ -52,7 +52,7 @@ import type { GenerateJob, JobResult, LoadReport, LoadSettings } from './protoco
 
 export interface Engine {
   readonly report: LoadReport;
-  /** Calls may overlap. @throws RequestError if prompt or answer don't fit; AbortedError once `hooks.aborted()` */
+  /** Calls may overlap. @throws RequestError if prompt or answer don't fit; AbortedError if `hooks.aborted()` */
   generate(job: GenerateJob, hooks: GenerationHooks): Promise<JobResult>;
   /** Uses this adapter for jobs that name none, in `adaptable` modules only. @throws UserError if it doesn't fit */
   adopt(directory: string): Promise<void>;
@@ -75,7 +75,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   const loaded = await loadAdapters(modules, weights, adapters);
   const adopt = async (directory: string) => loaded.adopt(open(directory));
   if (adaptable !== undefined && own !== undefined) await adopt(own);
-  // Prompts are cached by this object. A copy starts without cached prompts, so a resumed run rounds in the same way.
+  // Prompts are cached per inputs object. A copy starts without cached prompts, so a resumed run rounds identically.
   const adapterOf = ({ adapter }: GenerateJob) =>
     adaptable === undefined ? loaded.of(adapter) : { ...loaded.of(adapter) };
   const folded = adaptable === undefined ? own : undefined;
@@ -94,7 +94,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       const { form, grammar, messages, tools } = job;
       const thinks = (form ?? grammar) !== undefined && opensThinking(tokenizer, messages, tools);
       const asked = await readPrompt(job);
-      // A form leaves no room for thinking.
+      // A form doesn't allow thinking, so close the block that the template opened.
       const prompt = thinks && form ? [...asked, ...tokenizer.encodeText('\n</think>\n\n')] : asked;
       const system =
         job.prompt === undefined ? job.messages.find(({ role }) => role === 'system')?.content : undefined;
@@ -124,9 +124,9 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
       if (constraint !== undefined && maxTokens < constraint.answerTokens)
         throw new RequestError(
           `an answer ${job.choices === undefined ? `of ${job.grammar?.labels.length} numbers ` : ''}may need ${constraint.answerTokens} tokens, ` +
-            `and ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
+            `but only ${maxTokens} are allowed: raise model.maxTokens${room < job.maxTokens ? ' or shorten the prompt' : ''}`,
         );
-      // The caller's settings take precedence over the publisher's, and the publisher's over plain sampling.
+      // The caller's settings take precedence over the publisher's, and those over plain sampling.
       const sampling = valuesOf(samplingOf(defaults, [{ from: 'the call', sampling: job.sampling }]));
       const request = { ...job, adapter: adapterOf(job), system, prompt, maxTokens, sampling, eosTokens };
       const generation = await generator.generate({ ...request, ...(constraint && { constraint }) }, hooks);
@@ -135,7 +135,7 @@ export async function loadEngine(settings: LoadSettings): Promise<Engine> {
   };
 }
 
-/** Token ids of complete answers, including the end token, so that no text has an advantage over a longer one. */
+/** Token ids of complete answers, including the end token; without it, a prefix of another text would always win. */
 function answersOf(
   texts: readonly string[],
   tokenizer: ChatTokenizer,
@@ -229,14 +229,14 @@ export function opensThinking(
   return text.lastIndexOf('<think>') > text.lastIndexOf('</think>');
 }
 
-/** Maximum number of cached choice constraints, because in a text world the choices change with each step. */
+/** Maximum number of cached choice constraints; in a text world, the choices change with each step. */
 const choicesKept = 4096;
-/** Each form keeps its masks, up to 32 MB. */
+/** Maximum number of cached forms; each keeps up to 32 MB of masks. */
 const formsKept = 8;
-/** In characters of JSON; large schemas in use have a tenth of it. */
+/** Maximum length of a form's JSON in characters; large schemas in use have a tenth of that. */
 const longestForm = 2 ** 20;
 
-/** The constraints of recent grammars and choices, with their cached masks. */
+/** The constraints of recent grammars, forms and choices, with their cached masks. */
 export interface ConstraintCache {
   of(grammar: AnswerGrammar, thinking: boolean): Constraint;
   among(texts: readonly string[]): Constraint;

@@ -20,7 +20,7 @@ export class AbortedError extends Error {
 const longestChunk = 256;
 const shortestChunk = 32;
 
-/** Maximum number of float32 attention scores at a time (64 MB), hence shorter chunks late in a long prompt. */
+/** Maximum number of float32 attention scores at a time (64 MB); late in a long prompt, chunks become shorter. */
 const scoresAtOnce = 2 ** 24;
 
 function chunkLength(config: DecoderConfig, position: number): number {
@@ -28,7 +28,7 @@ function chunkLength(config: DecoderConfig, position: number): number {
   return Math.max(shortestChunk, Math.min(longestChunk, fitting));
 }
 
-/** Bytes for the rows of a batch; also for the cached prompts. */
+/** Maximum number of bytes for the rows of a batch, and for the cached prompts. */
 const batchBytes = 2 ** 29;
 
 /**
@@ -46,7 +46,7 @@ export class TextGenerator {
   readonly #prompts: PromptCaches;
   readonly #none: TokenCache;
   readonly #rows: CandidateRows;
-  /** Used for scoring texts; empty otherwise. */
+  /** Cache of the texts being scored; created when first needed. */
   #scored: TokenCache | undefined;
   readonly #waiting = new TurnQueue<AdapterInputs, Work>();
   #entering: Begun | undefined;
@@ -54,7 +54,7 @@ export class TextGenerator {
   #joined = 0;
   #working = false;
 
-  /** `most`: maximum number of concurrent requests. `memory`: bytes for rows; also for cached prompts. */
+  /** `most`: maximum number of concurrent requests. `memory`: bytes for rows, and for cached prompts. */
   constructor(
     session: DecoderSession,
     config: DecoderConfig,
@@ -77,7 +77,7 @@ export class TextGenerator {
     });
   }
 
-  /** Generates answers, or scores `texts`. @throws AbortedError; tokens already read are kept for later calls */
+  /** Generates answers, or scores `texts`. @throws AbortedError if aborted; tokens already read stay cached */
   generate(request: GenerationRequest, hooks: GenerationHooks): Promise<Generation> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(request.adapter, { request, hooks, resolve, reject });
@@ -145,7 +145,7 @@ export class TextGenerator {
     }
   }
 
-  /** Reads a part of the prompt; after the last part, its candidates start. */
+  /** Reads the next part of a prompt; after the last part, starts its candidates or the scoring. */
   async #prefill(work: Begun): Promise<void> {
     const { held, reading, request } = work;
     const { adapter, prompt: ids, maxTokens } = request;
@@ -192,7 +192,7 @@ export class TextGenerator {
     resolve({ answers, promptTokens: request.prompt.length, cachedTokens, ...reading.result });
   }
 
-  /** @param logits those after the last token of the prompt */
+  /** @param logits after the last token of the prompt */
   async #score({ cachedTokens, held, hooks, request, resolve }: Begun, logits: Float32Array): Promise<void> {
     const { adapter, maxTokens, prompt } = request;
     this.#scored ??= this.#session.newCache();
@@ -214,7 +214,7 @@ export class TextGenerator {
     resolve({ answers: [], scores, promptTokens: prompt.length, cachedTokens });
   }
 
-  /** @param logits those after the last token of the prompt */
+  /** @param logits after the last token of the prompt */
   async #join(work: Begun, logits: Float32Array): Promise<void> {
     const { candidates, held, hooks, request } = work;
     work.read = held.tokens;

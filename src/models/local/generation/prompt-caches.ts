@@ -9,11 +9,11 @@ export interface HeldPrompt {
   tokens: readonly number[];
 }
 
-/** What must match for a cached prompt to be reusable. */
+/** Properties that must match for a cached prompt to be reused. */
 export interface PromptKind {
   readonly adapter: AdapterInputs;
   readonly conversation?: string | undefined;
-  /** System message. Because of it, the alternating prompts of proposer and critic don't evict each other. */
+  /** System message; separates the prompts of proposer and critic, so that alternating calls don't evict each other. */
   readonly system?: string | undefined;
   readonly long: boolean;
 }
@@ -26,12 +26,12 @@ interface KindPrompt extends HeldPrompt {
 
 interface PromptLimits {
   readonly requests: number;
-  /** Maximum number of tokens in all prompts together, for concurrent requests. */
+  /** Maximum number of tokens in all cached prompts together; only applies to concurrent requests. */
   readonly tokens: number;
   readonly carries: boolean;
 }
 
-/** Maximum number of combinations of adapter and system message whose last prompt is cached. */
+/** Maximum number of cached prompts, unless there are more concurrent requests. */
 const mostPrompts = 4;
 
 /**
@@ -50,7 +50,7 @@ export class PromptCaches {
     this.#limits = limits;
   }
 
-  /** A cache with the longest prefix shared with a cached prompt. `prompt`: the tokens except the last one. */
+  /** A cache with the longest prefix that `prompt` (all tokens except the last) shares with a cached prompt. */
   async of(kind: PromptKind, prompt: readonly number[]): Promise<HeldPrompt> {
     const several = this.#limits.requests > 1;
     const alike = this.#prompts.filter(

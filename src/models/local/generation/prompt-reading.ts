@@ -4,7 +4,7 @@ import type { GenerationRequest } from './candidate.js';
 import type { Generation } from './protocol.js';
 import { scoredToken } from './scored-token.js';
 
-/** What a request asks about its prompt, collected chunk by chunk: log-probabilities, or the mean hidden state. */
+/** Collects a prompt's log-probabilities or mean hidden state, if requested, chunk by chunk. */
 export class PromptReading {
   readonly #request: GenerationRequest;
   readonly #bytes: TokenBytes;

@@ -25,12 +25,12 @@ export interface LoadSettings extends Pick<LocalConfig, (typeof loadKeys)[number
 
 /** A prompt, which gets one answer per seed. */
 export interface GenerateJob {
-  /** One of the loaded `adapters`; if absent, the base model answers. */
+  /** One of the loaded `adapters`; if absent, the process's own or adopted adapter applies, if it has one. */
   readonly adapter?: string;
   readonly messages: readonly ChatMessage[];
   readonly seeds: readonly number[];
   readonly maxTokens: number;
-  /** Settings that are absent get the model's recommended values. */
+  /** Absent settings default to the model's recommended values. */
   readonly sampling: SamplingChoice;
   readonly stop: readonly string[];
   readonly logProbabilities: boolean;
@@ -42,11 +42,11 @@ export interface GenerateJob {
   readonly choices?: readonly string[];
   readonly score?: readonly string[];
   readonly topLogProbabilities?: number | undefined;
-  /** Continued instead of `messages`, without a chat template. */
+  /** Text or token ids to continue instead of `messages`, without a chat template. */
   readonly prompt?: string | readonly number[] | undefined;
   readonly echo?: boolean | undefined;
   readonly embedding?: boolean | undefined;
-  /** A job only continues prompts of jobs in the same conversation. */
+  /** A job reuses only the cached prompts of its own conversation. */
   readonly conversation?: string;
 }
 
@@ -57,7 +57,7 @@ export interface GeneratedAnswer {
   readonly finishReason: 'stop' | 'length';
   /** The tokens of the answer, with their log-probabilities; present with `logProbabilities`. */
   readonly tokens?: readonly CompletionToken[];
-  /** Log-probabilities at the sampling temperature, among the tokens that a constraint allows, unfiltered; if requested. */
+  /** At the sampling temperature, among the tokens that a constraint allows, before filters; present if requested. */
   readonly sampledLogProbabilities?: readonly number[];
   /** For each token, the ids that a constraint allowed, or null for all; present with `sampledLogProbabilities`. */
   readonly allowed?: readonly (readonly number[] | null)[];

@@ -2,7 +2,7 @@ import type { CompletionToken } from '../../language-model.js';
 import { likeliestFirst, logNormaliser } from '../constraint/sampling.js';
 import type { TokenBytes } from '../tokens/token-text.js';
 
-/** A token with its log-probability and, if `top` > 0, the most likely tokens at its place. */
+/** A token with its log-probability and, if `top` > 0, the most likely tokens at its position. */
 export function scoredToken(
   logits: Float32Array,
   id: number,

@@ -21,7 +21,7 @@ export const adaptableModules = [
 ] as const;
 export type AdaptableModule = (typeof adaptableModules)[number];
 
-/** Also includes other families' names: fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
+/** Linear modules of all families: also fused projections, Granite 4's feed-forward part, all of GPT-2's, … */
 export const linearModules: readonly string[] = [
   ...adaptableModules,
   ...'qkv_proj gate_up_proj input_linear output_linear c_attn c_proj c_fc in_proj'.split(' '),
@@ -72,7 +72,7 @@ export function openAdapter(
       throw new UserError({
         file: a.file,
         field: module,
-        message: 'the base’s GGUF file has the heads of this module in a different order',
+        message: 'the base model’s GGUF file stores this module’s heads in a different order',
         remedy: 'use the adapter with the Hugging Face directory of the model',
       });
     const shape = shapes.get(module);
@@ -138,7 +138,7 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
   for (const tensor of readSafetensors(file).tensors) {
     const { module, part } = placeOf(tensor, config);
     const parts = byModule.get(module) ?? new Map<Part, StoredTensor>();
-    if (parts.has(part)) throw wrong(tensor, 'is there twice');
+    if (parts.has(part)) throw wrong(tensor, 'occurs twice');
     byModule.set(module, parts.set(part, tensor));
   }
   if (byModule.size === 0)
@@ -148,7 +148,7 @@ function modulesOf(file: string, config: AdapterConfig): ReadonlyMap<string, Mod
     [...byModule].map(([module, parts]) => {
       const scaling = scalings.get(module);
       const [first] = parts.values();
-      if (scaling === undefined) throw wrong(first!, 'is of a module that target_modules leaves out');
+      if (scaling === undefined) throw wrong(first!, 'belongs to a module that target_modules omits');
       return [module, changeOf(module, parts, scaling.rank, loraScale(scaling), config.decomposed)];
     }),
   );
@@ -184,7 +184,7 @@ function changeOf(
     const tensor = parts.get(part);
     if (tensor !== undefined) return checkedTensor(tensor);
     const [other] = parts.values();
-    throw wrong(other!, `lacks its partner: there is no ${module}.${part}`);
+    throw wrong(other!, `has no counterpart: ${module}.${part} is missing`);
   };
   const [a, b] = [need('lora_A'), need('lora_B')];
   const magnitude = decomposed ? need('lora_magnitude_vector') : undefined;
@@ -192,7 +192,7 @@ function changeOf(
     if (tensor.shape.length !== dimensions || tensor.shape[at] !== size)
       throw wrong(
         tensor,
-        `has the shape [${tensor.shape.join(', ')}], and ${size} is wanted in place ${at + 1}`,
+        `has the shape [${tensor.shape.join(', ')}], but dimension ${at + 1} must be ${size}`,
       );
   };
   fits(a, 0, rank, 2);

@@ -39,7 +39,7 @@ export interface Shapes {
   readonly apart: Value;
 }
 
-/** `ids`: [B, S]. `apart`: [1], the number of groups of rows with a shared segment each. */
+/** `ids`: [B, S]. `apart`: [1], the number of groups of rows that each share a segment. */
 export function emitShapes({ g, config }: DecoderBuild, ids: Value, apart: Value = g.integers([1])): Shapes {
   const { heads, hidden, kvHeads, headDim } = config;
   const group = heads / kvHeads;
@@ -73,7 +73,7 @@ export interface Places extends TokenPlaces {
   readonly cachedPositions?: Value;
 }
 
-/** Added to the scores [·, ·, g·S, T + S]: 0 for earlier keys within the window, otherwise large and negative. */
+/** Added to the scores [·, ·, g·S, T + S]: 0 for keys that the query can see, otherwise large and negative. */
 export function emitBias(
   { g, config, precision }: DecoderBuild,
   window: number | undefined,
@@ -108,7 +108,7 @@ interface AttentionContext {
   readonly mix: (projected: Projected) => Mixed;
 }
 
-/** The rows of tokens, and what their queries can attend to. */
+/** The rows of tokens, and the cached segments that their queries can attend to. */
 interface Seen {
   readonly shapes: Shapes;
   readonly bias: Value;
@@ -172,7 +172,7 @@ interface Projections extends Projected {
   readonly gate?: Value | undefined;
 }
 
-/** Queries, keys and values: normalised if the model does so, and rotated. */
+/** Queries, keys and values, normalised and rotated if the model does so. */
 function projections(build: DecoderBuild, module: string, x: Value, context: AttentionContext): Projections {
   const { g, config, parameters } = build;
   const { bias, modules, qkNorm, queryGate } = config;

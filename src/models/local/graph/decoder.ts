@@ -1,7 +1,7 @@
 /**
  * The single definition of a decoder: norms, rotary positions, grouped-query attention, and a feed-forward
  * part. Differences between families are options of `DecoderConfig`. It emits plain ONNX operators through a
- * GraphBuilder. What differs between graphs is passed in: cached keys and values, quantised or adapted
+ * GraphBuilder. Parts that differ between graphs are passed in: cached keys and values, quantised or adapted
  * projections, and the precision.
  *
  * Shapes: B rows (batch), S new tokens per row, N = B·S, H hidden, V vocabulary; g = heads / kvHeads. Keys and
@@ -56,7 +56,7 @@ export interface DecoderOutputs {
   readonly stream: readonly Value[];
 }
 
-/** Emits all layers, but not the head (`headLogits`), so that it can be computed for only the rows that are read. */
+/** Emits all layers, but not the head (`headLogits`), so that the head runs only on the rows that are read. */
 export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): DecoderOutputs {
   const { g, config } = build;
   const { norms, layers: prefix } = config.modules;
@@ -108,7 +108,7 @@ export function buildDecoder(build: DecoderBuild, inputs: DecoderInputs): Decode
   return { hidden, keys, values, states, stream };
 }
 
-/** Embeddings [N, H] of the tokens, plus those of their positions if the model learns position embeddings. */
+/** Token embeddings [N, H], plus position embeddings if the model learns them. */
 function embedded(build: DecoderBuild, { ids, positions }: DecoderInputs, flat: Value): Value {
   const { g, config, parameters } = build;
   const { embedding, positions: ofPositions } = config.modules;
@@ -169,7 +169,7 @@ function activated(build: DecoderBuild, x: Value): Value {
   return g.op('Mul', [x, g.op('Sigmoid', [scaledBy(build, inner, 2 * Math.sqrt(2 / Math.PI))])]);
 }
 
-/** Outputs the new keys, then values: separately on a GPU, otherwise as one tensor (outputs are slow in Node). */
+/** Outputs the new keys, then values: separately on a GPU, otherwise as one tensor (each output is slow in Node). */
 function emitEntries(g: GraphBuilder, entries: readonly Value[], shape: readonly (number | string)[]): void {
   if (g.shaders)
     for (const [i, value] of entries.entries()) g.output(`entries.${i}`, value, 'float32', shape);

@@ -18,7 +18,7 @@ export type Value = string;
 /** Type of the numbers that a graph computes with; float64 is for gradient tests. */
 export type Precision = 'float32' | 'float64';
 
-/** The device that computes in shaders: sines are accurate to 2⁻¹¹ from −π to π; 8-bit activations aren't faster. */
+/** The device that computes in shaders. Its sines have errors up to 2⁻¹¹ (−π to π); 8-bit activations aren't faster. */
 export const shaderDevice = 'webgpu';
 
 type AttributeInput = number | string | readonly number[] | { readonly float: number };
@@ -30,7 +30,7 @@ interface Composite {
   readonly node: OnnxNode;
 }
 
-/** What a session needs: the model's bytes, and the folder of its external data. */
+/** A graph that a session can load: the model's bytes, and the folder of its external data. */
 export interface BuiltGraph {
   readonly model: Uint8Array;
   /** Common ancestor of all files with external data; undefined if there are no such files. */
@@ -50,7 +50,7 @@ export class GraphBuilder {
   /** True if the graph runs as shaders. */
   readonly shaders: boolean;
 
-  /** @param device that the graph will run on */
+  /** @param device the device that the graph will run on */
   constructor(device = 'cpu') {
     this.shaders = device === shaderDevice;
   }

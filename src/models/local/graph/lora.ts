@@ -40,7 +40,7 @@ export function loraParameters(
   };
 }
 
-/** A module's output with rows scaled by `rowScale` [out] and an unscaled bias; `changed` adds an adapter's share. */
+/** A module's output with rows, but not the bias, scaled by `rowScale` [out]; `changed` adds an adapter's product. */
 export function scaledRows(
   g: GraphBuilder,
   base: ParameterSource,

@@ -33,7 +33,7 @@ export type Attribute =
 
 export interface OnnxNode {
   readonly op: string;
-  /** Empty for the standard operators of ONNX. */
+  /** Empty for ONNX's standard operators. */
   readonly domain: string;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];

@@ -14,7 +14,7 @@ import {
 } from './packed-weights.js';
 import { decoderTensors, type ParameterSource, requireTensor } from './parameters.js';
 
-/** Rounds the weights, or uses the file's own blocks; undefined if neither. @throws UserError for rounding blocks */
+/** Rounds the weights or uses the file's blocks; undefined otherwise. @throws UserError if blocks would be rounded */
 export function packedWeights(
   model: string,
   config: DecoderConfig,
@@ -39,7 +39,7 @@ export function packedWeights(
   return roundedWeights(model, multipliedMatrices(config, weights), quantization);
 }
 
-/** The matrices used in products, without an embedding that is only looked up because it isn't the output layer. */
+/** The matrices used in products; excludes an embedding that is only looked up and isn't also the output layer. */
 export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors): readonly StoredTensor[] {
   const { embedding, positions } = config.modules;
   return decoderTensors(config)
@@ -50,8 +50,8 @@ export function multipliedMatrices(config: DecoderConfig, weights: StoredTensors
 
 /**
  * Multiplies with the packed matrices and leaves the rest to `exact`. On a CPU, activations are rounded to 8
- * bits per block (accuracy level 4). Embeddings that we rounded are looked up unrounded. `stacking` combines
- * matrices that multiply the same x.
+ * bits per block (accuracy level 4). If the weights were rounded here, embeddings are still looked up unrounded.
+ * `stacking` combines matrices that multiply the same x.
  */
 export function packedParameters(
   g: GraphBuilder,

@@ -1,4 +1,4 @@
-/** Matrices as 4- or 8-bit codes in the runtime's layout: rounded, or blocks of a GGUF file. Cached on disk. */
+/** Matrices as 4- or 8-bit codes in the runtime's layout, rounded or converted from GGUF blocks, and cached on disk. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { blockType, type Packing } from '../weights/gguf-blocks.js';
 import { quantizeRows, type RoundedTo, roundings, toFloat32 } from '../weights/quantization.js';
@@ -32,11 +32,11 @@ export interface PackedWeights {
   readonly matrices: ReadonlyMap<string, PackedMatrix>;
   /** The type to which the weights were rounded; undefined for a file's own blocks. */
   readonly rounded: RoundedTo | undefined;
-  /** Root mean square of the rounding errors relative to that of the weights; 0 for blocks that were already packed. */
+  /** Root mean square of the rounding errors, divided by the weights' own; 0 for blocks that were already packed. */
   readonly relativeError: number;
 }
 
-/** Rounds matrices to codes, which are cached next to the model. @throws UserError if they can't be written */
+/** Rounds matrices to codes, which are cached on disk. @throws UserError if they can't be written */
 export function roundedWeights(
   model: string,
   matrices: readonly StoredTensor[],
@@ -121,7 +121,7 @@ interface Placed {
   readonly tensor: StoredTensor;
   readonly packing: Packing;
   readonly blocks: number;
-  /** Range in the data part of the file; empty if there are no offsets. */
+  /** Ranges in the data part of the file; `offsets` is empty if the packing has none. */
   readonly codes: Range;
   readonly scales: Range;
   readonly offsets: Range;
@@ -153,7 +153,7 @@ function layoutOf(matrices: readonly StoredTensor[], packingOf: (tensor: StoredT
   });
 }
 
-/** Space that the header reserves for the error, which is known only at the end, when the length is fixed. */
+/** Space that the header reserves for the error, which is known only after the data has been written. */
 const errorDigits = 12;
 
 function headerOf(layout: readonly Placed[], relativeError: number): Uint8Array {

@@ -50,7 +50,7 @@ export function storedParameters(
   };
 }
 
-/** @throws UserError if the weights lack the tensor or have it in an unsupported dtype */
+/** @throws UserError if the tensor is missing or has an unsupported dtype */
 export function requireTensor(weights: StoredTensors, name: string): StoredTensor {
   const tensor = weights.get(name);
   if (tensor === undefined)

@@ -8,7 +8,7 @@ import type { DecoderBuild } from './parameters.js';
  * Angular frequencies in radians per token, width / 2 values, rounded to float32 where the reference
  * implementation rounds, because late positions multiply the error. Llama-3: Grattafiori et al. 2024 (arXiv
  * 2407.21783) and Meta's `apply_scaling`. YaRN: Peng et al. 2023 (arXiv 2309.00071). LongRoPE: Ding et al. 2024
- * (arXiv 2402.13753), `long` selects its factors for long sequences.
+ * (arXiv 2402.13753); `long` selects its factors for long sequences.
  */
 export function ropeFrequencies(rope: Rope, width: number, long = false): number[] {
   const wavelengths = Array.from({ length: width / 2 }, (_, i) =>
@@ -71,7 +71,7 @@ export interface Rotation extends Factors {
   readonly allHeads: Factors;
 }
 
-/** The part of the score scale included in the rotation of all heads: only a power of two, which isn't rounded. */
+/** The part of the score scale that the rotation of all heads includes: only a power of two, which never rounds. */
 export function scaleInFactors({ scoreScale }: DecoderConfig): number {
   return Number.isInteger(Math.log2(scoreScale)) ? scoreScale : 1;
 }
@@ -129,7 +129,7 @@ export function rotate({ g, config }: DecoderBuild, x: Value, { cos, sin }: Fact
   return g.op('Add', [g.op('Mul', [x, cos]), g.op('Mul', [swapped, sin])]);
 }
 
-/** Also includes the scale of the queries, and leaves values unchanged. */
+/** Factors for all heads together, which also scale the queries and leave the values unchanged. */
 function ofAllHeads({ g, config, precision }: DecoderBuild, cos: Value, sin: Value): Factors {
   const { heads, kvHeads } = config;
   const perHead = (query: number, key: number, value: number) => {

@@ -34,7 +34,7 @@ export function cachedFile(
   return file;
 }
 
-/** Hashes names, shapes and samples of all matrices, so that weights of equal size and time are still told apart. */
+/** Hashes names, dtypes, shapes and samples of all matrices, so that different weights get different files. */
 function fingerprint(tensors: readonly StoredTensor[], version: number): string {
   const hash = createHash('sha256').update(`${version}`);
   for (const tensor of tensors) {

@@ -5,7 +5,7 @@ import { AbortedError } from '../generation/generation.js';
 import { RequestError } from '../generation/prompt-tokens.js';
 import type { FailureReport, FromProcess, ToProcess } from '../generation/protocol.js';
 
-// The model's own process, so that the experiment survives a crash, an abort or a kill.
+// Runs a model in a process of its own, so that the experiment survives if the model crashes or is killed.
 
 let engine: Promise<Engine> | undefined;
 type Job = ToProcess & { readonly kind: 'generate' };

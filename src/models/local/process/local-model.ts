@@ -27,7 +27,7 @@ import { ModelProcess } from './model-process.js';
 /**
  * A Hugging Face directory or GGUF file, run in a separate process that starts with the first call. The same
  * seed gives the same text, whatever else is being generated. If `adaptable` (module path suffixes) is given,
- * the model can adopt adapters, uses temperature as its only sampling setting, and returns tokens.
+ * the model can adopt adapters, uses temperature as its only sampling setting, and returns the sampled tokens.
  * @throws UserError if it can't be run
  */
 export function createLocalModel(config: LocalConfig, adaptable?: readonly string[]): LanguageModel {
@@ -44,7 +44,7 @@ export function createLocalModel(config: LocalConfig, adaptable?: readonly strin
   return { ...model, adopt: (directory) => process.adopt(directory), close };
 }
 
-/** Training assumes sampling without filters, but the publisher's filters would change the policy. */
+/** Training assumes sampling without filters; the publisher's filters would change the policy. */
 const { temperature: _, ...unfiltered } = plainSampling;
 
 /** Shared processes by their settings, each with the models that use it. */
@@ -117,14 +117,14 @@ function checkFiles(
   for (const adapter of adapters) openAdapter(adapter, config, ignoreKeys);
 }
 
-/** For a model in a store, returns the reference, because the file name says nothing. */
+/** For a model in a store, returns the reference, because the path may be only a hash. */
 const nameable = (path: string): string => (isReference(path) ? path : modelDirectory(path));
 
 function modelId(path: string, adapter?: string): string {
   return `local/${[path, ...(adapter === undefined ? [] : [adapter])].map(modelName).join('+')}`;
 }
 
-/** In characters, so that a reason can't use up all tokens. */
+/** Maximum number of characters, so that a reason can't use up all tokens. */
 const longestReason = 400;
 
 const jsonForm = (grammar: AnswerGrammar): TextForm => ({

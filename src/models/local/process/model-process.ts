@@ -59,7 +59,7 @@ export class ModelProcess {
     }
   }
 
-  /** Runs one job, or up to `batch`, at a time. @throws ModelError if the job fails; UserError if loading fails */
+  /** Runs a job; at most `batch` (default: 1) run at a time. @throws ModelError, or UserError if loading fails */
   async generate(job: GenerateJob, { signal, onText }: JobOptions = {}): Promise<JobResult> {
     const started = performance.now();
     const aborted = () => errorOf(this.#id, { kind: 'aborted' }, performance.now() - started);
@@ -131,7 +131,7 @@ export class ModelProcess {
       child.on('error', (error) => ended(error.message));
       child.on('exit', (code, signal) => ended(signal === null ? `exit code ${code}` : `signal ${signal}`));
     });
-    // Those waiting for the report or a job receive the failure; it must not also crash the program.
+    // Callers that await the report or a job receive the failure; unhandled, it would also crash the program.
     report.catch(() => {});
     send(child, { kind: 'load', settings: this.#settings });
     this.#running = { child, report, jobs };

@@ -38,21 +38,21 @@ export function withoutScheme(model: string): string {
     field: 'model',
     value: model,
     message: model.startsWith('ollama:')
-      ? 'Ollama keeps its models itself'
+      ? 'Ollama manages its own models'
       : 'this is not a Hugging Face model',
     alternatives: ['hf:ORG/NAME', 'hf:ORG/NAME:FILE.gguf'],
     ...(model.startsWith('ollama:') && { remedy: `use \`ollama pull\` or \`ollama rm\`` }),
   });
 }
 
-/** The cache folder, located in the same way as by huggingface_hub. */
+/** The cache folder, located as huggingface_hub locates it. */
 export function hfCache(env: Variables): string {
   const home = env.HF_HOME ?? path.join(env.XDG_CACHE_HOME ?? '~/.cache', 'huggingface');
   const cache = env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? path.join(expanded(home, env), 'hub');
   return expanded(cache, env);
 }
 
-/** Python's `expanduser` and `expandvars`; variables that aren't set stay as written. */
+/** Like Python's `expanduser` and `expandvars`; unset variables stay as written. */
 const expanded = (place: string, env: Variables): string =>
   place
     .replace(/^~(?=\/|$)/, () => env.HOME ?? homedir())
@@ -96,7 +96,7 @@ export interface CachedModel {
   readonly path: string;
 }
 
-/** The cached models with safetensors weights or GGUF files, each at its newest `main`. */
+/** The cached models with safetensors weights or GGUF files, each at its cached `main`. */
 export function hfModels(env: Variables): readonly CachedModel[] {
   const cache = hfCache(env);
   if (!existsSync(cache)) return [];

@@ -11,7 +11,7 @@ import { type HfReference, hfCache, hfScheme, parseHfReference, repositoryFolder
 import type { Variables } from './ollama-store.js';
 
 export interface DownloadHooks {
-  /** Called with the number of files to download and their total size; both exclude cached files. */
+  /** Called with the total size in bytes and the number of the files to download; both exclude cached files. */
   readonly onStart?: (bytes: number, files: number) => void;
   readonly onBytes?: (bytes: number) => void;
   readonly signal?: AbortSignal;
@@ -20,11 +20,11 @@ export interface DownloadHooks {
 /** Name of a file that marks a repository as downloaded by policyloop. */
 const mark = '.policyloop-pulled';
 
-/** Other files, apart from the weights, that are needed to load a model. */
+/** Files needed to load a model, apart from its weights. */
 const besides =
   /^(config|generation_config|tokenizer|tokenizer_config|chat_template|model\.safetensors\.index)\.json$|^chat_template\.jinja$|^tokenizer\.model$/;
 
-/** Downloads a model, and returns its directory or GGUF file. @throws UserError, or the reason if `signal` aborts */
+/** Downloads a model, and returns its directory or GGUF file. @throws UserError, or the signal's reason if it aborts */
 export async function pullModel(
   reference: string,
   env: Variables,
@@ -84,7 +84,7 @@ export function removeModel(reference: string, env: Variables): string {
       : `the cache doesn’t contain this model (${hfCache(env)})`,
     remedy: existsSync(folder)
       ? `remove it by hand: ${folder}`
-      : 'list what is there: `policyloop models list`',
+      : 'list the cached models: `policyloop models list`',
   });
 }
 
@@ -94,7 +94,7 @@ interface Hub {
   readonly fetch: typeof fetch;
 }
 
-/** Uses the endpoint and token from huggingface_hub's variables, and counts the bytes of each response. */
+/** Uses the endpoint and token from huggingface_hub's variables, and counts the bytes of downloaded files. */
 function hubOf(env: Variables, { signal }: DownloadHooks, count: (bytes: number) => void): Hub {
   return {
     ...(env.HF_ENDPOINT && { hubUrl: env.HF_ENDPOINT.replace(/\/+$/, '') }),
@@ -132,7 +132,7 @@ const entrySchema = z.looseObject({
 });
 const answerSchema = z.union([z.array(entrySchema), repositorySchema]);
 
-/** Upper bounds on the size of a page of a file list, and on the number of files in a repository. */
+/** Upper bounds on the bytes in a page of a file list, and on the number of files in a repository. */
 const mostBytes = 64 * 2 ** 20;
 const mostFiles = 1_000_000;
 
@@ -213,7 +213,7 @@ function unreachable(reference: string, env: Variables, error: unknown): UserErr
   if (status === 401 || status === 403)
     return new UserError({
       ...place,
-      message: `${endpoint} gives this model only to some users (HTTP ${status}), or the model doesn’t exist`,
+      message: `${endpoint} restricts access to this model (HTTP ${status}), or the model doesn’t exist`,
       remedy: 'accept its licence on its page, and set HF_TOKEN to your token',
     });
   if (status === 404)

@@ -103,7 +103,7 @@ function readManifest(root: string, name: string, manifest: string): OllamaModel
       message:
         kindOf(unusable) === 'adapter'
           ? 'this model has a GGUF adapter in addition to its weights, which is not supported here'
-          : 'the weights of this model are safetensors pieces for MLX, which are not read here',
+          : 'this model’s weights are safetensors pieces for MLX, which are not supported here',
       remedy: 'use the provider `ollama` for this model',
     });
   const model = layers.find((layer) => kindOf(layer) === 'model');

@@ -1,4 +1,4 @@
-/** Models on this machine: in Ollama's store, the Hugging Face cache, LM Studio's folder, and the package. */
+/** Models on this machine: in Ollama's store, the Hugging Face cache, and LM Studio's folder. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -24,7 +24,7 @@ export function storedModelPath(reference: string, env: Variables = process.env)
   return hfModel(reference.slice(hfScheme.length), env);
 }
 
-/** Adds the sampling settings and stop strings that a store keeps with a model, if the config has none. */
+/** Fills in settings that the config lacks but Ollama stores with a model: sampling, context length, stop strings. */
 export function withStoreDefaults<Config extends StoreDefaults & { readonly path: string }>(
   config: Config,
   env: Variables = process.env,
@@ -44,7 +44,7 @@ export function withStoreDefaults<Config extends StoreDefaults & { readonly path
   };
 }
 
-/** The sampling settings that a store keeps with a model; empty for other models. */
+/** The sampling settings that Ollama stores with a model; empty for other models. */
 export function storedSampling(path: string, env: Variables = process.env): readonly SamplingLayer[] {
   if (!path.startsWith(ollamaScheme)) return [];
   const config: StoreDefaults & { readonly path: string } = { path, stop: [] };
@@ -56,7 +56,7 @@ interface StoreDefaults extends SamplingChoice {
   readonly stop: readonly string[];
 }
 
-/** All models that can be used, store by store. */
+/** All models found, store by store. */
 export function findStoredModels(env: Variables): readonly FoundModel[] {
   return [
     ...ollamaModels(env).map(({ name, file }) => ({

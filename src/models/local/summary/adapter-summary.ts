@@ -18,7 +18,7 @@ export interface AdapterSummary {
     readonly rank: number;
     readonly alpha: number;
     readonly scale: number;
-    /** Scales of modules that have other values in rank_pattern or alpha_pattern. */
+    /** Scales of modules with their own values in rank_pattern or alpha_pattern. */
     readonly otherScales: readonly number[];
     /** Whether the adapter sets the lengths of the changed rows (DoRA). */
     readonly decomposed: boolean;
@@ -37,7 +37,7 @@ export function isAdapter(directory: string): boolean {
   return existsSync(join(directory, 'adapter_config.json')) && !existsSync(join(directory, 'config.json'));
 }
 
-/** Summarises an adapter; `problems` lists errors. It must fit `model`, by default the one that it names. */
+/** Summarises an adapter; `problems` lists errors. The adapter must fit `model`, by default the one it names. */
 export function adapterSummary(
   directory: string,
   model: string | undefined,

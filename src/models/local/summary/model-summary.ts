@@ -35,17 +35,17 @@ export interface ModelSummary extends ModelReport {
   /** How the model samples if a config doesn't override it. */
   readonly sampling?: SourcedSampling;
   readonly devices?: Devices;
-  /** Present if its measurement was requested. */
+  /** Present if a measurement was requested. */
   readonly loss?: QuantizationLoss & { readonly quantization: Quantization };
 }
 
 export interface MemoryNeed {
-  /** Memory that the weights need with each available quantization. */
+  /** Bytes of memory that the weights need with each available quantization. */
   readonly weights: Readonly<Partial<Record<Quantization, number>>>;
   readonly contextToken: number;
 }
 
-/** `quantization`: whose loss to measure (a minute per 0.5 billion parameters); `reference`: name in a store. */
+/** Measures the loss of `quantization`, if given: a minute per 0.5 billion weights. `reference`: name in a store. */
 export async function modelSummary(
   directory: string,
   quantization: Exclude<Quantization, 'none'> | undefined,
@@ -60,7 +60,7 @@ export async function modelSummary(
       file: report.tokenizer.templateFile,
       message: 'the chat template refuses system messages, but every prompt of an experiment has one',
       remedy:
-        "write a chat_template.jinja that puts the system message before the first user's, if the model was trained so",
+        'write a chat_template.jinja that puts the system message before the first user message, if the model was trained that way',
     });
   const generation = report.config && attempt(() => readGenerationDefaults(directory), problems);
   const devices = await findDevices().catch((error: unknown) => {
@@ -84,7 +84,7 @@ export async function modelSummary(
   };
 }
 
-/** Memory that a model needs. An untied embedding stays on disk (its rows are looked up); vectors are float32. */
+/** Memory that a model needs. An untied embedding stays on disk, where rows are looked up; vectors are float32. */
 export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): MemoryNeed {
   let matrices = 0;
   let vectors = 0;
@@ -116,7 +116,7 @@ export function memoryNeed(config: DecoderConfig, stored?: StoredTensors): Memor
   };
 }
 
-/** Bits per weight, including the weight's share of the scale and offset of its block. */
+/** Bits per weight, including the weight's share of its block's scale and offset. */
 const packedBits = ({ bits, block, offset }: Packing) => bits + (32 * (offset ? 2 : 1)) / block;
 
 const systemTexts: Readonly<Record<SystemMessages, string>> = {
@@ -141,7 +141,7 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
     const full = formatBytes(memory.contextToken * config.contextTokens);
     rows.push([
       'context',
-      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when it is full`,
+      `${config.contextTokens} tokens, ${formatBytes(memory.contextToken)} each: ${full} when full`,
     ]);
   }
   if (tokenizer !== undefined) {
@@ -160,10 +160,10 @@ export function modelRows(facts: ModelSummary): (readonly [string, string])[] {
     );
   if (devices !== undefined)
     append(rows, [
-      ['devices', `${devices.usable.join(', ')}; auto takes ${devices.auto}`],
+      ['devices', `${devices.usable.join(', ')}; auto selects ${devices.auto}`],
       ...devices.unusable.map(({ device, reason }) => [`not ${device}`, reason] as const),
     ]);
-  if (loss !== undefined) rows.push([`${loss.quantization} loses`, lossText(loss)]);
+  if (loss !== undefined) rows.push([`${loss.quantization} loss`, lossText(loss)]);
   rows.push(['verdict', problems.length === 0 ? 'can be run' : "can't be run as it is"]);
   return rows;
 }
@@ -179,18 +179,18 @@ function architectureText(config: DecoderConfig): string {
 function lossText({ tokens, perplexity, divergence, agreement }: QuantizationLoss): string {
   return (
     `perplexity ${perplexity.exact.toPrecision(5)} → ${perplexity.quantized.toPrecision(5)}, ` +
-    `divergence ${divergence.toPrecision(2)} nats a token, ` +
-    `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} places`
+    `divergence ${divergence.toPrecision(2)} nats per token, ` +
+    `the same likeliest token in ${(100 * agreement).toFixed(1)} % of ${tokens} positions`
   );
 }
 
 export interface ModelOverview {
   readonly parameters?: number;
   readonly bytes?: number;
-  /** Dtypes such as `Q4_K`, the most frequent first. */
+  /** Dtypes such as `Q4_K`; sorted by number of parameters, largest first. */
   readonly dtypes?: readonly string[];
   readonly contextTokens?: number;
-  /** The first reason why the model can't be run, judged by its config and weights only. */
+  /** The first reason why the model can't be run, according to its config and weights. */
   readonly problem?: string;
 }
 

@@ -53,13 +53,13 @@ export interface ChatTemplate {
   readonly literals: readonly string[];
   /** Strings that the template searches for in messages, such as `</think>`. */
   readonly sought: readonly string[];
-  /** The template's own, or the usual one, which the prompt then describes. */
+  /** The template's own format, or the usual one, which the prompt then describes. */
   readonly toolFormat: ToolFormat;
   /** The prompt's text before tokenisation; it ends where the assistant's answer begins. */
   render(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): string;
 }
 
-/** A model's template, given `variables`. @throws UserError if there is none or it can't be parsed */
+/** Opens a model's template, rendered with `variables`. @throws UserError if there is none or it can't be parsed */
 export function openChatTemplate(
   directory: string,
   config: TokenizerConfig,
@@ -100,7 +100,7 @@ export function openChatTemplate(
           file,
           message: `the chat template refuses these messages: ${messageOf(error)}`,
           value: messages.map(({ role }) => role),
-          remedy: 'some templates don’t accept system messages, or require roles to alternate',
+          remedy: 'check the roles: some templates reject system messages, or require roles to alternate',
         });
       }
     },
@@ -147,7 +147,7 @@ const provided = new Map<string, Value>([
 
 const mostSeconds = 20;
 
-/** Formats a fixed date, so that prompts don't change with the day: the default date of Llama's templates. */
+/** Formats a fixed date (the default of Llama's templates), so that prompts don't change from day to day. */
 function fixedDate(format: string): string {
   const parts: Readonly<Record<string, string>> = {
     ...{ Y: '2024', y: '24', m: '07', b: 'Jul', B: 'July', d: '26' },
@@ -156,10 +156,10 @@ function fixedDate(format: string): string {
   return format.replace(/%([a-zA-Z])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
-/** In bytes; published templates have at most 20,000. */
+/** Maximum size in bytes; published templates have at most 20,000. */
 const largestTemplate = 2 ** 20;
 
-/** The source text of a model's chat template, searched for as described at `openChatTemplate`. */
+/** The source of a model's chat template; the directory's chat_template.jinja takes precedence. */
 export function templateSource(directory: string, config: TokenizerConfig): { source: string; file: string } {
   if (isGguf(directory)) {
     const { chat_template: source } = config;
@@ -170,7 +170,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
         field: 'tokenizer.chat_template',
         message: `must be text of at most ${largestTemplate} characters`,
       });
-    throw noTemplate(directory, 'take the file of the instruction-tuned variant of the model');
+    throw noTemplate(directory, 'use a file of the model’s instruction-tuned variant');
   }
   const own = path.join(directory, 'chat_template.jinja');
   if (existsSync(own)) return { source: readRegularFile(own, largestTemplate).toString('utf8'), file: own };
@@ -187,7 +187,7 @@ export function templateSource(directory: string, config: TokenizerConfig): { so
       message: 'none of these templates is called `default`, which is the one that Transformers uses',
       remedy: 'write the template to use into chat_template.jinja in the same directory',
     });
-  // For a while, models had a JSON file with this single field.
+  // Some older models have a JSON file with this single field.
   const old = path.join(directory, 'chat_template.json');
   const parsed = z.looseObject({ chat_template: z.string() }).safeParse(readJson(old));
   if (parsed.success) return { source: parsed.data.chat_template, file: old };
@@ -219,7 +219,7 @@ export function tokenText(token: z.output<typeof tokenField>): string | undefine
   return token == null ? undefined : typeof token === 'string' ? token : token.content;
 }
 
-/** Noncharacters, which no text contains: one breaks up control tokens in messages, the other marks true ones. */
+/** Noncharacters, which ordinary text lacks: one breaks up control tokens in messages, the other marks true ones. */
 const breaker = '\u{FDD0}';
 const marker = '\u{FDD1}';
 
@@ -231,13 +231,13 @@ export interface ControlTokens {
   mark(rendered: string): string;
   /** Rendered text without marks and breakers, for people to read. */
   clean(rendered: string): string;
-  /** A token as written by `mark`. */
+  /** A token as `mark` writes it. */
   spelled(token: string): string;
 }
 
 /**
- * `control`: tokens that only a template may write; `answers`: those of them that an answer may contain, such
- * as `</think>`; `ordinary`: other added tokens, which are preferred if they are longer.
+ * `control`: tokens that only a template may write; `answers`: the subset that an answer may contain, such as
+ * `</think>`; `ordinary`: other added tokens, which are preferred if they are longer.
  */
 export function controlTokens(
   control: readonly string[],

@@ -11,7 +11,7 @@ type Merges = readonly (readonly [string, string])[];
 export function ggufTokenizerJson(gguf: GgufFile): Record<string, unknown> {
   const { file, metadata } = gguf;
   const all = texts(gguf, 'tokens');
-  // Ollama's own files of Gemma 3 have a token for pictures for which the embedding has no row.
+  // In Ollama's own Gemma 3 files, the embedding has no row for the picture token.
   const rows = gguf.tensors.get('token_embd.weight')?.shape[0];
   const tokens = metadata.get('general.architecture') === 'gemma3' ? all.slice(0, rows) : all;
   const kinds = numbers(gguf, 'token_type', all.length) ?? tokens.map(() => tokenKinds.normal);
@@ -75,7 +75,7 @@ export function ggufTokenizerConfig({ metadata }: GgufFile): Record<string, unkn
 
 type Vocabulary = ReadonlyMap<string, number>;
 
-/** Byte-pair encoding over the byte alphabet of GPT-2. */
+/** Byte-pair encoding over GPT-2's byte alphabet. */
 function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   const name = gguf.metadata.get('tokenizer.ggml.pre') ?? preTokenizerOf(vocab);
   const rule =
@@ -85,7 +85,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
       file: gguf.file,
       field: 'tokenizer.ggml.pre',
       value: name ?? null,
-      message: 'unknown rule by which this tokenizer splits text',
+      message: 'the rule by which this tokenizer splits text is unknown',
       alternatives: Object.keys(preTokenizers),
       remedy: 'use a newer file of this model, or serve it with llama-server or Ollama',
     });
@@ -104,7 +104,7 @@ function byteLevel(gguf: GgufFile, vocab: Vocabulary): Record<string, unknown> {
   };
 }
 
-/** The first Llama 3 files don't name their splitting rule, but contain its control tokens. */
+/** The first Llama 3 files don't name their splitting rule, but are recognisable by their control tokens. */
 const preTokenizerOf = (vocab: Vocabulary): string | undefined =>
   vocab.get('<|start_header_id|>') === 128_006 && vocab.get('<|eot_id|>') === 128_009
     ? 'llama-bpe'
@@ -176,7 +176,7 @@ function texts(gguf: GgufFile, name: string): readonly string[] {
   const values = gguf.metadata.get(`tokenizer.ggml.${name}`);
   if (Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'string'))
     return values;
-  throw missing(gguf, name, 'a list of texts');
+  throw missing(gguf, name, 'a list of strings');
 }
 
 function numbers(gguf: GgufFile, name: string, count: number): readonly number[] | undefined {

@@ -1,4 +1,4 @@
-/** Bytes and text of tokens. A token can be half a character, so streaming, stops and constraints use bytes. */
+/** Bytes and text of tokens. A token can be part of a character, so streaming and constraints work on bytes. */
 import { append } from '../../../base/append.js';
 import { UserError } from '../../../base/errors.js';
 import { largest, smallest } from '../../../statistics/descriptive.js';
@@ -90,7 +90,7 @@ function sentencePieceBytes(token: string): Uint8Array {
     : Uint8Array.of(Number.parseInt(byte[1]!, 16));
 }
 
-/** Decodes tokens as they arrive, and keeps incomplete characters back. */
+/** Decodes tokens as they arrive, and holds back incomplete characters. */
 export class TextStream {
   readonly #bytes: TokenBytes;
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -135,7 +135,7 @@ export class TextStream {
   }
 }
 
-/** Cuts a growing text at the first stop string, and keeps back an ending that may become one. */
+/** Cuts a growing text at the first stop string, and holds back an ending that may become one. */
 export class StopStrings {
   readonly #stops: readonly string[];
   #held = '';
@@ -161,7 +161,7 @@ export class StopStrings {
     return this.#release(this.#held.length - this.#pendingLength());
   }
 
-  /** Returns the rest at the end of the text. */
+  /** Ends the text; returns the part that was held back. */
   end(): string {
     return this.#stopped ? '' : this.#release(this.#held.length);
   }

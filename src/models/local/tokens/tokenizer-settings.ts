@@ -30,7 +30,7 @@ export const tokenizerSchema = z.looseObject({
 export type TokenizerJson = z.output<typeof tokenizerSchema>;
 
 type Step = Readonly<Record<string, unknown>>;
-/** Allowed values of a setting; undefined if it may be missing. */
+/** Allowed values of a setting, including undefined if it may be missing. */
 type Allowed = readonly unknown[] | ((value: unknown) => boolean);
 type Kinds = Readonly<Record<string, Readonly<Record<string, Allowed>>>>;
 
@@ -46,7 +46,7 @@ const normalizers: Kinds = {
   NFKC: {},
   NFKD: {},
   Prepend: { prepend: (value) => typeof value === 'string' },
-  // A dollar sign would refer to the match.
+  // In a replacement, a dollar sign would refer to the match.
   Replace: { pattern: literal, content: (value) => typeof value === 'string' && !value.includes('$') },
 };
 
@@ -113,7 +113,7 @@ const startSchema = z.object({
   single: z.array(z.looseObject({ SpecialToken: z.object({ id: z.string() }).optional() })),
 });
 
-/** Ids that precede any text, such as that of `<s>`. Without `add_bos_token`, the post-processor decides. */
+/** Ids that precede any text, such as the id of `<s>`. Without `add_bos_token`, the post-processor decides. */
 export function startTokens(
   { added_tokens: added, post_processor: last }: TokenizerJson,
   { isAdded, bos }: { readonly isAdded: unknown; readonly bos: string | undefined },
@@ -186,7 +186,7 @@ export const splitStep = (Regex: string): Step => ({
   ...{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
 });
 
-/** The library's digits and white space differ from Unicode's, except in patterns. */
+/** Replaces steps with patterns, because elsewhere the library's digits and white space differ from Unicode's. */
 function exact(step: Step): readonly Step[] {
   if (step.type === 'Digits') return [splitStep(step.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
   if (step.type === 'ByteLevel' && step.use_regex !== false)
@@ -200,7 +200,7 @@ function exact(step: Step): readonly Step[] {
   ];
 }
 
-/** Case-insensitive groups, extended by the long s that the library omits. */
+/** Case-insensitive groups, without and with the long s (ſ), which the library omits. */
 const foldings = [
   ["(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:'[sſ]|'t|'re|'ve|'m|'ll|'d)"],
   ['(?i:[sdmt]|ll|ve|re)', '(?i:[sſdmt]|ll|ve|re)'],
@@ -218,7 +218,7 @@ function isKnownPattern(pattern: unknown): boolean {
   return !/[\\[\].^$]|\(\?(?![:=!])|[*+?}]\+/.test(outside);
 }
 
-/** How byte-level tokenizers split text, by the names in llama.cpp (`tokenizer.ggml.pre`, src/llama-vocab.cpp). */
+/** Rules by which byte-level tokenizers split text, by llama.cpp's names (`tokenizer.ggml.pre`, llama-vocab.cpp). */
 const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const symbols = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*`;
 const spaces = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`;

@@ -181,7 +181,7 @@ function markedTokenizer(json: TokenizerJson, control: ControlTokens, file: stri
   }
 }
 
-/** Far more than any prompt needs. */
+/** Time limit for a tokenizer, far above what any prompt needs. */
 const mostSeconds = 20;
 
 /** Limits the time that a model's patterns may take, because they may backtrack forever. @throws UserError */
@@ -205,12 +205,12 @@ function spelledTokens(tokenizer: Tokenizer, json: TokenizerJson): (string | und
   return tokens;
 }
 
-/** The library's tables are as long as the largest id. A vocabulary has too many items to check with a schema. */
+/** Checks ids, because the library's tables are as long as the largest. A schema is too slow for a whole vocabulary. */
 function refuseStrangeIds({ vocab }: TokenizerJson['model'], file: string): void {
   const ids: readonly unknown[] = isMapping(vocab) ? Object.values(vocab) : [vocab];
   const value = ids.find((id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= largestTokenId));
   if (value === undefined) return;
-  const message = `is not a token id: these are whole numbers from 0 to ${largestTokenId}`;
+  const message = `is not a token id: they are whole numbers from 0 to ${largestTokenId}`;
   throw new UserError({ file, field: 'model.vocab', value, message });
 }
 

@@ -2,7 +2,7 @@
 import { parseJson } from '../../../storage/json-depth.js';
 import type { ChatMessage, ToolDefinition, ToolFormat } from '../../language-model.js';
 
-/** The format of Hermes and Qwen, which other models understand if it is described to them. */
+/** The format of Hermes and Qwen, which other models understand if the prompt describes it. */
 const hermes: ToolFormat = {
   before: '<tool_call>\n',
   after: '\n</tool_call>',
@@ -15,7 +15,7 @@ export function templateToolFormat(usesTools: boolean, literals: readonly string
   const text = literals.join('\n');
   if (!usesTools) return undefined;
   if (text.includes('<tool_call>')) return /"arguments": /.test(text) ? hermes : undefined;
-  // Newer models of Mistral write `[TOOL_CALLS]name[ARGS]{…}`.
+  // Newer Mistral models write `[TOOL_CALLS]name[ARGS]{…}`.
   if (text.includes('[TOOL_CALLS]') && !text.includes('[ARGS]'))
     return { before: '', after: '', argumentsKey: 'arguments', isList: true };
   const describesLlama = text.includes('{"name": function name, "parameters": ');
@@ -60,7 +60,7 @@ export function describeTools({ messages, tools }: ToolPrompt): readonly ChatMes
 
 export const toolFormatOr = (own: ToolFormat | undefined): ToolFormat => own ?? hermes;
 
-/** As Transformers' templates expect a tool. */
+/** A tool in the form that Transformers' templates expect. */
 export const functionOf = ({ description, name, parameters }: ToolDefinition) => ({
   type: 'function',
   function: {
@@ -70,7 +70,7 @@ export const functionOf = ({ description, name, parameters }: ToolDefinition) =>
   },
 });
 
-/** As Transformers' templates expect a message. */
+/** A message in the form that Transformers' templates expect. */
 export function templateMessage(
   { content, role, toolCallId, toolCalls }: ChatMessage,
   _index: number,
@@ -94,7 +94,7 @@ export function templateMessage(
   };
 }
 
-/** Templates write the arguments as JSON themselves. */
+/** Parses arguments, because templates write them as JSON themselves. */
 function parsed(text: string): unknown {
   try {
     return parseJson(text);

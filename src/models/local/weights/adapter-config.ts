@@ -9,7 +9,7 @@ import { harmlessAdapterKeys, ignoring, refuseUnknownKeys, withoutKeys } from '.
 export interface LoraScaling {
   readonly rank: number;
   readonly alpha: number;
-  /** True to divide by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
+  /** Whether `alpha` is divided by √rank instead of the rank (Kalajdzievski 2023, arXiv 2312.03732). */
   readonly rankStabilized: boolean;
 }
 
@@ -49,7 +49,7 @@ const schema = z.looseObject({
 });
 type Fields = z.output<typeof schema>;
 
-/** Whether all changed modules are ones that GPT-2's files store transposed, which `fan_in_fan_out` states. */
+/** Whether GPT-2's files store all changed modules transposed, as `fan_in_fan_out` states. */
 const isOfGpt2 = (targets: unknown): boolean =>
   Array.isArray(targets) && targets.every((name) => /(^|\.)c_(attn|proj|fc)$/.test(String(name)));
 
@@ -97,7 +97,7 @@ export function parseAdapterConfig(
 /** Initialisations of the factors that don't change the base, so they no longer matter after training. */
 const plainBeginnings = ['gaussian', 'eva', 'orthogonal', 'mica', 'true', 'false'];
 
-/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, and PEFT repeats this. */
+/** PiSSA, OLoRA, CorDA, LoftQ and LoRA-GA subtract their initial product from the base, as PEFT does on loading. */
 function refuseChangedBase({ init_lora_weights: given }: Fields, file: string): void {
   if (given == null || plainBeginnings.includes(String(given).toLowerCase())) return;
   throw new UserError({
@@ -166,7 +166,7 @@ function fitting(
   return matching(given, modules, field, file);
 }
 
-/** The value of the first pattern that matches the end of a module's path; modules without a match are left out. */
+/** The value of the first pattern that matches the end of each module's path; modules without a match are omitted. */
 function byPattern(
   fields: Fields,
   field: 'rank_pattern' | 'alpha_pattern',
@@ -208,14 +208,14 @@ function matching(
   const [start = '', flags = ''] = /^\(\?([aimsu]+)\)/.exec(pattern) ?? [];
   const source = pattern.slice(start.length);
   const [unknown] = pythonOnly.exec(source) ?? [];
-  if (unknown === '(?') refuse('it has a group of a kind that only Python knows');
+  if (unknown === '(?') refuse('it has a kind of group that only Python supports');
   if (unknown !== undefined) refuse(`${unknown} means something else in Python`);
   try {
     const whole = new RegExp(`^(?:${source.replaceAll('(?P<', '(?<')})$`, flags.includes('i') ? 'i' : '');
     return withinTime(most.seconds, () => modules.filter((module) => whole.test(module)));
   } catch (error) {
-    if (error instanceof TimeLimitError) return refuse('it takes too long to be matched');
-    if (error instanceof SyntaxError) return refuse('this pattern can’t be read here');
+    if (error instanceof TimeLimitError) return refuse('matching it takes too long');
+    if (error instanceof SyntaxError) return refuse('it isn’t valid in JavaScript');
     throw error;
   }
 }

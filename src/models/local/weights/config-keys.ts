@@ -1,16 +1,16 @@
-/** Checks the keys of published JSON files: one that is set but unknown might change a result, so it is refused. */
+/** Checks the keys of published JSON files; refuses unknown ones that are set, because they might change a result. */
 import { type Problem, UserError } from '../../../base/errors.js';
 
 /** Known keys of one kind of file. */
 export interface KnownKeys {
   readonly read: readonly string[];
-  /** Keys that never affect a result, each with the reason why not. */
+  /** Keys that never affect a result, each with the reason. */
   readonly harmless?: Readonly<Record<string, string>>;
-  /** The one value at which a key has no effect. For some keys, that isn't false. */
+  /** The only value at which a key has no effect; for other keys, that is false, empty or `none`. */
   readonly neutral?: Readonly<Record<string, unknown>>;
 }
 
-/** `content`: after `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming set, unknown keys */
+/** `content`: from `withoutKeys`; `section`: e.g. `rope_scaling`. @throws UserError naming unknown keys that are set */
 export function refuseUnknownKeys(content: object, known: KnownKeys, file: string, section = ''): void {
   const problems = Object.entries(content)
     .filter(([key, value]) => !known.read.includes(key) && changes(key, value, known))
@@ -67,7 +67,7 @@ export const harmlessModelKeys: Readonly<Record<string, string>> = {
     'attn_implementation _attn_implementation _attn_implementation_autoset _attn_implementation_internal _flash_attn_2_enabled use_flash_attention use_flash_attn use_flash_attention_2 flash_attention pretraining_tp gradient_checkpointing use_cache chunk_size_feed_forward torchscript use_bfloat16 tf_legacy_loss is_decoder experts_implementation _experts_implementation base_model_tp_plan base_model_pp_plan',
   ),
   ...because(
-    'is used in training only',
+    'is used only in training',
     'initializer_range attention_dropout hidden_dropout hidden_dropout_prob attention_probs_dropout_prob attn_pdrop resid_pdrop embd_pdrop dropout layerdrop',
   ),
   ...because(
@@ -103,7 +103,7 @@ export const harmlessAdapterKeys: Readonly<Record<string, string>> = {
     'inference_mode megatron_core runtime_config',
   ),
   ...because(
-    'is used in training only',
+    'is used only in training',
     'lora_dropout lora_dtype lorap_lr_ratio lorap_emb_lr loraplus_lr_ratio qalora_group_size',
   ),
   ...because(

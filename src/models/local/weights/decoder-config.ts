@@ -1,4 +1,4 @@
-/** What a decoder-only transformer computes, independent of its family and its file format. */
+/** The computation of a decoder-only transformer, independent of its family and file format. */
 import type { Rope } from './rope.js';
 
 export interface LayerConfig {
@@ -63,7 +63,7 @@ export interface ModulePaths {
   /** Gate and up, or a fused projection with the rows of both; only up if there is no gate. */
   readonly feedForward: readonly [string, string] | readonly [string];
   readonly down: string;
-  /** Norms of the inputs of attention and of the feed-forward part, and of their outputs before these are added. */
+  /** Norms before and after attention and the feed-forward part; the latter apply before the residual addition. */
   readonly norms: {
     readonly beforeAttention?: string;
     readonly afterAttention?: string;
@@ -89,7 +89,7 @@ export interface DecoderConfig {
   readonly norm: { readonly kind: 'rms' | 'layer'; readonly offset: 0 | 1 };
   readonly normEpsilon: number;
   readonly activation: 'silu' | 'gelu-tanh';
-  /** Whether the activation of one projection is multiplied with another projection. */
+  /** Whether the activation of one projection is multiplied by another projection. */
   readonly gated: boolean;
   readonly bias: { readonly qkv: boolean; readonly output: boolean; readonly mlp: boolean };
   readonly qkNorm: boolean;
@@ -101,7 +101,7 @@ export interface DecoderConfig {
   /** If set, a score s becomes cap·tanh(s / cap). */
   readonly scoreCap: number | undefined;
   readonly logitCap: number | undefined;
-  /** Factors of the embedding, of each layer's contribution to the residual stream, and of the logits. */
+  /** Factors for the embedding, for each layer's contribution to the residual stream, and for the logits. */
   readonly embeddingFactor: number;
   readonly residualFactor: number;
   readonly logitFactor: number;

@@ -5,7 +5,7 @@ import { checkedValue, readJson } from '../../../storage/files.js';
 import { plainSampling, type Sampling, type SamplingChoice, samplingKeys } from '../../language-model.js';
 import { type GgufFile, isGguf, openGguf } from './gguf.js';
 
-/** Ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
+/** Over ten times the size of the largest vocabularies; limited because tables are as long as the largest id. */
 export const largestTokenId = 4_194_303;
 
 const tokenId = z.int().max(largestTokenId);
@@ -50,7 +50,7 @@ export type SourcedSampling = {
   readonly [K in keyof Sampling]: { readonly value: Sampling[K]; readonly from: string };
 };
 
-/** How a local model samples. Earlier layers of `chosen` precede later ones; all of them precede `published`. */
+/** How a local model samples. Earlier layers of `chosen` take precedence over later ones, and all over `published`. */
 export function samplingOf(
   published: GenerationDefaults,
   chosen: readonly SamplingLayer[] = [],
@@ -92,7 +92,7 @@ export function tokenIds(ids: z.output<typeof tokenIdsSchema>): number[] {
   return ids == null ? [] : typeof ids === 'number' ? [ids] : ids;
 }
 
-/** Spellings of tokens that end an answer, because a file names only one of its end tokens. */
+/** Spellings of end tokens, because a file may not name all of them. */
 const endSpellings = new Set(
   (
     '<|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <end_of_turn> ' +

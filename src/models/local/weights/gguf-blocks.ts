@@ -57,7 +57,7 @@ export const blockTypes: readonly BlockType[] = types.map(
   },
 );
 
-/** Types that are refused by name. */
+/** Names of unsupported types, for messages, by their numbers. */
 export const foreignTypes: Readonly<Record<number, string>> = Object.fromEntries(
   (
     '4 Q4_2, 5 Q4_3, 9 Q8_1, 15 Q8_K, 16 IQ2_XXS, 17 IQ2_XS, 18 IQ3_XXS, 19 IQ1_S, 21 IQ3_S, 22 IQ2_S, 24 I8, ' +
@@ -69,7 +69,7 @@ export const foreignTypes: Readonly<Record<number, string>> = Object.fromEntries
 
 const byDtype = new Map(blockTypes.map((type) => [type.dtype, type]));
 
-/** Undefined for dtypes of other file formats. */
+/** The layout of a dtype; undefined if it isn't a supported GGUF type. */
 export const blockType = (dtype: string): BlockType | undefined => byDtype.get(dtype);
 
 const half = (bytes: Buffer, at: number): number => halfToFloat(bytes[at]! | (bytes[at + 1]! << 8));
@@ -95,7 +95,7 @@ function q4_1(from: Buffer, at: number, { codes, scales, offsets }: Unpacked): v
   halves(from, at + 4, codes);
 }
 
-/** Codes of five bits, of which the fifth bits are stored in four separate bytes. */
+/** Codes of five bits, whose fifth bits are stored in four separate bytes. */
 function fiveBits(from: Buffer, high: number, low: number, codes: Uint8Array): void {
   halves(from, low, codes, 112);
   for (let i = 0; i < 32; i++) codes[i]! += ((from[high + (i >> 3)]! >> (i & 7)) & 1) << 4;
@@ -137,7 +137,7 @@ function iq4nl(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   levels(from, at + 2, codes, nonLinear);
 }
 
-/** d, 16 bits with the upper two bits of eight scales, 4 bytes with their lower four, 128 bytes of half-byte codes. */
+/** d, 16 bits with the top two bits of eight scales, 4 bytes with their lower four bits, 128 bytes of 4-bit codes. */
 function iq4xs(from: Buffer, at: number, { codes, scales }: Unpacked): void {
   const d = half(from, at);
   const high = from.readUInt16LE(at + 2);

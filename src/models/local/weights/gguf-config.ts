@@ -109,8 +109,7 @@ function numberReader(gguf: GgufFile, architecture: string): (key: string) => nu
       file,
       field: `${architecture}.${key}`,
       value: Array.isArray(given) ? given.slice(0, 4) : (given ?? null),
-      message:
-        given === undefined ? 'is missing' : 'is not a single number, and layers that differ can’t be run',
+      message: given === undefined ? 'is missing' : 'is not a single number, but all layers must be the same',
       remedy: 'use a different file of this model',
     });
   };
@@ -143,7 +142,7 @@ function ropeScaling(value: (key: string) => GgufValue | undefined, number: (key
   };
 }
 
-/** Factor of cosines and sines in llama.cpp, which is applied before the one that the file states. */
+/** llama.cpp's own factor for cosines and sines, which it applies in addition to the file's. */
 const yarnMagnitude = (factor: number, log: GgufValue | undefined): number => {
   const of = (scale: number) => (factor <= 1 ? 1 : 0.1 * scale * Math.log(factor) + 1);
   return of(1) / (log === undefined ? 1 : of(Number(log)));

@@ -5,9 +5,9 @@ import { readTensorBytes } from './safetensors.js';
 
 export interface GgufFamily {
   readonly interleaved: boolean;
-  /** Whether stored norms include the 1 that is missing in Hugging Face's files. */
+  /** Whether stored norms include the 1 that Hugging Face's files omit. */
   readonly wholeNorms?: boolean;
-  /** Modules of a layer whose names differ from Llama's; '' for modules that the family doesn't have. */
+  /** Modules of a layer whose names differ from Llama's; '' for modules that the family lacks. */
   readonly modules?: Readonly<Record<string, string>>;
   /** Tensors of a layer that are neither a weight nor a bias of a module. */
   readonly tensors?: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface GgufFamily {
   readonly aliases?: Readonly<Record<string, string>>;
   /** Values of keys that the files omit. */
   readonly defaults?: Readonly<Record<string, number>>;
-  /** Whether it is possible that only part of a head is rotated. */
+  /** Whether a model of the family may rotate only part of each head. */
   readonly partialRotation?: boolean;
   /** Whether a head count of 0 marks layers without attention. */
   readonly zeroHeads?: boolean;
@@ -60,7 +60,7 @@ export const storedNumbers = ({ tensors }: GgufFile, name: string): readonly num
   return stored && [...toFloat32(readTensorBytes(stored), stored.dtype)];
 };
 
-/** Either every n-th layer is global, or a list states which layers aren't. */
+/** `stated`: n if every n-th layer is global, or a list that is true for each local layer. */
 const gemmaPattern = (stated: unknown) =>
   Array.isArray(stated)
     ? { layer_types: stated.map((local) => (local ? 'sliding_attention' : 'full_attention')) }
@@ -87,7 +87,7 @@ const olmo: GgufFamily = {
   },
 };
 
-/** Layers that have no key heads are convolutions. */
+/** Layers without key heads are convolutions. */
 const lfm2: GgufFamily = {
   interleaved: false,
   zeroHeads: true,
@@ -123,7 +123,7 @@ const lfm2: GgufFamily = {
   },
 };
 
-/** The order of the value heads differs from that in Hugging Face's files; `readGgufConfig` tells the decoder. */
+/** The value heads aren't in the order of Hugging Face's files; `readGgufConfig` passes the order to the decoder. */
 const qwen35: GgufFamily = {
   interleaved: false,
   wholeNorms: true,
@@ -230,7 +230,7 @@ export const ggufFamilies: Readonly<Record<string, GgufFamily>> = {
     },
   },
   olmo2: olmo,
-  // Ollama's name of this architecture.
+  // Ollama's name for this architecture.
   olmo3: olmo,
   mistral3: {
     interleaved: true,

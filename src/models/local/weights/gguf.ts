@@ -12,13 +12,13 @@ export type GgufValue = GgufScalar | readonly GgufScalar[];
 export interface GgufFile {
   readonly file: string;
   readonly metadata: ReadonlyMap<string, GgufValue>;
-  /** Where each key's value is in the file, including the value's type. */
+  /** Byte range of each key's value in the file, including the value's type. */
   readonly places: ReadonlyMap<string, { readonly start: number; readonly end: number }>;
   /** Tensors by their names in the file. Shapes have rows first, although the format has columns first. */
   readonly tensors: ReadonlyMap<string, StoredTensor>;
 }
 
-/** Whether a model's path is a GGUF file. Other models are directories, and Ollama's files have no extension. */
+/** Whether a path is a GGUF file. Any file counts: other models are directories, and Ollama's have no extension. */
 export const isGguf = (model: string): boolean =>
   /\.gguf$/i.test(model) || (statSync(model, { throwIfNoEntry: false })?.isFile() ?? false);
 
@@ -82,13 +82,13 @@ function readPrefix(reader: HeadReader, file: string): [tensors: number, pairs: 
       file,
       version % 65_536 === 0 && version > 0
         ? 'its numbers are big-endian, and this machine’s are not'
-        : `it has version ${version} of the format, and 2 and 3 are known`,
+        : `it has version ${version} of the format, but only 2 and 3 are supported`,
     );
   const tensors = reader.count('tensors', most.tensors, 24);
   return [tensors, reader.count('pairs of metadata', most.pairs, 13)];
 }
 
-/** For each value type, by its number in the format: size in bytes, and a reader. */
+/** For each value type, by its number in the format: minimum size in bytes, and a reader. */
 const valueTypes: Readonly<
   Record<number, { readonly bytes: number; readonly read: (r: HeadReader) => GgufScalar }>
 > = {
@@ -149,7 +149,7 @@ function readTensorInfo(reader: HeadReader): TensorInfo {
   if (dimensions < 1 || dimensions > 4)
     throw broken(
       reader.file,
-      `the tensor ${shown(name)} has ${dimensions} dimensions, and 1 to 4 are possible`,
+      `the tensor ${shown(name)} has ${dimensions} dimensions, but only 1 to 4 are allowed`,
     );
   const shape = Array.from({ length: dimensions }, () => reader.number(8)).reverse();
   return { name, shape, type: reader.number(4), offset: reader.number(8) };
@@ -164,7 +164,7 @@ function placed(
 ): ReadonlyMap<string, StoredTensor> {
   const alignment = metadata.get('general.alignment') ?? 32;
   if (typeof alignment !== 'number' || alignment < 1 || alignment % 8 !== 0 || alignment > 1 << 20)
-    throw broken(file, `general.alignment is ${shown(alignment)}, and multiples of 8 are possible`);
+    throw broken(file, `general.alignment is ${shown(alignment)}, but must be a multiple of 8`);
   const start = Math.ceil(position / alignment) * alignment;
   const tensors = new Map<string, StoredTensor>();
   let end = 0;
@@ -172,8 +172,8 @@ function placed(
     const { name, shape, offset } = info;
     if (tensors.has(name)) throw broken(file, `it has the tensor ${shown(name)} twice`);
     const { dtype, length } = sizeOf(info, file);
-    if (offset % alignment !== 0) throw broken(file, `tensor ${shown(name)} begins between two places`);
-    if (offset < end) throw broken(file, `tensor ${shown(name)} begins inside of another`);
+    if (offset % alignment !== 0) throw broken(file, `tensor ${shown(name)} is not aligned`);
+    if (offset < end) throw broken(file, `tensor ${shown(name)} overlaps another one`);
     end = offset + length;
     if (!(start + end <= size))
       throw broken(
@@ -193,8 +193,8 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
       field: name.slice(0, 80),
       value: foreignTypes[type] ?? type,
       message: foreignTypes[type]
-        ? 'tensors of this type can’t be run'
-        : 'GGUF has no tensor type of this number',
+        ? 'tensors of this type are not supported'
+        : 'GGUF has no tensor type with this number',
       alternatives: blockTypes.map((block) => block.dtype),
       remedy:
         'use a different file of the model, e.g. Q4_K_M or Q8_0, or serve this one with llama-server or Ollama',
@@ -203,7 +203,7 @@ function sizeOf({ name, shape, type }: TensorInfo, file: string): { dtype: strin
   if (columns % known.elements !== 0)
     throw broken(
       file,
-      `rows of ${shown(name)} have ${columns} values, no multiple of ${known.elements} (${known.dtype})`,
+      `rows of ${shown(name)} have ${columns} values, which is not a multiple of ${known.elements} (${known.dtype})`,
     );
   const elements = shape.reduce((product, dimension) => product * dimension, 1);
   return { dtype: known.dtype, length: (elements / known.elements) * known.bytes };
@@ -234,7 +234,7 @@ class HeadReader {
     if (this.position + length > Math.min(this.size, most.head))
       throw broken(
         this.file,
-        this.size < most.head ? 'it ends in its head' : 'its head is longer than 512 MB',
+        this.size < most.head ? 'it ends within its header' : 'its header is longer than 512 MB',
       );
     if (this.#next + length > this.#window.length) this.#refill(length);
     this.#next += length;
@@ -255,7 +255,7 @@ class HeadReader {
     const count = this.number(8);
     const rest = this.size - this.position;
     if (count > atMost || count * bytesOfEach > rest)
-      throw broken(this.file, `it promises ${count} ${what}, and ${rest} bytes follow`);
+      throw broken(this.file, `it states ${count} ${what}, but only ${rest} bytes follow`);
     return count;
   }
 

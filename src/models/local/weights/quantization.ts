@@ -1,4 +1,4 @@
-/** Weights in 4 or 8 bits (MatMulNBits): (q − 2^(bits−1))·scale, with a float32 scale per 32 or 128 of a row. */
+/** Weights in 4 or 8 bits (MatMulNBits): (q − 2^(bits−1))·scale, with a float32 scale per 32 or 128 weights. */
 import type { StoredTensor } from './safetensors.js';
 
 export type Bits = 4 | 8;

@@ -11,7 +11,7 @@ export type Rope = { readonly theta: number } & (
   | { readonly scaling: 'linear'; readonly factor: number }
   /** Frequency i is divided by `divisors[i]` (headDim / 2 divisors), which is how GGUF files store llama3 scaling. */
   | { readonly scaling: 'divided'; readonly divisors: readonly number[] }
-  /** Llama 3.1: long wavelengths are stretched by `factor`, short ones kept, those in between interpolated. */
+  /** Llama 3.1 stretches long wavelengths by `factor`, keeps short ones, and interpolates in between. */
   | {
       readonly scaling: 'llama3';
       readonly factor: number;
@@ -35,7 +35,7 @@ export type Rope = { readonly theta: number } & (
       /** Factor by which cosines and sines are multiplied. */
       readonly attentionFactor: number;
     }
-  /** LongRoPE: frequency i is divided by one of two lists; the second is for sequences beyond the original context. */
+  /** LongRoPE divides frequency i by factor i of a list; `longFactors` is for sequences beyond the original context. */
   | {
       readonly scaling: 'longrope';
       readonly shortFactors: readonly number[];
@@ -96,8 +96,8 @@ interface RopeFamily {
 
 const everyKind = ['rope_theta', 'rope_type', 'type', 'partial_rotary_factor'];
 
-/** Keys that each kind reads in addition to the common ones. */
 type Kind = Exclude<Rope['scaling'], 'divided'>;
+/** Keys that each kind reads in addition to the common ones. */
 const keysOf: Readonly<Record<Kind, readonly string[]>> = {
   none: [],
   linear: ['factor'],
@@ -200,7 +200,7 @@ export function rotaryWidth(config: RopeConfig, headDim: number, layerType: stri
   const width = typeof share === 'number' ? Math.floor(headDim * share) : 0;
   if (width > 0 && width <= headDim && width % 2 === 0) return width;
   throw unsupported(file, `${field}.partial_rotary_factor`, share, [
-    'a share that is an even number of dimensions',
+    'a fraction that gives an even number of dimensions',
   ]);
 }
 

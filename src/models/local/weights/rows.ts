@@ -3,7 +3,7 @@ import { blockType, type Unpacked } from './gguf-blocks.js';
 import { toFloat32 } from './quantization.js';
 import { readTensorBytes, type StoredTensor } from './safetensors.js';
 
-/** [count, columns] in Hugging Face's order, starting at row `from` (for a vector, at value `from`). */
+/** Returns [count, columns] in Hugging Face's order, starting at row `from` (for a vector, at value `from`). */
 export function readRows(
   tensor: StoredTensor,
   from = 0,

@@ -87,12 +87,12 @@ function parseHeader(file: string, text: string): Record<string, unknown> {
   throw broken(file, 'its header is not a table of tensors');
 }
 
-/** Refuses overlapping tensors: the format forbids them, and they let a few bytes pose as any number of weights. */
+/** Refuses overlapping tensors: the format forbids them, and they let a small file claim any number of weights. */
 function refuseOverlaps(file: string, tensors: readonly StoredTensor[]): void {
   let end = 0;
   for (const tensor of tensors.toSorted((a, b) => a.offset - b.offset)) {
     if (tensor.length > 0 && tensor.offset < end)
-      throw broken(file, `tensor ${tensor.name} lies where another one does`);
+      throw broken(file, `tensor ${tensor.name} overlaps another one`);
     end = Math.max(end, tensor.offset + tensor.length);
   }
 }
@@ -140,7 +140,7 @@ export function directoryWeights(directory: string): StoredTensors {
     places.map(([name, shard]) => {
       const tensor = shards.get(shard)!.get(name);
       if (tensor === undefined)
-        throw wrong(`${shard} does not hold the tensor ${name} that the index promises`);
+        throw wrong(`${shard} does not contain the tensor ${name}, which the index lists`);
       return [name, tensor] as const;
     }),
   );
@@ -196,7 +196,7 @@ export function sampledParts(bytes: number): readonly (readonly [start: number, 
   return [0, 0.5, 1].map((share) => [Math.floor(share * (bytes - length)), length]);
 }
 
-/** Whether two tensors have the same bytes. If they differ, their samples usually differ already. */
+/** Whether two tensors have the same bytes. Compares samples first, because different tensors usually differ there. */
 export function sameTensor(a: StoredTensor, b: StoredTensor): boolean {
   if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join()) return false;
   const step = 1 << 22;

@@ -181,8 +181,8 @@ describe('tensors of adapter_model.safetensors', () => {
   it.each<[string, (tensors: Tensor[]) => Tensor[], RegExp]>([
     ['NaN in A', setValue(someA, Number.NaN), /not finite/],
     ['infinity in B', setValue(someB, Number.POSITIVE_INFINITY), /not finite/],
-    ['A without B', (all) => all.filter((one) => !named(someB)(one)), /lacks its partner: .*lora_B/],
-    ['B without A', (all) => all.filter((one) => !named(someA)(one)), /lacks its partner: .*lora_A/],
+    ['A without B', (all) => all.filter((one) => !named(someB)(one)), /has no counterpart: .*lora_B/],
+    ['B without A', (all) => all.filter((one) => !named(someA)(one)), /has no counterpart: .*lora_A/],
     ['another rank', shaped(someA, [3, 64]), /has the shape \[3, 64\]/],
     ['ranks that differ', shaped(someB, [96, 5]), /has the shape \[96, 5\]/],
     ['three dimensions', shaped(someA, [4, 64, 1]), /has the shape/],
@@ -195,7 +195,7 @@ describe('tensors of adapter_model.safetensors', () => {
     [
       'a module of no such model',
       extra('base_model.model.model.layers.9.mlp.up_proj.lora_A.weight'),
-      /partner/,
+      /counterpart/,
     ],
     ['an embedding', extra('base_model.model.model.embed_tokens.lora_embedding_A'), /can be adapted/],
     ['a saved head', extra('base_model.model.lm_head.weight'), /can be adapted/],
@@ -291,7 +291,7 @@ describe('which modules target_modules names', () => {
     expect(open(right).modules.size).toBeGreaterThan(0);
     // A pattern fits the whole path, or not at all.
     const other = adapterWith({ config: { target_modules: 'q_proj' }, tensors: only(part) });
-    expect(() => open(other)).toThrow(/target_modules leaves out/);
+    expect(() => open(other)).toThrow(/target_modules omits/);
   });
 
   it.each<[string, Record<string, unknown>]>([
@@ -300,14 +300,14 @@ describe('which modules target_modules names', () => {
     ['an excluding pattern', { exclude_modules: '.*q_proj' }],
     ['other layers', { layers_to_transform: [0, 1] }],
   ])('%s are not changed', (_, config) => {
-    expect(() => readAdapter(adapterWith({ config }))).toThrow(/target_modules leaves out/);
+    expect(() => readAdapter(adapterWith({ config }))).toThrow(/target_modules omits/);
   });
 
   it.each<[string, string, RegExp]>([
     ['takes for ever', '(((\\w+)+)+\\.?)*X', /takes too long/],
-    ['is for Python alone', '(?>.*)proj', /only Python knows/],
+    ['is for Python alone', '(?>.*)proj', /only Python supports/],
     ['has a back reference', '(.*)\\1', /means something else/],
-    ['is none', '(', /pattern can’t be read/],
+    ['is none', '(', /isn’t valid in JavaScript/],
   ])('a pattern that %s is refused', (_, target_modules, message) => {
     expect(() => open(adapterWith({ config: { target_modules } }))).toThrow(message);
     expect(() => open(adapterWith({ config: { rank_pattern: { [target_modules]: 4 } } }))).toThrow(message);

@@ -45,7 +45,7 @@ describe.skipIf(process.platform !== 'linux')('what CUDA lacks on Linux is named
     expect(cudaLack(folder, [driver])).toBe(`${libraries[0]} is not installed`);
     expect(cudaLack(folder, [path.join(folder, 'none')])).toMatch(/is not installed, and no NVIDIA driver/);
     for (const library of libraries) writeFileSync(path.join(folder, library), '');
-    expect(cudaLack(folder, [path.join(folder, 'none')])).toBe('no NVIDIA driver is there');
+    expect(cudaLack(folder, [path.join(folder, 'none')])).toBe('no NVIDIA driver was found');
     // What else the runtime says is told as it says it.
     expect(cudaLack(folder, [driver])).toBeUndefined();
     rmSync(folder, { recursive: true });
@@ -60,7 +60,9 @@ test('why a device can’t be used is told in words of the system, not of the ru
   );
   expect(unusable('webgpu', thrown).reason).toMatch(/^no graphics card with a .* driver was found$/);
   expect(unusable('webgpu', new Error('device lost\nstack')).reason).toBe('device lost');
-  expect(unusable('dml').reason).toBe(`the runtime for ${process.platform} ${process.arch} has no dml in it`);
+  expect(unusable('dml').reason).toBe(
+    `the runtime for ${process.platform} ${process.arch} doesn't include dml`,
+  );
 });
 
 test('float16 is for GPUs: a processor refuses it, and names what is for it', async () => {

@@ -159,7 +159,7 @@ describe('files that are wrong', () => {
   const wrong: Readonly<Record<string, readonly [bytes: Buffer, message: RegExp]>> = {
     empty: [Buffer.alloc(0), /begins with "", not with "GGUF"/],
     'three bytes': [good.subarray(0, 3), /begins with ""/],
-    'only the magic': [good.subarray(0, 4), /ends in its head/],
+    'only the magic': [good.subarray(0, 4), /ends within its header/],
     'a Git LFS pointer': [
       Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:1\n'),
       /begins with "vers"/,
@@ -168,20 +168,20 @@ describe('files that are wrong', () => {
     'big-endian': [patched((bytes) => bytes.swap32().write('GGUF')), /big-endian/],
     'version 1': [ggufBytes(metadata, tensors, { version: 1 }), /version 1 of the format/],
     'version 99': [ggufBytes(metadata, tensors, { version: 99 }), /version 99 of the format/],
-    '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /promises 1000000000 tensors/],
-    '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /promises .* tensors/],
-    '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /promises .* pairs/],
+    '1e9 tensors': [ggufBytes(metadata, tensors, { tensors: 1_000_000_000 }), /states 1000000000 tensors/],
+    '2^60 tensors': [ggufBytes(metadata, tensors, { tensors: huge }), /states .* tensors/],
+    '2^60 pairs': [ggufBytes(metadata, tensors, { pairs: huge }), /states .* pairs/],
     'more tensors than there are': [ggufBytes(metadata, tensors, { tensors: 40 }), /GGUF file/],
-    'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|promises)/],
+    'cut in the metadata': [good.subarray(0, 300), /GGUF file: it (ends|states)/],
     'cut in the tensor infos': [good.subarray(0, infoOf('blk.0.ffn_up.weight')), /GGUF file/],
     'cut in the data': [good.subarray(0, good.length - 4096), /reaches beyond the end of the file/],
-    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /promises .* bytes in a text/],
+    'a huge text': [patched((bytes) => bytes.writeBigUInt64LE(huge, 24)), /states .* bytes in a text/],
     'a huge array': [
       value(
         'tokenizer.ggml.scores',
         Buffer.concat([Buffer.from([9, 0, 0, 0, 6, 0, 0, 0]), Buffer.from(BigUint64Array.of(huge).buffer)]),
       ),
-      /promises .* values of "tokenizer\.ggml\.scores"/,
+      /states .* values of "tokenizer\.ggml\.scores"/,
     ],
     'arrays of arrays': [
       value('general.x', Buffer.from([9, 0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0])),
@@ -190,9 +190,9 @@ describe('files that are wrong', () => {
     'an unknown kind of value': [value('general.x', Buffer.from([77, 0, 0, 0])), /unknown type 77/],
     'an unknown tensor type': [
       withFirst({ dtype: '99' }),
-      /token_embd.*no tensor type of this number[\s\S]*99/,
+      /token_embd.*no tensor type with this number[\s\S]*99/,
     ],
-    'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*can’t be run[\s\S]*IQ1_S/],
+    'a type that can’t be run': [withFirst({ dtype: '19' }), /token_embd.*not supported[\s\S]*IQ1_S/],
     'no dimensions': [patched((bytes) => bytes.writeUInt32LE(0, infoOf(first.name))), /0 dimensions/],
     'a thousand dimensions': [
       patched((bytes) => bytes.writeUInt32LE(1000, infoOf(first.name))),
@@ -204,7 +204,7 @@ describe('files that are wrong', () => {
     ],
     'rows that are no whole blocks': [
       patched((bytes) => bytes.writeBigUInt64LE(250n, infoOf(first.name) + 4)),
-      /no multiple of 32/,
+      /not a multiple of 32/,
     ],
     'a tensor outside of the file': [
       patched((bytes) => bytes.writeBigUInt64LE(huge, infoOf(first.name) + 24)),
@@ -212,11 +212,11 @@ describe('files that are wrong', () => {
     ],
     'overlapping tensors': [
       patched((bytes) => bytes.writeBigUInt64LE(32n, infoOf('blk.0.attn_norm.weight') + 16)),
-      /begins inside of another/,
+      /overlaps another/,
     ],
     'unaligned tensors': [
       patched((bytes) => bytes.writeBigUInt64LE(7n, infoOf('blk.0.attn_norm.weight') + 16)),
-      /between two places/,
+      /is not aligned/,
     ],
     'a tensor twice': [ggufBytes(metadata, [...tensors, first]), /token_embd\.weight" twice/],
     'a strange alignment': [value('general.alignment', ggufValue.uint32(0)), /general\.alignment is 0/],
@@ -256,7 +256,7 @@ describe('files that are wrong', () => {
         metadata,
         tensors.map((one) => (one.name.includes('attn_k') ? { ...one, shape: [256, 128] } : one)),
       ),
-      /the shape of this tensor differs/,
+      /this tensor has a different shape/,
     ],
     'a tensor that is not understood': [
       ggufBytes(metadata, [...tensors, randomTensor('blk.0.ssm_a.weight', [hidden], 'F32')]),

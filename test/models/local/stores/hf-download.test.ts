@@ -157,7 +157,7 @@ describe('models pull', () => {
     expect(await pull(args('hf:org/tiny:tiny.Q8_0.gguf'), context)).toBe(0);
     const wrong = outside({ HF_TOKEN: 'hf_wrong' });
     await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.toThrow(
-      /some users \(HTTP 401\)[\s\S]*HF_TOKEN/,
+      /restricts access to this model \(HTTP 401\)[\s\S]*HF_TOKEN/,
     );
     await expect(pull(args('hf:org/tiny'), wrong.context)).rejects.not.toThrow(/hf_wrong/);
   });
@@ -178,7 +178,7 @@ describe('models pull', () => {
     ['hf:org/tiny:other.gguf', {}, /no such file[\s\S]*hf:org\/tiny:tiny\.Q8_0\.gguf/],
     ['hf:org/tiny', { HF_HUB_OFFLINE: '1' }, /HF_HUB_OFFLINE/],
     ['hf:org/tiny', { HF_ENDPOINT: 'http://127.0.0.1:9' }, /the download failed/],
-    ['ollama:qwen3', {}, /Ollama keeps its models itself[\s\S]*ollama pull/],
+    ['ollama:qwen3', {}, /Ollama manages its own models[\s\S]*ollama pull/],
     ['qwen3', {}, /not a Hugging Face model/],
   ])('%s %o is refused', async (model, env, message) => {
     await expect(pull(args(model), outside(env).context)).rejects.toThrow(message);

@@ -1,11 +1,11 @@
-/** Sets of characters, and their UTF-8 as expressions. */
+/** Sets of characters, and expressions that match their UTF-8 bytes. */
 import type { Expressions } from './expressions.js';
 
-/** Code points from, to and including; in order, without overlaps. */
+/** Inclusive ranges of code points, in order and without overlaps. */
 export type Ranges = readonly (readonly [number, number])[];
 
 const highest = 0x10_ffff;
-/** All characters, hence without surrogates. */
+/** All characters; surrogates aren't characters. */
 export const allCharacters: Ranges = [
   [0, 0xd7ff],
   [0xe000, highest],
@@ -35,7 +35,7 @@ export function complement(given: Ranges): Ranges {
 export const intersection = (a: Ranges, b: Ranges): Ranges =>
   complement([...complement(a), ...complement(b)]);
 
-/** Bounds between which all characters have equally many bytes. */
+/** Highest code points with one, two, three and four bytes in UTF-8. */
 const widths = [0x7f, 0x7ff, 0xffff, highest];
 
 export function utf8(e: Expressions, ranges: Ranges): number {
@@ -69,7 +69,7 @@ function between(e: Expressions, low: readonly number[], high: readonly number[]
 }
 
 const escapes = ['"', '\\', '\b', '\f', '\n', '\r', '\t'];
-/** Characters that stand for themselves in a JSON string. */
+/** Characters that need no escape in a JSON string. */
 const plain = complement([
   [0, 0x1f],
   [0x22, 0x22],
@@ -78,7 +78,7 @@ const plain = complement([
 
 /**
  * A character of the set as it is written within a JSON string. Each character has one spelling; control characters
- * without a short one are left out.
+ * without a short escape are excluded.
  */
 export function jsonCharacter(e: Expressions, ranges: Ranges): number {
   const special = escapes.filter((one) =>

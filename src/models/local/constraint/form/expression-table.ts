@@ -1,6 +1,6 @@
-/** Languages of bytes as expressions, each of which is stored once. */
+/** Expressions for sets of byte strings; equal expressions are stored only once. */
 
-/** A language that is easier to describe by a program. Equal keys mean equal rests. */
+/** A set of texts that is easier to describe by a program. Machines with equal keys accept the same texts. */
 export interface Machine {
   readonly key: string;
   readonly ends: boolean;
@@ -8,7 +8,7 @@ export interface Machine {
 }
 
 export type Node =
-  /** `bytes`: 256 flags. */
+  /** One byte of a set; `bytes` has 256 flags. */
   | { readonly kind: 'set'; readonly bytes: Uint8Array }
   | { readonly kind: 'concat'; readonly head: number; readonly tail: number }
   | { readonly kind: 'either'; readonly options: readonly number[] }
@@ -23,18 +23,18 @@ export class FormError extends Error {
   override readonly name = 'FormError';
 }
 
-/** Number of expressions when a form is built, and with those that decoding adds. */
+/** Maximum number of expressions while a form is built, and including those that decoding adds. */
 const mostBuilt = 100_000;
 const mostNodes = 300_000;
-/** In bytes. */
+/** Maximum length of a literal in bytes. */
 const longestLiteral = 20_000;
-/** Number of derivatives that a step may need: some tenths of a second. */
+/** Maximum work of a step in derivatives; this many take a few tenths of a second. */
 const mostWork = 200_000;
 
 export class ExpressionTable {
-  /** No text at all, not even an empty one. */
+  /** Matches no text, not even the empty one. */
   readonly nothing = 0;
-  /** The empty text. */
+  /** Matches only the empty text. */
   readonly epsilon = 1;
   protected readonly nodes: Node[] = [
     { kind: 'either', options: [] },
@@ -43,7 +43,7 @@ export class ExpressionTable {
   readonly #ids = new Map<string, number>();
   protected readonly references: number[] = [];
   protected isSealed = false;
-  /** Any bytes. */
+  /** Matches any bytes. */
   readonly anything: number;
   #work = 0;
 
@@ -65,7 +65,7 @@ export class ExpressionTable {
     return this.#bytes(Buffer.from(text));
   }
 
-  /** One of the texts; those with the same beginning share it. */
+  /** Matches any of the texts; common prefixes are shared. */
   literals(texts: readonly string[]): number {
     const join = (rests: readonly Buffer[]): number => {
       const [one] = rests;

@@ -1,5 +1,5 @@
 /**
- * Languages of bytes as expressions, and what may follow after each byte: their derivatives (Brzozowski 1964, with
+ * Expressions and their derivatives: the derivative by a byte matches what may follow it (Brzozowski 1964, with
  * references for recursion). Equal expressions have the same id, so an expression is also a state of an automaton,
  * which is built lazily.
  */
@@ -18,7 +18,7 @@ export class Expressions extends ExpressionTable {
 
   /**
    * Must be called once, after the last expression has been built.
-   * @throws FormError if `root` is empty, or a rule begins with itself
+   * @throws FormError if no text matches `root`, or a rule begins with itself
    */
   seal(root: number): void {
     this.isSealed = true;
@@ -31,7 +31,7 @@ export class Expressions extends ExpressionTable {
       for (let byteClass = 0; byteClass < this.#samples.length; byteClass++) this.derive(id, byteClass);
   }
 
-  /** Finds the least solution for the references, because they may depend on each other. */
+  /** References may depend on each other, so this iterates to their least fixed point. */
   #settle(
     values: (boolean | undefined)[],
     first: boolean,
@@ -77,7 +77,7 @@ export class Expressions extends ExpressionTable {
     return known;
   }
 
-  /** What may follow after a byte of this class. */
+  /** The expression for what may follow a byte of this class. */
   derive(id: number, byteClass: number): number {
     const known = this.derivatives(id)[byteClass]!;
     if (known >= 0) return known;
@@ -87,7 +87,7 @@ export class Expressions extends ExpressionTable {
     return found;
   }
 
-  /** The known derivatives of an expression, for loops in which a call would take too long; -1 for others. */
+  /** The known derivatives of an expression, for loops in which calling `derive` would be too slow; -1 if unknown. */
   derivatives(id: number): Int32Array {
     const known = this.#derivatives[id];
     if (known !== undefined) return known;
@@ -126,7 +126,7 @@ export class Expressions extends ExpressionTable {
     return result;
   }
 
-  /** Searches for the shortest text of a `both`. */
+  /** Whether no text matches a `both`; searches for the shortest one that does. */
   #isDisjoint(id: number, isEmpty: (id: number) => boolean): boolean {
     const seen = new Set([id]);
     const before = new Map<number, number>();
@@ -152,7 +152,7 @@ export class Expressions extends ExpressionTable {
     return this.nodes[id]!.kind === 'both';
   }
 
-  /** The derivative, which for `both` may be empty without being `nothing`. */
+  /** The derivative; for `both`, it may match no text without being `nothing`. */
   #raw(id: number, byteClass: number): number {
     const node = this.nodes[id]!;
     if (node.kind !== 'both') return this.derive(id, byteClass);

@@ -1,4 +1,4 @@
-/** Constrained decoding of any form: which tokens may come next, from a walk through the vocabulary. */
+/** Constrained decoding for any form: a walk through the vocabulary finds the tokens that may come next. */
 import type { Constraint, ConstraintState, ConstraintVocabulary } from '../constraint.js';
 import type { TokenMask } from '../sampling.js';
 import { FormError } from './expression-table.js';
@@ -7,14 +7,14 @@ import { type TokenTree, tokenTree } from './token-tree.js';
 
 /** Maximum number of token ids in the cached masks of a form (32 MB). */
 const idsKept = 2 ** 23;
-/** Maximum number of bytes that are spelled out without asking the model. */
+/** Maximum number of bytes spelled out at a time without asking the model. */
 const longestSpelled = 256;
 
 interface Rules extends SealedForm {
   readonly vocabulary: ConstraintVocabulary;
   readonly tree: TokenTree;
   readonly masks: Map<number, TokenMask>;
-  /** Tokens of the only text that can follow, except the last, which may be part of a longer one. */
+  /** Tokens of the only text that can follow, except the last, because the model may prefer a longer one there. */
   readonly spelled: Map<number, readonly number[]>;
   kept: number;
 }
@@ -33,7 +33,7 @@ export function formConstraint(form: SealedForm, vocabulary: ConstraintVocabular
 
 class FormState implements ConstraintState {
   readonly #rules: Rules;
-  /** The expression that the rest of the answer must follow. */
+  /** The expression that the rest of the answer must match. */
   #rest: number;
   #forced: readonly number[] = [];
 
@@ -42,7 +42,7 @@ class FormState implements ConstraintState {
     this.#rest = rules.root;
   }
 
-  /** @throws FormError if it turns out here that the form is too complex */
+  /** @throws FormError if the form proves too complex, or the tokenizer can't write its characters */
   mask(): TokenMask {
     this.#rules.expressions.begin();
     return bounded(() => {
@@ -63,7 +63,7 @@ class FormState implements ConstraintState {
     if (this.#rest === e.nothing) throw new Error(`token ${id} violates the answer's form`);
   }
 
-  /** Stop strings take effect anywhere. */
+  /** Returns 0, so that stop strings take effect anywhere. */
   answerEnd(): number {
     return 0;
   }
@@ -82,7 +82,7 @@ function maskOf(rules: Rules, rest: number): TokenMask {
   return mask;
 }
 
-/** Walks the tree of tokens depth first and leaves out branches that no text of the form begins with. */
+/** Walks the token tree depth first, and skips branches that can't continue the answer. */
 function computeMask({ expressions: e, tree, vocabulary }: Rules, rest: number): TokenMask {
   const { bytes, depths, ends, ids, starts } = tree;
   const { classes, nothing } = e;
@@ -131,7 +131,7 @@ function spelledFrom(rules: Rules, rest: number): readonly number[] {
     text.push(byte);
     state = e.derive(state, e.classes[byte]!);
   }
-  // Whole characters only.
+  // Spells only whole characters; the text may end within one.
   const characters = new TextDecoder().decode(Uint8Array.from(text), { stream: true });
   const ids = text.length < 2 || (text[0]! & 0xc0) === 0x80 ? [] : vocabulary.spell(characters).slice(0, -1);
   rules.spelled.set(rest, ids);

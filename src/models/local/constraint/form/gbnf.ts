@@ -1,4 +1,4 @@
-/** llama.cpp's grammars (GBNF) as expressions; vLLM's are almost the same. */
+/** Translates llama.cpp's grammars (GBNF) into expressions; vLLM's are almost the same. */
 import { allCharacters, complement, type Ranges, utf8 } from './characters.js';
 import { FormError } from './expression-table.js';
 import type { Expressions } from './expressions.js';
@@ -9,7 +9,7 @@ const item = /\\x([\dA-Fa-f]{2})|\\u([\dA-Fa-f]{4})|\\U([\dA-Fa-f]{8})|\\(.)|(.)
 const short: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const most = 100_000;
 
-/** @throws FormError with the place of the mistake */
+/** @throws FormError naming the mistake, with its position if there is one */
 export function gbnfExpression(e: Expressions, grammar: string): number {
   const tokens = lex(grammar);
   const rules = new Map<string, number>();
@@ -83,7 +83,7 @@ type Token = { readonly at: number } & (
 );
 
 function lex(grammar: string): readonly Token[] {
-  if (grammar.length > most) throw new FormError(`a grammar can have ${most} characters`);
+  if (grammar.length > most) throw new FormError(`the grammar has more than ${most} characters`);
   const tokens: Token[] = [];
   lexeme.lastIndex = 0;
   for (let at = 0; at < grammar.length; at = lexeme.lastIndex) {

@@ -1,4 +1,4 @@
-/** JSON that follows a schema, as an expression: the values' order is the schema's, on one line. */
+/** Translates a JSON schema into an expression for JSON on one line, with properties in the schema's order. */
 import { isMapping } from '../../../../settings/schema.js';
 import { allCharacters, intersection, jsonCharacter } from './characters.js';
 import { FormError } from './expression-table.js';
@@ -8,7 +8,7 @@ import { numberExpression } from './numbers.js';
 import { anywherePattern } from './pattern.js';
 import { type Flat, onlyKeyword, refusedKeywords, SchemaParts, typesOf } from './schema-parts.js';
 
-/** Strings of limited length only have characters that count as one in UTF-8 and UTF-16. */
+/** Strings of limited length use only these characters, which have length 1 both in code points and in UTF-16. */
 const basicPlane = [[0, 0xffff]] as const;
 
 /**
@@ -174,7 +174,7 @@ class SchemaTranslator {
     ];
     for (const [name, schema] of properties)
       if (required.size < minProperties && schema !== false) required.add(name);
-    // Without `properties`, any are allowed. Otherwise others would only distract the model.
+    // Without `properties`, any are allowed. With them, unnamed ones would only distract the model.
     const others = extra ?? flat.properties === undefined;
     const wanting = Math.max(0, minProperties - required.size);
     if (
@@ -217,7 +217,7 @@ class SchemaTranslator {
       ...(pattern === undefined ? [] : [anywherePattern(e, pattern, (ranges) => jsonCharacter(e, ranges))]),
     ].reduce((a, b) => e.both(a, b));
     const key = e.concat(e.literal('"'), keys);
-    // The quote at the end of a name belongs to the colon.
+    // `#colon` includes the closing quote of a name.
     const allowed =
       names === undefined
         ? undefined

@@ -1,4 +1,4 @@
-/** JSON numbers within bounds, as expressions. They are bounded so that every value is exact in double precision. */
+/** Expressions for JSON numbers, optionally within bounds. */
 import { multiplesBetween, numberGrammar } from '../number-grammar.js';
 import { FormError, type Machine } from './expression-table.js';
 import type { Expressions } from './expressions.js';
@@ -7,17 +7,17 @@ export interface NumberBounds {
   readonly isInteger: boolean;
   readonly low?: number | undefined;
   readonly high?: number | undefined;
-  /** Whether the bound itself is excluded. */
+  /** Whether `low` (`above`) and `high` (`below`) are themselves excluded. */
   readonly above?: boolean;
   readonly below?: boolean;
   readonly multipleOf?: number | undefined;
 }
 
 const mostDigits = 15;
-/** Digits after the point for numbers with bounds, or more if the range is small. */
+/** Maximum number of digits after the point for numbers with bounds; more are allowed if the range is small. */
 const usualDecimals = 6;
 
-/** @throws FormError if there is no number in the range */
+/** @throws FormError if there is no number in the range, or `multipleOf` is not supported */
 export function numberExpression(e: Expressions, bounds: NumberBounds, field: string): number {
   const { high, isInteger, low, multipleOf } = bounds;
   const all = low === undefined && high === undefined ? unbounded(e, isInteger) : bounded(e, bounds, field);
@@ -40,7 +40,7 @@ function unbounded(e: Expressions, isInteger: boolean): number {
   return e.sequence(whole, e.optional(fraction), e.optional(exponent));
 }
 
-/** With one bound only, numbers of many digits are whole. */
+/** With only one bound, large numbers must be whole. */
 function bounded(
   e: Expressions,
   { above, below, high, isInteger, low }: NumberBounds,
@@ -83,7 +83,7 @@ function ranged(kind: { readonly low: number; readonly high: number; readonly de
 }
 
 interface Written {
-  /** Remainder of the number written so far, without its point, divided by the step. */
+  /** Remainder after dividing the digits written so far, as an integer, by the step. */
   readonly remainder: number;
   /** Number of digits after the point; -1 before it. */
   readonly places: number;

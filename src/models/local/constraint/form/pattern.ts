@@ -1,4 +1,4 @@
-/** Regular expressions of ECMAScript as expressions, lookaheads included. */
+/** Translates ECMAScript regular expressions, including lookaheads. */
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { messageOf } from '../../../../base/errors.js';
 import { allCharacters, complement, type Ranges, union } from './characters.js';
@@ -7,12 +7,12 @@ import type { Expressions } from './expressions.js';
 
 type Character = (ranges: Ranges) => number;
 
-/** Texts that a pattern matches as a whole. `character` writes a character of a set. @throws FormError */
+/** An expression for texts that a pattern matches as a whole; `character` encodes a character set. @throws FormError */
 export function wholePattern(e: Expressions, pattern: string, character: Character): number {
   return new Translator(e, pattern, character).alternatives(parse(pattern).alternatives, e.epsilon, true);
 }
 
-/** Texts in which a pattern matches somewhere. @throws FormError */
+/** An expression for texts in which a pattern matches anywhere. @throws FormError */
 export function anywherePattern(e: Expressions, pattern: string, character: Character): number {
   const { alternatives } = parse(pattern);
   const translator = new Translator(e, pattern, character);
@@ -33,7 +33,7 @@ function parse(pattern: string): AST.Pattern {
   try {
     return parser.parsePattern(pattern);
   } catch (error) {
-    throw new FormError(`not a pattern of ECMAScript: ${messageOf(error).slice(0, 200)}`);
+    throw new FormError(`not an ECMAScript pattern: ${messageOf(error).slice(0, 200)}`);
   }
 }
 
@@ -48,7 +48,7 @@ class Translator {
     this.#character = character;
   }
 
-  /** `rest`: what follows, up to the end of the text. `atStart`: whether nothing precedes. */
+  /** `rest`: the expression for the rest of the text. `atStart`: whether the text starts here. */
   alternatives(given: readonly AST.Alternative[], rest: number, atStart: boolean): number {
     return this.#e.either(...given.map(({ elements }) => this.#elements(elements, rest, atStart)));
   }
@@ -67,7 +67,7 @@ class Translator {
       case 'Assertion':
         return this.#assertion(element, rest, atStart);
       case 'Group':
-        if (element.modifiers) throw this.#unsupported('modifiers of a group');
+        if (element.modifiers) throw this.#unsupported('group modifiers');
         return this.alternatives(element.alternatives, rest, atStart);
       case 'CapturingGroup':
         return this.alternatives(element.alternatives, rest, atStart);
@@ -75,7 +75,7 @@ class Translator {
         const { element: part, max, min } = element;
         if (!hasAssertion(part))
           return e.concat(e.repeat(this.#element(part, e.epsilon, false), min, max), rest);
-        if (min > 1 || max > 1) throw this.#unsupported('a repeated assertion');
+        if (min > 1 || max > 1) throw this.#unsupported('repeated assertions');
         const once = this.#element(part, rest, atStart);
         return min === 1 ? once : e.either(rest, once);
       }
@@ -163,7 +163,7 @@ const escaped: Readonly<Record<'digit' | 'space' | 'word', Ranges>> = {
 
 const properties = new Map<string, Ranges>();
 
-/** The characters of a Unicode property such as `\p{L}`, which this program's own engine knows. */
+/** The characters with a Unicode property such as `\p{L}`, found with the JavaScript engine. */
 function propertyRanges(raw: string): Ranges {
   const known = properties.get(raw);
   if (known !== undefined) return known;

@@ -32,13 +32,13 @@ const flatSchema = z.looseObject({
   minProperties: length,
   maxProperties: length,
 });
-/** A schema that applies to the value itself. */
+/** A schema that applies to the value directly, without references or alternatives at the top. */
 export type Flat = z.output<typeof flatSchema>;
 type Mapping = Readonly<Record<string, unknown>>;
 
 const mostAlternatives = 2000;
 const mostParts = 20_000;
-/** Longer paths come from schemas that unfold without end. */
+/** Longer paths come from schemas that expand endlessly. */
 const longestField = 4000;
 const annotations = new Set(
   (
@@ -47,14 +47,14 @@ const annotations = new Set(
   ).split(' '),
 );
 
-/** The keyword of a schema that has only one, apart from annotations. */
+/** The only keyword of a schema, apart from annotations; undefined if it has none or several. */
 export function onlyKeyword(given: unknown): string | undefined {
   if (!isMapping(given)) return undefined;
   const [only, ...others] = Object.keys(given).filter((key) => !annotations.has(key));
   return others.length === 0 ? only : undefined;
 }
 
-/** Finds the parts of one schema. */
+/** Resolves the references and alternatives in one schema. */
 export class SchemaParts {
   readonly #root: unknown;
   readonly #lenient: boolean;
@@ -79,7 +79,7 @@ export class SchemaParts {
     throw new FormError(`${field}.$ref: ${JSON.stringify(pointer)} is not in this schema`);
   }
 
-  /** The alternatives of which a value must follow one. @throws FormError */
+  /** The alternatives, one of which a value must follow. @throws FormError */
   flatten(given: unknown, field: string): readonly Flat[] {
     if (given === true) return [{}];
     if (given === false) return [];
@@ -144,7 +144,7 @@ function flat(own: Mapping, nullable: boolean, field: string): Flat {
     kept.enum = [kept.const];
     delete kept.const;
   }
-  // Before 2020, `items` could be a list.
+  // Before draft 2020-12, `items` could be a list.
   if (Array.isArray(kept.items)) {
     const { additionalItems, items } = kept;
     delete kept.items;
@@ -187,7 +187,7 @@ const merges: Readonly<Record<string, Merge>> = {
   multipleOf: (a: number, b: number) => (a % b === 0 ? a : b % a === 0 ? b : a * b),
 };
 
-/** Values that follow both; undefined if there can't be any. @throws FormError if that can't be expressed */
+/** A schema for values that follow both; undefined if there can be none. @throws FormError if it can't be expressed */
 function merge(a: Flat, b: Flat, field: string): Flat[] | undefined {
   const merged: Record<string, unknown> = { ...a, ...b };
   for (const key of Object.keys(a)) {
@@ -212,7 +212,7 @@ function merge(a: Flat, b: Flat, field: string): Flat[] | undefined {
   return result.type?.length === 0 || result.enum?.length === 0 ? undefined : [result];
 }
 
-/** Every integer is a number. */
+/** Types that both lists allow; every integer is a number. */
 function commonTypes(a: readonly string[], b: readonly string[]): readonly string[] {
   const isIn = (type: string, types: readonly string[]) =>
     types.includes(type) || (type === 'integer' && types.includes('number'));
@@ -220,7 +220,7 @@ function commonTypes(a: readonly string[], b: readonly string[]): readonly strin
 }
 
 const allTypes = ['null', 'boolean', 'string', 'number', 'array', 'object'];
-/** Keywords that suggest a type, if the schema states none. */
+/** Keywords that imply a type if the schema states none. */
 const suggesting = {
   object: [
     'properties',

@@ -1,4 +1,4 @@
-/** Forms of answers as expressions. */
+/** Translates forms of answers into expressions. */
 import type { TextForm } from '../../../language-model.js';
 import { utf8 } from './characters.js';
 import { FormError } from './expression-table.js';
@@ -12,7 +12,7 @@ export interface SealedForm {
   readonly root: number;
 }
 
-/** @throws FormError if the form can't be enforced, within about a second */
+/** @throws FormError, within about a second, if the form can't be enforced */
 export function sealForm(form: TextForm): SealedForm {
   const expressions = new Expressions();
   const root = bounded(() => {
@@ -23,7 +23,7 @@ export function sealForm(form: TextForm): SealedForm {
   return { expressions, root };
 }
 
-/** Reports an overflow of the stack as an error of the form. */
+/** Reports a stack overflow as a FormError. */
 export function bounded<T>(work: () => T): T {
   try {
     return work();

@@ -2,11 +2,11 @@
 import type { ConstraintVocabulary } from '../constraint.js';
 
 export interface TokenTree {
-  /** Of each node: its byte, its depth (1 for first bytes), and the node after its descendants. */
+  /** Per node: its byte, its depth (1 for first bytes), and the node after its descendants. */
   readonly bytes: Uint8Array;
   readonly depths: Uint16Array;
   readonly ends: Int32Array;
-  /** Where the tokens of each node start in `ids`; one more at the end. */
+  /** Index in `ids` of each node's first token, and the length of `ids` at the end. */
   readonly starts: Int32Array;
   readonly ids: Int32Array;
   readonly deepest: number;

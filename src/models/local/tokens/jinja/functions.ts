@@ -99,7 +99,7 @@ const mapMethods = methodsOf<Dictionary>({
   values: ['', (map) => [...map.values()]],
 });
 
-/** Other methods of Python's strings and dictionaries, which are neither undefined nor items. */
+/** Python's other string and dictionary methods, which are refused here rather than undefined. */
 const otherMethods = new Set(
   words(
     'casefold center clear copy count encode expandtabs find format format_map fromkeys index isalnum isalpha isascii ' +
@@ -177,7 +177,7 @@ const simple =
   (value, given) =>
     run(value, bind(given, words(names)));
 
-/** Reads an attribute by the name that filters use for it. */
+/** Reads an attribute that a filter names; names with a dot aren't supported. */
 const attributeOf = (item: Value, name: Value): Value =>
   stringOf(name).includes('.') ? unsupported(`the attribute \`${textOf(name)}\``) : itemOf(item, name, false);
 

@@ -17,7 +17,7 @@ import {
   whole,
 } from './values.js';
 
-/** Maximum work of a rendering, in characters; a step or item counts as several. Published templates need a tenth. */
+/** Maximum work of a rendering, in characters; a step or item counts as 200. Published templates need a tenth of it. */
 const mostWork = 50_000_000;
 const workOfStep = 200;
 
@@ -37,7 +37,7 @@ class LoopExit {
   constructor(readonly kind: 'Break' | 'Continue') {}
 }
 
-/** The text so far; what an iteration wrote before `break` or `continue` is kept. */
+/** The text so far; text that an iteration wrote before `break` or `continue` is kept. */
 interface Output {
   text: string;
 }
@@ -253,9 +253,9 @@ export function renderNode(template: Node, variables: ReadonlyMap<string, Value>
     const left = evaluate(node.left, scope);
     if (operator === 'and') return isTrue(left) ? evaluate(node.right, scope) : left;
     if (operator === 'or') return isTrue(left) ? left : evaluate(node.right, scope);
-    // In Jinja, `~` binds more tightly than + and -; in the library, equally.
+    // In Jinja, `~` binds more tightly than + and -, but the library gives them equal precedence.
     if (operator === '~' && typeof left !== 'string' && node.left.type === 'BinaryExpression')
-      unsupported('`~` beside + or -');
+      unsupported('`~` next to + or -');
     return calculate(operator, left, evaluate(node.right, scope));
   }
 

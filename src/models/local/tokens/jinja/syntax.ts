@@ -1,4 +1,4 @@
-/** Parses chat templates with `@huggingface/jinja`, after splitting them into text and tags like Jinja2. */
+/** Parses chat templates with `@huggingface/jinja`, after splitting them into text and tags as Jinja2 does. */
 import { parse, tokenize } from '@huggingface/jinja';
 import { unsupported } from './values.js';
 
@@ -10,7 +10,7 @@ interface Token {
 type Nodes = readonly Node[];
 type Kind<Type extends string, Fields = unknown> = { readonly type: Type } & Readonly<Fields>;
 
-/** Those of the library's nodes that templates may use. */
+/** The library's node types that templates may use. */
 export type Node =
   | Kind<'Program', { body: Nodes }>
   | Kind<'If', { test: Node; body: Nodes; alternate: Nodes }>
@@ -57,7 +57,7 @@ export function parseTemplate(source: string): Node {
 const resets = new Set(['and', 'or', 'if', 'else']);
 const resetting = new Set(['Comma', 'Equals', 'Colon', 'CloseStatement', 'CloseExpression']);
 
-/** The library parses `a < b < c` as `(a < b) < c`. */
+/** Refuses `a < b < c`, which the library, unlike Python, parses as `(a < b) < c`. */
 function refuseChains(tokens: readonly Token[]): void {
   const seen = [false];
   for (const { type, value } of tokens) {

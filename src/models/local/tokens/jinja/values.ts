@@ -33,7 +33,7 @@ export class Namespace {
   ) {}
 }
 
-/** The result of `map` and `select`: truthy, without a length, and empty after it has been iterated once. */
+/** The result of filters such as `map`: truthy, without a length, and empty after it has been iterated once. */
 export class Generator {
   #items: readonly Value[];
   constructor(items: readonly Value[]) {
@@ -46,7 +46,7 @@ export class Generator {
   }
 }
 
-/** A construct that isn't supported, because the text could differ from that of Transformers. */
+/** A construct that isn't supported, because the rendered text could differ from Transformers'. */
 export class UnsupportedError extends Error {
   override readonly name = 'UnsupportedError';
 }
@@ -108,7 +108,7 @@ export function areEqual(a: Value, b: Value): boolean {
 /** Negative if a < b, positive if a > b, 0 if they are equal. */
 function order(a: Value, b: Value): number {
   if (isNumeric(a) && isNumeric(b)) return Number(a) - Number(b);
-  // UTF-8 sorts like code points.
+  // UTF-8 sorts by code point, as Python does.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return unsupported(`comparing ${typeName(a)} with ${typeName(b)}`);
 }
@@ -171,7 +171,7 @@ export function toJson(value: Value, indent = 0, depth = 1): string {
   return isList ? `[${text}]` : `{${text}}`;
 }
 
-/** Converts a JavaScript value. */
+/** Converts a JavaScript value to a template's. */
 export function toValue(raw: unknown): Value {
   if (Array.isArray(raw)) return raw.map(toValue);
   if (typeof raw === 'object' && raw !== null)
