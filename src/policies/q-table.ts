@@ -90,7 +90,7 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** Larger tables don't fit into a prompt. */
+/** Larger tables wouldn't fit in a prompt. */
 const maxParameters = 20_000;
 
 /**
@@ -181,7 +181,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (config.actions !== undefined) {
         throw refuse(
           'policy.actions',
-          `the actions of ${environment.id} are already discrete (${space.n} of them)`,
+          `actions of ${environment.id} are already discrete (${space.n} of them)`,
           'remove policy.actions',
         );
       }

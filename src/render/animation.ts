@@ -3,7 +3,7 @@ import type { Frame, Point } from '../environments/frame.js';
 export const pictureFormats = ['gif', 'svg'] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
 
-/** A state of an episode. */
+/** A state of an episode, with the return so far. */
 export interface Moment {
   readonly frame: Frame;
   readonly step: number;
@@ -111,7 +111,7 @@ export interface Layout {
   };
 }
 
-/** Lays out a picture of this width: the caption above the scene, which is at most as high as it is wide. */
+/** Lays out a picture of this width: the caption, and below it the scene, which fits into a square of this width. */
 export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
   const [across, up] = [view.max[0] - view.min[0], view.max[1] - view.min[1]];
   const scale = width / Math.max(across, up);

@@ -234,12 +234,12 @@ function partsOf(
   }
 }
 
-/** Joins coordinates. A minus sign separates two numbers just as well as a space. */
+/** Joins coordinates. A minus sign also separates numbers, so it needs no space before it. */
 function joined(points: readonly Point[]): string {
   return points.flat().join(' ').replaceAll(' -', '-');
 }
 
-/** Rounds to one decimal, at least 1: thinner lines would be invisible. */
+/** Rounds to one decimal, but to at least 1, because thinner lines would be invisible. */
 function rounded(length: number): number {
   return Math.max(1, Math.round(length * 10) / 10);
 }
