@@ -17,7 +17,7 @@ interface Rules {
   readonly scene: Scene;
 }
 
-/** Gymnasium's v5 environments: a simulation and its rules. Actions are the controls of the actuators. */
+/** A v5 environment of Gymnasium: a simulation with rules. An action is one control per actuator. */
 export class MujocoTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace;
   readonly actionSpace: BoxSpace;

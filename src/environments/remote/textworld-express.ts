@@ -124,8 +124,8 @@ const ownProcess: readonly string[] = ['sorting'];
 const mostProcesses = 4;
 
 /**
- * Opens a TextWorldExpress game: `textworld-express:cookingworld?numLocations=3`. One Java process runs a batch. Episodes
- * are truncated at their step limit, one step earlier than in the Python package.
+ * Opens a TextWorldExpress game, e.g. `textworld-express:cookingworld?numLocations=3`. Episodes are truncated at their
+ * step limit, one step earlier than in the Python package.
  * @param options parameters of the game, `fold` and `max_episode_steps`
  * @throws UserError for an unknown game or parameter, and if Python, the package or Java is missing
  */

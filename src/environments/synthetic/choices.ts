@@ -26,7 +26,7 @@ interface Rules {
   judge(answers: ArrayLike<number>, asked: number): Pick<TaskStep, 'reward' | 'terminated'>;
 }
 
-/** Each question has one or two correct answers. */
+/** All questions have one correct answer each or, in some draws, two. */
 function drawChain(random: RandomGenerator, states: number, actions: number): Rules {
   const share = actions > 2 && chance(random, 0.4) ? 2 : 1;
   const right = Array.from({ length: states }, () => permutation(random, actions).slice(0, share));

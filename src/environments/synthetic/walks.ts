@@ -17,7 +17,7 @@ interface Walk {
   readonly actions: number;
   readonly start: number;
   moves(state: number, action: number): readonly Move[];
-  /** Whether the episode ends in failure in this state. */
+  /** True if the episode fails and ends in this state. */
   ends(state: number): boolean;
 }
 
@@ -67,7 +67,7 @@ function chooseGoal(
 ): number | undefined {
   const tables = policiesFor(wanted);
   const shares = visitShares(walk, random, { tables, steps });
-  // A goal that is visited only once may have been reached by luck.
+  // A state that only one table visits may have been reached by luck.
   const hopeless = 1.5 / tables;
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;
@@ -120,7 +120,7 @@ function drawRewards(random: RandomGenerator, count: number): Float64Array {
   return Float64Array.from({ length: count }, () => scale * random.normal());
 }
 
-/** Each action leads to 1 to 3 states, mostly neighbours on a ring, so that some states are far away. */
+/** Each action leads to one to three states, mostly neighbours on a ring, so that some states are far from the start. */
 function drawWalk(random: RandomGenerator, states: number, actions: number, bad: boolean): Walk {
   const order = permutation(random, states);
   const place = new Int32Array(states);
@@ -236,7 +236,7 @@ function drawMap(random: RandomGenerator, grid: Grid, danger: Tile): GridMap {
   return { grid, start, tiles };
 }
 
-/** A walk over a map. The perpendicular directions share the slip probability; cliffs lead back to the start. */
+/** A walk over a map. The two perpendicular directions share the slip probability; cliffs lead back to the start. */
 function walkOver(map: GridMap, slip: number, order: readonly number[]): Walk {
   const { grid, start, tiles } = map;
   const next = (state: number, direction: number): number => {

@@ -16,7 +16,7 @@ interface Hand {
 }
 
 /**
- * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1). Observation: the player's sum, the
+ * Blackjack against a dealer who hits below 17 (Sutton and Barto, example 5.1). Observation: the player's sum, the
  * dealer's open card (1 is an ace), and whether the player has an ace that counts as 11. Action: 0 sticks, 1 hits.
  */
 export class Blackjack implements Task<number> {
@@ -108,7 +108,7 @@ function score(hand: Hand): number {
   return sum(hand) > 21 ? 0 : sum(hand);
 }
 
-/** An ace and a ten as the only two cards. */
+/** True for two cards, an ace and a card worth ten. */
 function isNatural(hand: Hand): boolean {
   return hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
 }
