@@ -16,7 +16,7 @@ export const environmentSchema = z.strictObject({
   python: text
     .optional()
     .describe(
-      'Interpreter of `gymnasium:` and `textworld-express:` environments (default: POLICYLOOP_PYTHON, then python3)',
+      'Python interpreter for `gymnasium:` and `textworld-express:` environments (default: POLICYLOOP_PYTHON, then python3)',
     )
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive

@@ -19,7 +19,6 @@ import {
 } from './settings.js';
 
 interface PolicyRecord {
-  /** The value of `policy.kind`. */
   readonly name: PolicyConfig['kind'];
   readonly schema: z.ZodType;
   /** @throws UserError if the policies don't fit the environment */

@@ -17,7 +17,7 @@ import type { ProjectionConfig } from './settings.js';
  * dataset builder all use this definition.
  */
 export interface ParameterSpec {
-  /** Length of the vector. */
+  /** Number of parameters in a vector. */
   readonly count: number;
   readonly kind: 'float' | 'integer';
   /** Smallest allowed value, inclusive. */
@@ -69,7 +69,6 @@ export type PolicyDescription =
   | ({
       readonly kind: 'mlp';
       readonly hidden: readonly number[];
-      /** Activation function of the hidden layers. */
       readonly activation: 'tanh' | 'relu' | 'leaky-relu';
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;

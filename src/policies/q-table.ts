@@ -78,7 +78,7 @@ function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinE
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };
 }
 
-/** The number of edges at or below x; NaN falls into the first bin. */
+/** The bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
 function binOf(x: number, edges: readonly number[]): number {
   const above = edges.findIndex((edge) => !(x >= edge));
   return above < 0 ? edges.length : above;

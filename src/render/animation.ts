@@ -3,7 +3,6 @@ import type { Frame, Point } from '../environments/frame.js';
 export const pictureFormats = ['gif', 'svg'] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
 
-/** A state of an episode, with the return so far. */
 export interface Moment {
   readonly frame: Frame;
   readonly step: number;

@@ -1,4 +1,4 @@
-/** Names of the components of an observation, as programs and prompts use them: `observation.poleAngle`. */
+/** Names of an observation's components, as used in programs and prompts: `observation.poleAngle`. */
 import { dimensionsOf, type EnvironmentSpec } from '../environment.js';
 import { environmentName } from './facts.js';
 

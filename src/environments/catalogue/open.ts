@@ -23,8 +23,8 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Creates the environment for an id, or for the path of a user's module. Those from Gymnasium behave as in version
- * 1.3.0, and those from the ProPS paper as in its code.
+ * Creates the environment for an id, or for the path of a user's module. Gymnasium's environments behave as in version
+ * 1.3.0, and the ProPS paper's as in its code.
  * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
  * @param timeoutSeconds time limit for each call into a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an invalid value

@@ -131,7 +131,7 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
       }
       throw new UserError({
         field: 'environment.options',
-        message: `all ${mostAttempts} draws of ${prefix}${name} were trivial or hopeless`,
+        message: `all ${mostAttempts} tasks drawn for ${prefix}${name} were trivial or hopeless`,
         value: given,
         remedy: 'choose another seed, or omit some of the size options',
       });

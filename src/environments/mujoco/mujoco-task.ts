@@ -5,7 +5,6 @@ import type { Frame } from '../frame.js';
 import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
-/** The definition of a MuJoCo environment. */
 interface Rules {
   /** Length of an observation. */
   readonly observations: number;

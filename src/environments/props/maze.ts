@@ -165,7 +165,7 @@ export const randomMazeOptions = z.strictObject({
   loop_share: z.number().min(0).max(1).default(0),
 });
 
-/** Ids of the listed mazes; `maze-random-` also accepts other sizes. */
+/** Ids of the mazes in the catalogue; `maze-random-` also accepts other sizes. */
 export const mazeIds = {
   samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
   random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],

@@ -39,7 +39,7 @@ export class BridgeProcess {
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: childEnvironment(),
-      // A separate process group: the parent handles Ctrl-C, and the environment's own child processes end with it.
+      // Own process group: only the parent handles Ctrl-C, and killing the group ends the environment's children, too.
       detached: process.platform !== 'win32',
     });
     this.#ended = this.#watchEnd(command);

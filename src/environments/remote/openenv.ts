@@ -97,7 +97,7 @@ function observationOf(
       `the observation has ${numbers.length} numbers (in ${held.join(', ') || 'no field'}) instead of ${wanted}; set environment.options.fields`,
     );
   }
-  if (!numbers.every(Number.isFinite)) throw invalid('the observation is not finite');
+  if (!numbers.every(Number.isFinite)) throw invalid('the observation contains a number that is not finite');
   return space.kind === 'box' ? numbers : numbers[0]!;
 }
 

@@ -145,7 +145,7 @@ export async function openPythonEnvironment(
     }
     if (kind === 'space') {
       const remedy =
-        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of them';
+        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of these';
       return { message, remedy };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';

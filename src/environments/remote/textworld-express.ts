@@ -1,4 +1,4 @@
-/** TextWorldExpress games, which need its Python package and Java. */
+/** TextWorldExpress games, which need Java and the Python package textworld-express. */
 import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
@@ -116,7 +116,7 @@ interface Play {
   steps: number;
 }
 
-/** How responses to commands that aren't understood begin; all other commands count as moves. */
+/** Start of the response to a command that isn't understood; all other commands count as moves. */
 const unknown = 'Unknown action:';
 
 /** Games that need one Java process per slot, because games with the same seed in one process share their objects. */

@@ -78,7 +78,7 @@ class Questions implements Task<number> {
   #random!: RandomGenerator;
 
   /**
-   * @param order the number by which each question is observed
+   * @param order the observation that identifies each question
    * @param noise expected number of answers per episode that are replaced with random ones
    */
   constructor(actions: number, order: readonly number[], noise: number, rules: Rules) {

@@ -2,7 +2,6 @@
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { LinearHint, Task } from '../environment.js';
 
-/** A drawn task and its step limit. */
 export interface DrawnTask {
   readonly task: Task;
   readonly maxSteps: number;

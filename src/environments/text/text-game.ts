@@ -23,7 +23,7 @@ export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => str
     const drawn = draw();
     if (foldOf(describe(drawn)) === fold) return drawn;
   }
-  throw new Error(`no draw of ${mostDraws} belongs to the fold ${fold}`);
+  throw new Error(`none of ${mostDraws} draws belongs to the fold ${fold}`);
 }
 
 /** A game played by text commands: one of the worlds in this folder, or a TextWorld file. */

@@ -17,7 +17,7 @@ interface Rod {
 interface CreatureParts {
   readonly masses: readonly number[];
   readonly rods: readonly Rod[];
-  /** Force per unit of stretch, and per unit of its rate of change. */
+  /** Force of a rod per unit of stretch, and per unit of its rate of change. */
   readonly stiffness: number;
   readonly damping: number;
   readonly gravity: number;

@@ -52,7 +52,7 @@ export interface Pattern {
 
 export interface Rule {
   readonly name: string;
-  /** In written order, with aliases expanded. */
+  /** In the order of the file, with aliases expanded. */
   readonly preconditions: readonly Pattern[];
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
@@ -60,7 +60,6 @@ export interface Rule {
   readonly said: Said | undefined;
 }
 
-/** Templates for describing an action. */
 interface Said {
   /** What a player types, such as `insert {o} into {c}`. */
   readonly command: string;

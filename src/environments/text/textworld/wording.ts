@@ -163,7 +163,7 @@ export function inventoryText(scene: Scene): string {
   return carried.length === 0 ? 'You are carrying nothing.' : `You are carrying: ${list(scene, carried)}.`;
 }
 
-/** @param scene the scene after the action */
+/** The response to an action. @param scene the scene after the action */
 export function feedback(scene: Scene, action: Action, room: number): string {
   const verb = action.command.split(' ')[0]!;
   switch (verb) {

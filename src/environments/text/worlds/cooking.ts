@@ -21,8 +21,8 @@ export const cookingOptions = z
     rooms: z.int().min(1).max(12).default(6).describe('Number of rooms'),
     ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
     distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
-    doors: z.boolean().default(true).describe('Whether there are doors to open'),
-    capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
+    doors: z.boolean().default(true).describe('Put doors between some of the rooms'),
+    capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
     fold: z.enum(folds).default('train').describe('No recipe or layout occurs in more than one fold'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {

@@ -10,7 +10,7 @@ import { drawIn, folds, type TextGame } from '../text-game.js';
 
 const rooms = (low: number, high: number, usual: number) =>
   z.int().min(low).max(high).default(usual).describe('Number of rooms');
-const doors = (usual: boolean) => z.boolean().default(usual).describe('Whether there are doors to open');
+const doors = (usual: boolean) => z.boolean().default(usual).describe('Put doors between some of the rooms');
 const fold = z.enum(folds).default('train').describe('No layout occurs in more than one fold');
 
 /** Creates a game; the commands that `walk` executes win it. */
@@ -120,7 +120,7 @@ export const putAwayOptions = z.strictObject({
   rooms: rooms(2, 16, 4),
   things: wanted.describe('Number of things to put away; fewer if fewer belong in these rooms'),
   doors: doors(false),
-  capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
+  capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
   fold,
 });
 

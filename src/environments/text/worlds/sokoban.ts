@@ -18,7 +18,7 @@ const moveNames = Object.keys(moves) as Move[];
 
 interface Board {
   readonly width: number;
-  /** By cell, row by row. */
+  /** True for each cell that is a wall, row by row. */
   readonly walls: readonly boolean[];
   readonly goals: ReadonlySet<number>;
 }
