@@ -58,12 +58,7 @@ const inAnyPlace = ({ places }: Layout, random: RandomGenerator): Location => ({
 
 export const mapReaderOptions = z.strictObject({
   rooms: rooms(3, 24, 12),
-  distance: z
-    .int()
-    .min(1)
-    .max(10)
-    .default(4)
-    .describe('Maximum distance of the coin from the start, in rooms'),
+  distance: z.int().min(1).max(10).default(4).describe('Maximum distance from start to coin, in rooms'),
   doors: doors(false),
   fold,
 });
