@@ -31,7 +31,7 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   if (space.kind === 'discrete') {
     const named = choices?.some(({ text, action }) => text !== String(action));
     if (!named) return numbers.findLast((value) => isValidAction(value, space));
-    // A number among other words can mean anything; a number on its own is an action.
+    // A number among other words can mean anything; a number on its own names an action.
     const alone = /^\W*\d+\W*$/.test(reply) ? numbers[0] : undefined;
     return (
       lastChoice(reply, choices!) ?? (alone !== undefined && isValidAction(alone, space) ? alone : undefined)

@@ -18,7 +18,7 @@ import {
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
-/** Limited because prompts list all parameters, and CMA-ES stores their covariances. */
+/** Maximum number of parameters, because prompts list all of them and CMA-ES stores their covariances. */
 const maxParameters = 5000;
 /** Maximum number of weights with a projection, which stores one row per weight. */
 const maxWeights = 20_000;

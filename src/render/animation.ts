@@ -53,12 +53,12 @@ export function paceOf(
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
 
-/** Whether this step of an episode with `steps` steps is shown. */
+/** True if this step of an episode with `steps` steps is shown. */
 export function isShown(step: number, steps: number, { stride }: Pace): boolean {
   return step % stride === 0 || step === steps;
 }
 
-/** Text above the picture, next to the title. */
+/** Figures shown between the title and the scene. */
 export interface Caption {
   readonly return: string;
   readonly step: string;

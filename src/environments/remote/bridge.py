@@ -6,7 +6,7 @@
 A failed request                    -> {"failure": {"kind", "message", "details"}}
 A request has a "mark", which precedes its answer on the same line.
 
-Observations and actions are integers or flat lists of numbers. Floats keep every bit: JSON has their shortest exact form.
+Observations and actions are integers or flat lists of numbers. Floats stay exact: JSON contains enough digits.
 The program ends when its standard input or its parent does.
 """
 

@@ -122,7 +122,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** Swing up one or two links with weak motors. Reward: −1 per step until they are up, a bonus then, or the tip's height. */
+/** Swing up one or two links with weak motors. Reward: −1 per step until then, a bonus for it, or the tip's height. */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
