@@ -1,4 +1,4 @@
-/** A language model used as a policy: how observations are shown to it, and how its replies become actions. */
+/** Uses a language model as a policy: shows it observations and turns its replies into actions. */
 import { short } from '../environments/catalogue/facts.js';
 import type { Action, EnvironmentSpec, Observation, Space, TextInfo } from '../environments/environment.js';
 import { type Choice, listedChoices, type Reading, readAction } from './reading.js';
@@ -7,23 +7,23 @@ export interface Moment {
   readonly choices?: readonly Choice[] | undefined;
   readonly info?: TextInfo | undefined;
   readonly steps: number;
-  /** Reward of the last step; undefined before the first. */
+  /** Reward of the last step; undefined before the first step. */
   readonly reward?: number | undefined;
 }
 
 /** The first three functions are required; the others are optional and have defaults. */
 export interface Agent {
-  /** The system prompt; empty for none. `objective`: set for text worlds once the first turn is no longer shown. */
+  /** The system prompt; empty for none. In text worlds, `objective` is passed once the first turn is no longer shown. */
   systemPrompt(objective?: string): string;
   formatObservation(observation: Observation, moment: Moment): string;
-  /** The action named in a reply, among the listed choices if there are any; undefined if there is none. */
+  /** The action that a reply names (one of `choices`, if given); undefined if it names none. */
   extractAction(reply: string, choices?: readonly Choice[]): Action | undefined;
   /** The currently possible actions; by default the members of the space, or a text world's admissible commands. */
   choices?(info?: TextInfo): readonly Choice[] | undefined;
   askAgain?(choices?: readonly Choice[]): string;
 }
 
-/** The default agent for any environment: shows observations as they are, and takes the last action in a reply. */
+/** An agent for any environment: shows observations without a template, and takes the last action in a reply. */
 export function genericAgent(
   { observationSpace, actionSpace }: EnvironmentSpec,
   reading: Reading = 'text',

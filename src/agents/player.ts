@@ -1,4 +1,4 @@
-/** Plays episodes with an agent, many in parallel: each turn requests the replies of all unfinished games. */
+/** Plays episodes with an agent, many in parallel: each turn requests replies for all unfinished games at once. */
 import { append } from '../base/append.js';
 import type {
   Action,
@@ -18,7 +18,7 @@ import type { Fallback } from './settings.js';
 import { type Conversation, type Exchange, messagesOf, type Reply, type Speaker } from './speaker.js';
 
 export interface Turn<R extends Reply = Reply> extends Exchange<R> {
-  /** Absent if the reply named no action, so no step was taken: the model was asked again, or the episode ended. */
+  /** Absent if no step was taken: the reply named no action, and the model was asked again or the episode ended. */
   readonly action?: Action;
   readonly valid: boolean;
   /** Reward of the step; 0 if there was none. */
@@ -31,9 +31,9 @@ export interface Game<R extends Reply = Reply> {
   readonly return: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** The final observation, in the form in which the model would see it. */
+  /** The latest message for the model, usually the final observation. */
   readonly last: string;
-  /** The player's task according to the text world. */
+  /** The player's task in a text world: its stated objective or, failing that, its first observation. */
   readonly objective: string | undefined;
   readonly info: TextInfo | undefined;
 }
@@ -51,7 +51,7 @@ export interface GameSetting<R extends Reply> {
   readonly maxTurns: number;
 }
 
-/** Seeds of an episode's initial state and of the sampling. Episodes with the same `start` begin the same way. */
+/** Seeds for an episode's initial state and for sampling. Episodes with the same `start` begin the same way. */
 export interface GameSeeds {
   readonly start: number;
   readonly sampling: number;
@@ -139,7 +139,7 @@ class RunningGame<R extends Reply> {
       whole: before.length === turn,
       message: this.#message,
       observation: this.#observation,
-      // Models accept only seeds below 2^31.
+      // `GenerateOptions` requires seeds below 2^31.
       seed: deriveSeeds(this.#seed, [0, turn], 1)[0]! >>> 1,
       choices: this.#choices,
       game: this.#number,
@@ -147,7 +147,7 @@ class RunningGame<R extends Reply> {
     };
   }
 
-  /** @returns the resulting action; undefined if there is no step */
+  /** @returns the action to take; undefined if the model is asked again or the episode ends */
   take(reply: R): Action | undefined {
     const { agent, asks = 2, fallback } = this.#setting;
     const message = this.#message;
@@ -245,7 +245,7 @@ class RunningGame<R extends Reply> {
 const isTextWorld = ({ actionSpace, observationSpace }: Arena): boolean =>
   observationSpace.kind === 'text' && actionSpace.kind === 'text' && actionSpace.choices === undefined;
 
-/** True if the observation states the objective. Ignores line breaks, which a `.json` may place differently. */
+/** True if the observation states the objective. Ignores whitespace, because a game's `.json` may break lines elsewhere. */
 const states = (observation: Observation, objective: string): boolean =>
   oneLine(String(observation)).includes(oneLine(objective));
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();

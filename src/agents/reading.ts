@@ -1,4 +1,4 @@
-/** Parses the action in a reply: the last one named in free text, or the one in the last JSON object. */
+/** Extracts the action from a reply: the last one named in free text, or the one in the last JSON object that has one. */
 
 import type { Action, DiscreteSpace, Space, TextInfo } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
@@ -11,7 +11,7 @@ export type Reading = 'text' | 'json';
 /** Answer formats, which determine how replies are parsed. A `constrained` reply can only be a listed action. */
 export const ways = ['text', 'json', 'constrained'] as const;
 
-/** The action named in a reply, ignoring its thinking; `choices`: the currently possible ones, if listed. */
+/** The action that a reply names outside its thinking. `choices`: the currently possible actions, if they are known. */
 export function readAction(
   reply: string,
   space: Space,
@@ -31,7 +31,7 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   if (space.kind === 'discrete') {
     const named = choices?.some(({ text, action }) => text !== String(action));
     if (!named) return numbers.findLast((value) => isValidAction(value, space));
-    // A number among other words can mean anything; a number on its own is the number of an action.
+    // A number among other words can mean anything; a number on its own names an action.
     const alone = /^\W*\d+\W*$/.test(reply) ? numbers[0] : undefined;
     return (
       lastChoice(reply, choices!) ?? (alone !== undefined && isValidAction(alone, space) ? alone : undefined)
@@ -42,21 +42,21 @@ function lastAction(reply: string, space: Space, choices: readonly Choice[] | un
   return isValidAction(last, space) ? last : undefined;
 }
 
-/** The command in a reply with free text: its last line. */
+/** The command in a free-text reply: its last non-empty line, without a leading `>`. */
 const lastLine = (reply: string): string | undefined =>
   reply
     .split('\n')
     .map((line) => line.trim().replace(/^>\s*/, ''))
     .findLast((line) => line !== '');
 
-/** Removes differences in case and in the separators between words. */
+/** Normalises case and word separators. */
 const plain = (text: string) =>
   text
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, ' ')
     .trim();
 
-/** The choice that ends last in the reply, as a separate phrase; the longest one wins ties. */
+/** The choice mentioned last in the reply, as a separate phrase; if two end together, the longer one. */
 function lastChoice(reply: string, choices: readonly Choice[]): Action | undefined {
   const text = plain(reply);
   let found: { readonly action: Action; readonly length: number; readonly end: number } | undefined;
@@ -98,10 +98,10 @@ function jsonAction(reply: string, space: Space, choices: readonly Choice[] | un
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** Limits the search, because a valid reply has only a few braces. */
+/** Limits the search for closing braces; valid replies have only a few. */
 const mostBraces = 200;
 
-/** The outermost JSON objects in a text, in order. */
+/** The outermost JSON objects in `text`, in order. */
 function objectsIn(text: string): readonly Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
   let from = text.indexOf('{');
@@ -131,10 +131,10 @@ export interface Choice {
   readonly action: Action;
 }
 
-/** Maximum number of combinations to list. */
+/** Maximum number of tuple actions to list. */
 const mostCombinations = 1000;
 
-/** The choices of a space, named by `words` or numbers, or a text world's commands; undefined if unlisted. */
+/** Lists a space's actions, named by `words` or numbers, or a text world's commands; undefined if they can't be listed. */
 export function listedChoices(
   space: Space,
   words?: readonly string[],

@@ -7,7 +7,7 @@ import type { Scoring } from './settings.js';
 
 export interface ScoredChoice {
   readonly text: string;
-  /** Log-probability of the whole answer, or its mean over tokens or words. */
+  /** Log-probability of the whole answer, or its mean per token or word. */
   readonly score: number;
   /** Softmax of the scores at the given temperature. */
   readonly probability: number;

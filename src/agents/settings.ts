@@ -18,7 +18,7 @@ export const scoringSchema = z
       'Choose the action with the highest score, or sample one from the softmax of the scores',
       z.enum(['greedy', 'sample']).default('sample'),
     ),
-    temperature: z.number().positive().default(1).describe('Divisor of the scores before sampling'),
+    temperature: z.number().positive().default(1).describe('Sampling temperature: scores are divided by it'),
   })
   .prefault({})
   .describe('Settings for scored actions');
@@ -32,12 +32,12 @@ export const agentShape = {
     { format: 'name-or-path' },
   ),
   history: about(
-    'Previous turns shown to the model (default: whole conversations); repeated questions are always shown',
+    'Maximum number of previous turns to show to the model; retries of the current turn are always shown',
     count(0).default(1000),
   ),
   historyTokens: count(1)
     .optional()
-    .describe('Token limit of a prompt; the oldest turns beyond it are dropped'),
+    .describe('Maximum prompt length in tokens; the oldest turns are dropped to stay within it'),
   asks: about(
     'Maximum number of consecutive retries with `fallback: ask-again`; then a random action is drawn',
     count(1).default(2),

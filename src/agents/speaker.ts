@@ -1,4 +1,4 @@
-/** The source of an agent's replies: a model of any provider, or a sampler that keeps token ids. */
+/** The source of an agent's replies: a model from any provider, or a sampler that keeps token ids. */
 import type { Observation } from '../environments/environment.js';
 import { answerText } from '../models/answer-text.js';
 import type { ChatMessage } from '../models/language-model.js';
@@ -34,7 +34,7 @@ export interface Conversation<R extends Reply = Reply> {
 
 export interface Speaker<R extends Reply = Reply> {
   reply(conversations: readonly Conversation<R>[]): Promise<readonly R[]>;
-  /** Number of tokens in a prompt; estimated if omitted. */
+  /** Counts the tokens of a prompt. If omitted, they are estimated. */
   count?(messages: readonly ChatMessage[]): number;
 }
 
@@ -53,7 +53,7 @@ export function messagesOf({
   ];
 }
 
-/** A reply as later turns quote it: without its thinking, and never empty, because some servers reject that. */
+/** A reply as quoted in later turns: without its thinking, and never empty, because some servers reject empty messages. */
 function quoted(reply: string): string {
   const answer = answerText(reply).text.trim();
   return answer === '' ? '(no text)' : answer;

@@ -121,9 +121,8 @@ export interface Environment extends EnvironmentSpec {
   reset(seed?: number | bigint): Observation;
   /**
    * Takes one step.
-   * @throws UserError before the first reset, after the end of the episode, and for a discrete action out of
-   * range, a vector of the wrong length, or a number that isn't finite. As in Gymnasium, continuous actions
-   * may exceed their bounds.
+   * @throws UserError before the first reset, after the end of the episode, after `close`, and for an action outside
+   * its space. As in Gymnasium, continuous actions may exceed their bounds, but they must be finite.
    */
   step(action: Action): Step;
   /** Draws the current state, if the environment supports drawing. @throws UserError before the first reset */
@@ -182,7 +181,7 @@ export interface Task<A extends Action = Action>
   > {
   /**
    * Starts an episode. The task may keep `random` and draw from it until the next reset.
-   * @param seed the seed of `random`, if this reset was given one
+   * @param seed the seed of `random`; undefined if the random stream continues
    */
   reset(random: RandomGenerator, seed?: number | bigint): Observation;
   /** Takes one step; the caller owns the observation. */

@@ -15,7 +15,7 @@ export type Role =
   /** A moving object that belongs to neither side: a ball, a stick. */
   | 'object'
   | 'goal'
-  /** Something that ends an episode badly: a hole, a cliff. */
+  /** Something to avoid: a hole, a cliff. */
   | 'danger'
   /** Floor, walls, rails, hills. */
   | 'ground'

@@ -82,7 +82,7 @@ export class LimitedEnvironment implements Environment {
   #closed(): UserError {
     return new UserError({
       field: 'environment',
-      message: `this ${this.id} was closed`,
+      message: `this environment (${this.id}) is closed`,
       remedy: 'create a new one',
     });
   }
@@ -148,7 +148,7 @@ export function invalidAction(action: Action, space: Space, id: string): UserErr
         const message = `has length ${action.length}, but actions of ${id} have length ${length}`;
         return refuse(message, [expected], `pass ${expected}`);
       }
-      const remedy = 'look for a NaN or an overflow in the policy';
+      const remedy = 'check the policy for NaN and overflow';
       return refuse('contains a value that is not a finite number', [expected], remedy);
     }
     case 'text':
@@ -165,7 +165,7 @@ function rangeOf({ n, start = 0 }: DiscreteSpace): string {
   return `${start}–${start + n - 1}`;
 }
 
-/** JSON has no NaN, infinities or undefined, so messages show them as text. */
+/** Converts NaN, infinities and undefined, which JSON lacks, to text. */
 function printable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(printable);
   return typeof value === 'string' || Number.isFinite(value) ? value : String(value);

@@ -10,18 +10,18 @@ const limitSchema = z.strictObject({
   max_episode_steps: z.union([z.literal(-1), z.int().min(1)]).nullish(),
 });
 
-/** The names of all options of an environment, spelled as in Gymnasium. */
+/** Names of an environment's options, spelled as in Gymnasium, including `max_episode_steps`. */
 export function optionNames(schema: z.ZodObject): readonly string[] {
   return [...Object.keys(schema.shape), ...Object.keys(limitSchema.shape)];
 }
 
 interface ParsedOptions<S extends z.ZodObject> {
   readonly own: z.output<S>;
-  /** Undefined for the registered limit, -1 for none. */
+  /** Undefined keeps the registered limit, -1 removes it. */
   readonly maxEpisodeSteps: number | undefined;
 }
 
-/** Parses options named as in Gymnasium, in snake_case or camelCase. @throws UserError that lists every problem */
+/** Parses options, named as in Gymnasium or in camelCase. @throws UserError that lists every problem */
 export function parseOptions<S extends z.ZodObject>(
   id: string,
   schema: S,
@@ -91,7 +91,7 @@ export interface EnvironmentInfo {
   readonly options: readonly string[];
   /** Default values of the options; options without a default are absent. */
   readonly defaults: Readonly<Record<string, unknown>>;
-  /** Default step limit of an episode; undefined if there is none, and for synthetic tasks, which draw their own. */
+  /** Default step limit of an episode; undefined if there is none, or if it is drawn with a synthetic task. */
   readonly maxSteps: number | undefined;
 }
 

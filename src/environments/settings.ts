@@ -12,11 +12,11 @@ export const environmentSchema = z.strictObject({
   options: z
     .record(z.string(), z.unknown())
     .default({})
-    .describe("Gymnasium's constructor options, e.g. `{is_slippery: false}`"),
+    .describe('Options of the environment, named as in Gymnasium, e.g. `{is_slippery: false}`'),
   python: text
     .optional()
     .describe(
-      'Interpreter of `gymnasium:` and `textworld-express:` environments (default: POLICYLOOP_PYTHON, then python3)',
+      'Python interpreter for `gymnasium:` and `textworld-express:` environments (default: POLICYLOOP_PYTHON, then python3)',
     )
     .meta({ format: 'name-or-path' }),
   timeoutSeconds: positive

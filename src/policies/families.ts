@@ -19,7 +19,6 @@ import {
 } from './settings.js';
 
 interface PolicyRecord {
-  /** The value of `policy.kind`. */
   readonly name: PolicyConfig['kind'];
   readonly schema: z.ZodType;
   /** @throws UserError if the policies don't fit the environment */
@@ -45,7 +44,10 @@ export const policySchema = z.discriminatedUnion('kind', [
   modulePolicySchema,
 ]);
 
-/** Creates a built-in policy family; programs of it can't be run. @throws UserError if it doesn't fit the environment, or comes from a module */
+/**
+ * Creates a built-in policy family; its programs can't be run.
+ * @throws UserError if the family doesn't fit the environment, or comes from a module
+ */
 export function createPolicyFamily(config: PolicyConfig, environment: EnvironmentSpec): PolicyFamily {
   const record: PolicyRecord | undefined = families.find(({ name }) => name === config.kind);
   if (record !== undefined) return record.create(config, environment);
@@ -56,7 +58,7 @@ export function createPolicyFamily(config: PolicyConfig, environment: Environmen
   });
 }
 
-/** The default policy: linear for vector observations, a table for discrete states. */
+/** The default policy: a Q-table for discrete observations, otherwise linear. */
 export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): BuiltInPolicyConfig {
   if (observationSpace.kind === 'discrete') {
     return { kind: 'q-table', form: 'actions', low: -10, high: 10, decimals: 1 };
@@ -64,7 +66,10 @@ export function defaultPolicy({ linear, observationSpace }: EnvironmentSpec): Bu
   return { kind: 'linear', bias: true, low: -6, high: 6, decimals: 1, ...linear };
 }
 
-/** Like `createPolicyFamily`, but also loads policies from a module and opens the sandbox of programs. @throws UserError */
+/**
+ * Like `createPolicyFamily`, but also loads policies from a module, and runs programs once `prepare` has been called.
+ * @throws UserError if the module can't be loaded, or the family doesn't fit the environment
+ */
 export async function openPolicyFamily(
   config: PolicyConfig,
   environment: EnvironmentSpec,

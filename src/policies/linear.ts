@@ -21,7 +21,7 @@ interface LinearShape extends VectorShape {
   readonly bias: boolean;
 }
 
-/** Index of the parameter that holds each weight (row by row, biases last); undefined if the orders are the same. */
+/** For each weight (row by row, biases last), the index of its parameter; undefined if both orders are the same. */
 function placesOf(
   { observations, outputs, bias }: LinearShape,
   order: LinearOrder | undefined,
@@ -35,7 +35,7 @@ function placesOf(
 }
 
 /**
- * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a`, with i an observation dimension;
+ * Linear policies: outputs = s·W + b. Weight W[i][a] is at `i * outputs + a`, where i is an observation dimension;
  * the bias b[a], if any, is at `observations * outputs + a`. A discrete action is the argmax (the first if
  * tied). A continuous action is the output vector itself, not clipped, as in Prompted Policy Search
  * (arXiv:2511.21928). The parameters are the weights, or their coordinates in a random subspace.
@@ -73,7 +73,7 @@ function buildLinear(values: ParameterVector, shape: LinearShape): Policy {
   return (observation) => firstLargest(outputsFor(observation as readonly number[], sums)) + firstAction;
 }
 
-/** Draws initial weights: for a range of ±6, Normal(0, 3) with a bias, Uniform(−3, 3) without; scaled to other ranges. */
+/** Draws initial weights, e.g. for a range of ±6 from Normal(0, 3) with a bias, and from Uniform(−3, 3) without. */
 function initialLinear(spec: ParameterSpec, bias: boolean, random: RandomGenerator): ParameterVector {
   const centre = (spec.low + spec.high) / 2;
   const spread = (spec.high - spec.low) / 4;
@@ -111,6 +111,6 @@ function ordered<T>(items: readonly T[], places: readonly number[] | undefined):
 const orderInSubspace = () =>
   new UserError({
     field: 'policy.order',
-    message: 'sets the order of the weights, but with policy.projection the parameters are not weights',
-    remedy: 'omit one of the two',
+    message: 'has no effect with policy.projection, because the parameters are then not weights',
+    remedy: 'omit policy.order or policy.projection',
   });

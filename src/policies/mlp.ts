@@ -18,9 +18,9 @@ import {
 } from './policy.js';
 import type { MlpConfig } from './settings.js';
 
-/** Maximum number of parameters: prompt lines list all of them, and CMA-ES stores their covariances. */
+/** Maximum number of parameters, because prompts list all of them and CMA-ES stores their covariances. */
 const maxParameters = 5000;
-/** Maximum number of weights with a projection, whose basis has one row per weight. */
+/** Maximum number of weights with a projection, which stores one row per weight. */
 const maxWeights = 20_000;
 
 /** A layer of a network: `units = f(inputs · W + b)`. f is the activation, or the identity in the last layer. */
@@ -39,8 +39,8 @@ type Network = Extract<PolicyDescription, { kind: 'mlp' }>;
  * Multilayer perceptrons: each hidden layer computes f(inputs · W + b); the last layer omits f. A discrete
  * action is the argmax (the first if tied). A continuous action is the output vector itself, not clipped, as
  * for linear policies. Parameters are ordered by layer: the weights row by row (one row per input), then the
- * biases. With a projection, the parameters are the coordinates of these in a random subspace.
- * @throws UserError if the spaces don't fit, or there are too many weights to propose
+ * biases. With a projection, the parameters are coordinates in a random subspace instead.
+ * @throws UserError if the spaces don't fit, there are too many weights, or the projection has more parameters than weights
  */
 export function mlpPolicies(config: MlpConfig, environment: EnvironmentSpec): PolicyFamily {
   const { activation, hidden } = config;
@@ -122,7 +122,7 @@ function buildNetwork(
   const weights = Float64Array.from(values);
   const activate = activations[activation];
   const last = layers.length - 1;
-  // Arrays are reused at every step, as in linear policies.
+  // Reused at every step, because allocating arrays would be slow.
   const units = layers.map((layer) => new Array<number>(layer.units).fill(0));
   const forward = (observation: readonly number[]): readonly number[] => {
     let inputs = observation;

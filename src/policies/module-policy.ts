@@ -26,7 +26,7 @@ export interface UserPolicyFamily {
   initial?(random: RandomGenerator): ParameterVector;
 }
 
-/** Recorded description of policies from a module or program, used to display the run without them. */
+/** A run's record of its module or program policies, so that it can be displayed without loading them. */
 export const recordedPolicy = z.object({
   name: z.string(),
   text: z.string(),

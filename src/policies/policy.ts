@@ -17,7 +17,7 @@ import type { ProjectionConfig } from './settings.js';
  * dataset builder all use this definition.
  */
 export interface ParameterSpec {
-  /** Length of the vector. */
+  /** Number of parameters in a vector. */
   readonly count: number;
   readonly kind: 'float' | 'integer';
   /** Smallest allowed value, inclusive. */
@@ -41,7 +41,7 @@ export interface Policy {
   readonly forEpisode?: (seed: number) => Policy;
 }
 
-/** The policy to use for one episode. @param seed the episode's seed */
+/** The policy to use for the episode with this seed. */
 export const policyFor = (policy: Policy, seed: number): Policy => policy.forEpisode?.(seed) ?? policy;
 
 /** Input and output dimensions of a policy that maps a vector to outputs, and how outputs become actions. */
@@ -50,7 +50,7 @@ export interface VectorShape {
   readonly observations: number;
   /** Number of outputs: one per discrete action, or per dimension of a continuous action. */
   readonly outputs: number;
-  /** If true, the action is the argmax over the outputs; otherwise the output vector itself. */
+  /** If true, the action is the argmax over the outputs; otherwise, it is the output vector itself. */
   readonly discrete: boolean;
   /** The action of output 0. */
   readonly firstAction: number;
@@ -63,13 +63,12 @@ export type PolicyDescription =
       readonly bias: boolean;
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
-      /** The parameter index of each weight, row by row; absent if the two orders are the same. */
+      /** The parameter index of each weight, row by row; absent if parameters are in the same order. */
       readonly places?: readonly number[];
     } & VectorShape)
   | ({
       readonly kind: 'mlp';
       readonly hidden: readonly number[];
-      /** Activation function of the hidden layers. */
       readonly activation: 'tanh' | 'relu' | 'leaky-relu';
       /** Present if the parameters are not the weights themselves. */
       readonly projection?: Projection;
@@ -79,12 +78,12 @@ export type PolicyDescription =
       /** `actions`: one action per state. `values`: one value per state and action; the best action is taken. */
       readonly form: 'actions' | 'values';
       readonly states: number;
-      /** The action of each index, as text: `0`, `1`, … or a vector such as `[-1]`. */
+      /** Actions by index, as text: `0`, `1`, … or vectors such as `[-1]`. */
       readonly actions: readonly string[];
       /** Bins per observation dimension, if a continuous observation was discretised. */
       readonly bins?: readonly BinEdges[];
     }
-  /** JavaScript functions; the parameters refer to a program of the family's library. */
+  /** JavaScript functions; the parameter identifies a program in the library. */
   | { readonly kind: 'program'; readonly programs: ProgramLibrary }
   /** A description provided by a user's module. */
   | { readonly kind: 'module'; readonly name: string; readonly text: string };
@@ -93,7 +92,7 @@ export type PolicyDescription =
 export const programsOf = ({ description }: Pick<PolicyFamily, 'description'>): ProgramLibrary | undefined =>
   description.kind === 'program' ? description.programs : undefined;
 
-/** Inner bin edges of one dimension: bin i holds edges[i-1] ≤ x < edges[i]. */
+/** Inner bin edges of one dimension: x is in bin i if edges[i-1] ≤ x < edges[i]. */
 export interface BinEdges {
   readonly edges: readonly number[];
 }
@@ -102,13 +101,13 @@ export interface BinEdges {
 export interface PolicyFamily {
   readonly parameters: ParameterSpec;
   readonly description: PolicyDescription;
-  /** Makes `build` work again after a program was killed; call it before playing outside the evaluation threads. */
+  /** Must be called before programs are built, and again after one was killed. */
   prepare?(): Promise<void>;
   /** Ends the thread that programs run in. */
   close?(): void;
   /** Turns a vector of `parameters.count` numbers into a policy. */
   build(vector: ParameterVector): Policy;
-  /** Draws a random initial vector, with the same distribution as the reference implementation. */
+  /** Draws a random initial vector. */
   initial(random: RandomGenerator): ParameterVector;
 }
 
@@ -180,7 +179,7 @@ export function numericSpace(space: Space, id: string): NumericSpace {
 export function tupleActions(id: string): UserError {
   return new UserError({
     field: 'environment',
-    message: `no policy can act in ${id}, because its action is a tuple`,
+    message: `built-in policies can't act in ${id}, because its action is a tuple`,
   });
 }
 
@@ -193,7 +192,7 @@ export function linearWeights(
   return places === undefined ? parameters : places.map((place) => parameters[place]!);
 }
 
-/** @throws UserError if the observation isn't a vector, or if the action is a tuple or text */
+/** @throws UserError if the observation is discrete or text, or if the action is a tuple or text */
 export function vectorShape(
   { id, observationSpace, actionSpace }: EnvironmentSpec,
   kind: string,

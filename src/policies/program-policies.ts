@@ -11,7 +11,7 @@ import { killedFault, programSeconds } from '../programs/program.js';
 import { openSandbox } from '../programs/sandbox.js';
 import { type Policy, type PolicyFamily, programsOf } from './policy.js';
 
-/** Programs to read, write and draw at random; they can't be run. */
+/** Programs that can be parsed, displayed and drawn at random, but not run. */
 export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   const programs = createProgramLibrary(
     environment.actionSpace,
@@ -30,7 +30,7 @@ export function programPolicies(environment: EnvironmentSpec): PolicyFamily {
   };
 }
 
-/** Programs that run in a sandbox, once prepared: in this thread if it can be killed, otherwise in a thread of their own. */
+/** Programs that run in a sandbox after `prepare`: in this thread if it can be killed, otherwise in a separate one. */
 export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily {
   const family = programPolicies(environment);
   const programs = programsOf(family)!;
@@ -57,7 +57,7 @@ export function openProgramPolicies(environment: EnvironmentSpec): PolicyFamily 
 
 type Start = (source: string, seed: number) => (observation: Observation) => Action;
 
-/** A sandbox in a thread of its own. Its policies block this thread until they return. */
+/** Opens a sandbox in a separate thread. Its policies block this thread until they return. */
 async function openThread({ id, observationSpace, actionSpace, words }: EnvironmentSpec) {
   const thread = new ModuleThread();
   const setting = { origin: 'the program', seconds: programSeconds, later: false };

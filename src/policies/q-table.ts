@@ -78,7 +78,7 @@ function binEdges(config: NonNullable<QTableConfig['discretize']>[number]): BinE
   return { edges: Array.from({ length: bins - 1 }, (_, i) => low + ((high - low) * (i + 1)) / bins) };
 }
 
-/** The number of edges at or below x; NaN falls into the first bin. */
+/** The bin of x, which is the number of edges at or below it; NaN falls into the first bin. */
 function binOf(x: number, edges: readonly number[]): number {
   const above = edges.findIndex((edge) => !(x >= edge));
   return above < 0 ? edges.length : above;
@@ -90,7 +90,7 @@ function mixedRadix(sizes: readonly number[], digit: (dimension: number) => numb
   return index;
 }
 
-/** Larger tables don't fit into a prompt. */
+/** Larger tables wouldn't fit in a prompt. */
 const maxParameters = 20_000;
 
 /**
@@ -181,7 +181,7 @@ function actionsOf(config: QTableConfig, environment: EnvironmentSpec): readonly
       if (config.actions !== undefined) {
         throw refuse(
           'policy.actions',
-          `the actions of ${environment.id} are already discrete (${space.n} of them)`,
+          `actions of ${environment.id} are already discrete (${space.n} of them)`,
           'remove policy.actions',
         );
       }

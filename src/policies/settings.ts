@@ -38,7 +38,7 @@ export const linearSchema = z.strictObject({
     .describe(
       'Outputs = observation · W + b: argmax for discrete actions, the outputs themselves for continuous ones',
     ),
-  bias: z.boolean().default(true).describe('Give each output a bias; biases follow the weights'),
+  bias: z.boolean().default(true).describe('Give each output a bias'),
   projection: projectionSchema
     .optional()
     .describe('Propose coordinates in a random subspace instead of all weights, e.g. if there are too many'),
@@ -110,7 +110,7 @@ export const programSchema = z.strictObject({
     ),
   tune: z
     .strictObject({
-      by: z.enum(['gp', 'cma-es', 'hill-climb']).default('gp').describe('Search over the constants'),
+      by: z.enum(['gp', 'cma-es', 'hill-climb']).default('gp').describe('Search method for the constants'),
       evaluations: count(1)
         .default(20)
         .describe('Evaluations spent on tuning before the model proposes again'),

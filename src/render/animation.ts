@@ -3,7 +3,6 @@ import type { Frame, Point } from '../environments/frame.js';
 export const pictureFormats = ['gif', 'svg'] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
 
-/** A state of an episode. */
 export interface Moment {
   readonly frame: Frame;
   readonly step: number;
@@ -54,12 +53,12 @@ export function paceOf(
   return { stride, seconds, ...(Math.abs(speed - 1) > 0.05 && { speed }) };
 }
 
-/** Whether this step of an episode with `steps` steps is shown. */
+/** True if this step of an episode with `steps` steps is shown. */
 export function isShown(step: number, steps: number, { stride }: Pace): boolean {
   return step % stride === 0 || step === steps;
 }
 
-/** Text above the picture, next to the title. */
+/** Figures shown between the title and the scene. */
 export interface Caption {
   readonly return: string;
   readonly step: string;
@@ -111,7 +110,7 @@ export interface Layout {
   };
 }
 
-/** Lays out a picture of this width: the caption above the scene, which is at most as high as it is wide. */
+/** Lays out a picture of this width: the caption, and below it the scene, which fits into a square of this width. */
 export function layoutOf({ view }: Pick<Frame, 'view'>, width: number): Layout {
   const [across, up] = [view.max[0] - view.min[0], view.max[1] - view.min[1]];
   const scale = width / Math.max(across, up);

@@ -35,7 +35,7 @@ interface Encoder {
   bytes(): Uint8Array;
 }
 
-// The package has no types, and its exports work only with bundlers.
+// The gifenc package has no types, and its `exports` only work with bundlers.
 const { GIFEncoder } = createRequire(import.meta.url)('gifenc') as { GIFEncoder: () => Encoder };
 
 /** Palette index that means "unchanged since the previous frame". */
@@ -129,7 +129,7 @@ export class Painter {
     return this.#paints.indexOf(paint);
   }
 
-  /** @param place start of the text on its baseline */
+  /** Writes text whose baseline starts at the given point. */
   #write(text: string, [x, y]: Point, height: number, paint: Paint, bold = false): void {
     const strokes = strokesOf(text, height).strokes.map((stroke) =>
       stroke.map(([dx, dy]): Point => [x + dx, y + dy]),
@@ -183,7 +183,7 @@ export class Painter {
   }
 }
 
-/** The colours in use; fewer colours leave room for smoother edges. */
+/** The colours that the animation uses; the fewer there are, the more of the palette is left for smooth edges. */
 function paintsOf({ moments }: Animation): readonly Paint[] {
   const used = moments.flatMap(({ frame }) => frame.shapes.map(paintOf));
   return [...new Set<Paint>(['page', 'writing', 'note', ...used])];

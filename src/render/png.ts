@@ -22,7 +22,7 @@ export function pngFrames(
   });
 }
 
-/** A white square of a size that any model accepts. */
+/** A white square, large enough for vision models; used to check that a model accepts images. */
 export const emptyPicture = (): Uint8Array =>
   png(new Uint8Array(64 * 64), [[255, 255, 255]], { width: 64, height: 64 });
 

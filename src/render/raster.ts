@@ -130,7 +130,7 @@ export class Raster {
 /** For each scan line from `first` to `end` (exclusive), the x positions where the polygon's outline crosses it. */
 function crossingsOf(points: readonly Point[], first: number, end: number): readonly number[][] {
   const lines = Array.from({ length: Math.max(0, end - first) }, (): number[] => []);
-  /** Index of the first scan line at or below y; lines are in the middle of their parts of a pixel. */
+  /** Index of the first scan line at or below y; each line runs through the middle of its quarter of a pixel row. */
   const lineAt = (y: number) => Math.ceil(y * subRows - 0.5);
   for (let i = 0; i < points.length; i++) {
     const [x0, y0] = points[i]!;
@@ -176,16 +176,16 @@ export function rgbOf(hex: string): Rgb {
   return [value >> 16, (value >> 8) & 255, value & 255];
 }
 
-/** The colours of a picture and, for its edges, blends of any two of them; at most `size` in total. */
+/** The colours of a picture and, for its edges, blends of any two of them. */
 export interface Blends {
   readonly palette: readonly Rgb[];
-  /** Palette index of colour `under` with a share (0 … 1) of the pixel covered by `over`. */
+  /** Palette index for a pixel of colour `under`, a share (0 … 1) of which is covered by `over`. */
   mix(under: number, over: number, share: number): number;
 }
 
 const mostLevels = 16;
 
-/** @param colours at most 16 different colours, which get the indices 0, 1, … */
+/** @param colours at most 16 different colours, which get the indices 0, 1, … @param size maximum palette size */
 export function createBlends(colours: readonly Rgb[], size: number): Blends {
   const pairs = (colours.length * (colours.length - 1)) / 2;
   const levels = Math.min(mostLevels, 1 + Math.floor((size - colours.length) / Math.max(1, pairs)));
@@ -195,9 +195,7 @@ export function createBlends(colours: readonly Rgb[], size: number): Blends {
       for (let level = 1; level < levels; level++) palette.push(between(one, other, level / levels));
     }
   }
-  /**
-   * Cache of blends by `under`, `over` and level; blends over another blend are rounded to the nearest palette colour.
-   */
+  /** Cache of blends by `under`, `over` and level; blends over a blend are rounded to the nearest palette colour. */
   const known = new Map<number, number>();
   return {
     palette,

@@ -4,7 +4,7 @@
  */
 import type { Point } from '../environments/frame.js';
 
-/** Width, then strokes as points, each with one digit for x and one for y. A repeated point is a dot. */
+/** For each glyph, its width, then its strokes: points with one digit each for x and y. A repeated point is a dot. */
 const glyphs: Readonly<Record<string, string>> = {
   ' ': '1',
   '0': '4 030718384743321203',
@@ -133,7 +133,7 @@ export function strokesOf(text: string, height: number): StrokeText {
   return { strokes, width: Math.max(0, left - gap) * unit };
 }
 
-/** Distance from the middle of a text down to its baseline. */
+/** Distance from the vertical centre of the text down to its baseline. */
 export function baselineBelowMiddle(height: number): number {
   return (height * capitalHeight) / 2;
 }

@@ -25,7 +25,7 @@ import {
 
 /** Width of a picture in units, chosen so that whole units are precise enough. */
 const across = 1000;
-/** Captions that change faster than this, in seconds, can't be read. */
+/** Minimum time in seconds that a caption is shown, so that it can be read. */
 const captionSeconds = 0.12;
 
 /**
@@ -60,7 +60,7 @@ const style = [
 function caption(animation: Animation, layout: Layout, clock: Clock): string {
   const { title, figures, columns, margin } = layout.caption;
   const speed = speedText(animation.pace);
-  // The width of a letter is about 0.58 times its height.
+  // An average letter is about 0.58 times as wide as the font size.
   const room = layout.width - 3 * margin - (speed?.length ?? 0) * figures.size * 0.58;
   const size = Math.min(title.size, room / (animation.title.length * 0.58));
   const note = `${painted('note')} fill="currentColor" y="${figures.baseline}" font-size="${figures.size}"`;
@@ -75,7 +75,7 @@ function caption(animation: Animation, layout: Layout, clock: Clock): string {
     .join('\n');
 }
 
-/** Stacks all figures vertically, behind a window that shows one line. */
+/** Stacks the figures of all captions vertically, and moves them past a window one line high. */
 function captionFigures(animation: Animation, layout: Layout, clock: Clock): string {
   const { figures, columns, title } = layout.caption;
   const captions = captionsOf(animation);
@@ -137,7 +137,7 @@ function sceneElements({ moments }: Animation, layout: Layout, clock: Clock): re
 }
 
 interface Camera {
-  /** Offset of the world at each moment. */
+  /** Offset of the world from its first position, at each moment. */
   readonly offsets: readonly Point[];
   readonly layout: Layout;
   readonly clock: Clock;
@@ -174,7 +174,7 @@ function scenery(tracks: readonly DescribedTrack[], camera: Camera): string {
 
 /**
  * Draws shapes at rest, either in the view or in the world. Adjacent shapes that are always present and look alike
- * are joined into one path if possible; shapes that come and go are shown and hidden.
+ * are joined into one path if possible; the visibility of shapes that come and go is animated.
  */
 function fixedElements(
   tracks: readonly DescribedTrack[],
@@ -193,7 +193,7 @@ function fixedElements(
   for (const { track, shape } of tracks) {
     const isThere = (moment: number) => track[moment] !== undefined;
     const isInSight = (moment: number) => isVisible(shape, offsets[moment]!, layout);
-    // It does no harm to draw a shape that is out of sight.
+    // Drawing a shape that is out of sight does no harm.
     const always = offsets.every(
       (_, moment) => isThere(moment) || (place === 'inWorld' && !isInSight(moment)),
     );

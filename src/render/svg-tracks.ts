@@ -48,7 +48,7 @@ export function lasting<Value>(values: readonly Value[], { moments }: Clock): re
   return Array.from({ length: moments }, (_, i) => values[Math.min(i, values.length - 1)]!);
 }
 
-/** A shape at every moment, undefined where it is absent; present at least once. */
+/** A shape at each moment, or undefined while it is absent; it is present at least once. */
 export type Track = readonly (SvgShape | undefined)[];
 
 interface OpenTrack {
@@ -90,7 +90,7 @@ export function tracksOf(moments: readonly (readonly SvgShape[])[], cameraMoves:
   return tracks.map(({ shapes }) => Array.from({ length: moments.length }, (_, moment) => shapes[moment]));
 }
 
-/** The track of each shape, in ascending order; undefined for a new shape. */
+/** Matches each shape to a track, without changing the order of tracks; undefined for a new shape. */
 function matchesOf(
   shapes: readonly SvgShape[],
   tracks: readonly OpenTrack[],
@@ -234,12 +234,12 @@ function partsOf(
   }
 }
 
-/** Joins coordinates. A minus sign separates two numbers just as well as a space. */
+/** Joins coordinates. A minus sign also separates numbers, so it needs no space before it. */
 function joined(points: readonly Point[]): string {
   return points.flat().join(' ').replaceAll(' -', '-');
 }
 
-/** Rounds to one decimal, at least 1: thinner lines would be invisible. */
+/** Rounds to one decimal, but to at least 1, because thinner lines would be invisible. */
 function rounded(length: number): number {
   return Math.max(1, Math.round(length * 10) / 10);
 }

@@ -19,7 +19,7 @@ const shades = ' .:-=+*#%@';
 const escapeCharacter = '\u001b';
 
 /**
- * Draws moments as lines of at most `columns` characters.
+ * Draws moments as lines of at most `columns` characters (but at least 8).
  * @param moments to show, oldest first; a narrow terminal shows fewer, but always the last one
  * @param depth colour depth of the terminal in bits; 1 means no colours
  */

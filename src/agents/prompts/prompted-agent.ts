@@ -18,7 +18,7 @@ import { type Choice, listedChoices, type Reading, readAction } from '../reading
 import { type EnvironmentView, environmentSets, viewOf } from './views.js';
 
 export interface PromptedAgent extends Required<Agent> {
-  /** SHA-256 of the templates of the set; empty for `plain`. */
+  /** SHA-256 of the set's templates; empty for `plain`. */
   readonly hash: string;
 }
 
@@ -35,7 +35,7 @@ export interface AgentOptions {
 const plain = 'plain';
 const fileNames = ['system', 'observation', 'ask-again'] as const;
 
-/** Opens the agent of a prompt set, or the default one for `plain`. @throws UserError for an unusable set */
+/** Opens the agent of a prompt set, or the generic one for `plain`. @throws UserError if the set is missing or invalid */
 export function openAgent(given: AgentOptions): PromptedAgent {
   const { environment, options, reading } = given;
   const view = viewOf(environment.id, options);
@@ -80,7 +80,7 @@ export function openAgent(given: AgentOptions): PromptedAgent {
   };
 }
 
-/** Text worlds of one or two steps, which serve to test trainers, show their observations without a template. */
+/** Text environments with fixed choices, such as bandits and probes, show their observations without a template. */
 function defaultSet(
   { actionSpace, observationSpace }: EnvironmentSpec,
   view: EnvironmentView | undefined,
@@ -166,7 +166,7 @@ const vector = maybe('Set if an action is a list of numbers', {
 
 const common = { json: flag('True if the reply must be a JSON object'), vector };
 
-/** Variables of `system.hbs`, in addition to `facts` of the environment. */
+/** Variables of `system.hbs`, in addition to the environment's `facts`. */
 export const systemSchema = z.strictObject({
   ...common,
   environment: descriptionSchema.describe('The environment'),
@@ -176,7 +176,7 @@ export const systemSchema = z.strictObject({
   actions,
 });
 
-/** Variables of `observation.hbs`, in addition to `state`: the observation by the names of its parts. */
+/** Variables of `observation.hbs`, in addition to `state`, which holds the parts of the observation by name. */
 export const observationSchema = z.strictObject({
   ...common,
   observation: text('Observation text'),
@@ -189,7 +189,7 @@ export const observationSchema = z.strictObject({
   actions,
 });
 
-/** Variables of `ask-again.hbs`, for a reply that named no action. */
+/** Variables of `ask-again.hbs`, which is sent after a reply that named no action. */
 export const askAgainSchema = z.strictObject({ ...common, actions });
 
 type SystemContext = z.output<typeof systemSchema>;

@@ -1,4 +1,4 @@
-/** Names of the built-in environments' observations and actions in prompts. */
+/** Names that prompts use for the observations and actions of built-in environments. */
 import {
   environmentFacts,
   environmentName,
@@ -8,12 +8,12 @@ import {
 import type { Observation } from '../../environments/environment.js';
 
 export interface EnvironmentView {
-  /** Prompt sets, the default first. The short ones are for small models that will be trained. */
+  /** Prompt sets, the default first. The short ones are for training small models. */
   readonly sets: readonly [string, ...string[]];
   readonly words: readonly string[];
   /** An arbitrary observation. */
   readonly sample: Observation;
-  /** An observation by the names of its parts: `state` in templates. */
+  /** The parts of an observation by name: `state` in templates. */
   state(observation: Observation): Facts;
 }
 

@@ -36,7 +36,7 @@ const noOptions = z.strictObject({});
 const poleOptions = z.strictObject({ sutton_barto_reward: flag.default(false) });
 const carOptions = z.strictObject({ goal_velocity: z.number().default(0) });
 
-/** All built-in numeric environments, with Gymnasium's ids, options, defaults and time limits. */
+/** All built-in numeric environments. Gymnasium's keep their ids, options, defaults and time limits. */
 export const catalogue: readonly CatalogueEntry[] = [
   entry('CartPole-v0', { maxSteps: 200 }, poleOptions, (options) => new CartPole(options)),
   entry('CartPole-v1', { maxSteps: 500 }, poleOptions, (options) => new CartPole(options)),
@@ -99,7 +99,7 @@ export const textCatalogue: readonly CatalogueEntry[] = [
   ),
 ];
 
-/** A TextWorld game: `textworld:` followed by the path of its `.json` or of a compiled story. */
+/** The entry for a TextWorld game: `textworld:` followed by the path of its `.json` or compiled story. */
 function textWorldEntry(id: string): CatalogueEntry {
   const file = id.slice(textWorldPrefix.length);
   if (isStory(file)) return entry(id, {}, noOptions, () => new TextGameTask(loadStory(file)));
@@ -113,9 +113,9 @@ function textWorldEntry(id: string): CatalogueEntry {
 export const textWorldPrefix = 'textworld:';
 
 /**
- * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a random
- * maze of any size, or a synthetic task.
- * @throws UserError for a synthetic task of an unknown family or with invalid options
+ * Finds the environment for an id or alias: a catalogue entry (possibly in place of another version), a synthetic
+ * task, a TextWorld game, or a random maze of any size; undefined if there is none.
+ * @throws UserError for a synthetic task of an unknown family or with invalid options in its id
  */
 export function findEntry(written: string): CatalogueEntry | undefined {
   const known = [...catalogue, ...textCatalogue].find(

@@ -9,7 +9,7 @@ export type Fact = string | number | boolean | readonly Fact[] | Facts;
 /** The options of an environment, in snake_case. */
 export type Options = Readonly<Record<string, unknown>>;
 
-/** The option, or `fallback` if it is absent or null. */
+/** The option's value, or `fallback` if it is absent or null. */
 export function option<T>(options: Options, name: string, fallback: T): T {
   return (options[name] ?? fallback) as T;
 }
@@ -123,7 +123,7 @@ function legOf(side: string, lower: string): readonly string[] {
 
 type Range = readonly [number, number];
 
-/** A range option, in which null means no bound. */
+/** Reads a range option; null means no bound. */
 function range(options: Options, name: string, fallback: Range): Range {
   const [low, high] = option<readonly [number | null, number | null]>(options, name, fallback);
   return [low ?? Number.NEGATIVE_INFINITY, high ?? Number.POSITIVE_INFINITY];
@@ -137,12 +137,12 @@ function within(name: string, [low, high]: Range): string {
   return `${short(low)} < ${name} < ${short(high)}`;
 }
 
-/** The factor, followed by a multiplication sign; empty for 1. */
+/** Formats a weight as a factor, followed by a multiplication sign; empty for 1. */
 function factor(weight: number): string {
   return weight === 1 ? '' : `${short(weight)} * `;
 }
 
-/** Facts for an id such as `FrozenLake-v1` and valid options; snake_case or camelCase. */
+/** Facts for an id such as `FrozenLake-v1` and valid options in snake_case or camelCase; empty for unknown ids. */
 export function environmentFacts(id: string, options: Options): Facts {
   return entryFor(factsOf, id)?.(snakeCased(options), id) ?? {};
 }

@@ -13,7 +13,7 @@ export interface ReturnBound {
   readonly because: string;
 }
 
-/** Bound on the mean return, if known. @param steps limit of an episode, from the environment or the evaluation */
+/** Bound on the mean return, if known. @param steps step limit of an episode */
 export function bestReturn(
   { id, options }: Pick<EnvironmentConfig, 'id' | 'options'>,
   steps: number,
@@ -40,7 +40,7 @@ const luckiest: Readonly<Record<string, (options: Options, steps: number) => num
     return rewards.join() === '1,0,0' ? 1 : undefined;
   },
   NavigationTrack: (_options, steps) => 5 * steps,
-  // Slipping may move the agent to any neighbouring cell.
+  // On slippery ground, a lucky agent can still follow the shortest path of 13 steps.
   CliffWalking: (_options, steps) => Math.max(-13, -steps),
   // The delivery ends the episode; all other steps have a cost.
   Taxi: () => 20,
@@ -68,7 +68,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     if (!option(options, 'is_slippery', false)) {
       return { value: Math.max(-13, -steps), because: 'the shortest path has 13 steps of -1' };
     }
-    // With a longer horizon, the bound is lower: -64.7 for 1,000 steps.
+    // Longer episodes have a lower optimum (-64.7 for 1,000 steps), so the bound still holds.
     return steps < 100
       ? { value: -steps, because: 'each step costs 1 or 100' }
       : { value: -63.01, because: 'dynamic programming over 100 steps on slippery ground' };
@@ -93,7 +93,7 @@ const bounds: Readonly<Record<string, (options: Options, steps: number) => Retur
     value: steps,
     because: `each step earns 1, and an episode has at most ${steps} steps`,
   }),
-  // The alive bonus minus (y - 2)², where the tip is at most 1.2 m high.
+  // The healthy reward minus (y - 2)², where the tip is at most 1.2 m high.
   InvertedDoublePendulum: (options, steps) => {
     const best = option(options, 'healthy_reward', 10) - 0.64;
     return {
@@ -122,7 +122,7 @@ function frozenLake(options: Options, steps: number): ReturnBound | undefined {
     : { value: 1, because: 'the goal earns 1' };
 }
 
-/** Inclusive range of an episode's return; ±Infinity if unknown. @param evaluation `reward` and `maxSteps` */
+/** Inclusive range of an episode's return; ±Infinity if unknown, as for every run that redefines its `reward`. */
 export function returnRange(
   environment: Pick<EnvironmentConfig, 'id' | 'options'>,
   { maxSteps, reward }: { readonly maxSteps: number; readonly reward?: unknown },
@@ -140,7 +140,7 @@ export function returnRange(
   ];
 }
 
-/** Minimum return of an episode; absent if unbounded, as with unclipped continuous actions. */
+/** Minimum return of an episode; absent if unbounded, e.g. because the cost of actions isn't clipped. */
 const lowest: Readonly<Record<string, (options: Options, steps: number, id: string) => number>> = {
   CartPole: (options) => (option(options, 'sutton_barto_reward', false) ? -1 : 1),
   MountainCar: (_options, steps) => -steps,
@@ -161,7 +161,7 @@ const lowest: Readonly<Record<string, (options: Options, steps: number, id: stri
   },
 };
 
-/** All steps except the last end on ice; the last can end on any tile. */
+/** Range for FrozenLake: all steps except the last end on ice, because other tiles end the episode. */
 function lakeRange(options: Options, steps: number): Interval {
   const schedule = option<readonly number[]>(options, 'reward_schedule', [1, 0, 0]);
   const walked = (schedule[2] ?? 0) * (steps - 1);

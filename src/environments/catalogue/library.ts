@@ -1,4 +1,4 @@
-/** Creates environments for the library's API. */
+/** Creates the environments that programs get from `makeEnvironment`. */
 import { createGenerator, type RandomGenerator } from '../../random/generator.js';
 import type { Environment, EnvironmentSpec, Step, TextInfo } from '../environment.js';
 import { invalidAction, isValidAction, notRunning } from '../limited-environment.js';
@@ -11,11 +11,11 @@ type TextWorldId = `text:${string}` | `textworld:${string}`;
 type RemoteTextWorldId = `${typeof remoteTextWorlds}${string}`;
 const remoteTextWorlds = 'textworld-express:';
 
-/** A text world. Each observation comes with the information in `infos` of TextWorld's Gymnasium wrapper. */
+/** A text world. Each observation comes with the information that TextWorld's Gymnasium wrapper returns as `infos`. */
 export interface TextEnvironment extends EnvironmentSpec {
   /** Starts an episode; see `Environment`. */
   reset(seed?: number | bigint): { readonly observation: string; readonly info: TextInfo };
-  /** Executes a command; inadmissible commands change nothing. @throws UserError like `Environment` */
+  /** Executes a command; commands that aren't understood change nothing. @throws UserError like `Environment` */
   step(command: string): Step & { readonly observation: string; readonly info: TextInfo };
   /** Commands that win the current game from its start, if known. */
   gold?(): readonly string[] | undefined;
@@ -76,7 +76,7 @@ function oneByOne(remote: RemoteEnvironment): RemoteTextEnvironment {
     ...specOf(remote),
     async reset(seed) {
       if (seed !== undefined || random === undefined) random = createGenerator(seed);
-      // These programs accept only seeds below 2^31.
+      // Java accepts only seeds below 2^31.
       const [observation] = await batch.reset([
         seed === undefined ? random.integers(0, 2 ** 31) : Number(BigInt.asUintN(31, BigInt(seed))),
       ]);

@@ -102,7 +102,7 @@ export function checkedEnvironment(made: unknown, id: string, file?: string): En
   return Object.keys(words).length > 0 ? Object.assign(environment, { words }) : environment;
 }
 
-/** Returns the space, or a message if it is invalid. */
+/** Returns the space, or a message that says why it is invalid. */
 function checkedSpace(space: unknown): Space | string {
   let copy: unknown;
   try {
@@ -141,7 +141,7 @@ const spaceMembers: Readonly<Record<string, string>> = {
   choices: 'a list of strings',
 };
 
-/** The first thing wrong with a space, in the terms of its members. */
+/** Describes the first invalid member of a space. */
 function spaceProblem(space: unknown, issue: z.core.$ZodIssue): string {
   if (!isRecord(space)) return 'must be an object';
   if (issue.code === 'unrecognized_keys') return `unknown member ${issue.keys.join(', ')}`;
@@ -209,7 +209,7 @@ class UserTask implements Task {
     return { observation: this.#observation(observation, 'step'), reward, terminated, truncated };
   }
 
-  /** A checked copy, since the user's next step may change the original. */
+  /** Returns a checked copy, because the user's next step may change the original. */
   #observation(observation: unknown, from: string): Observation {
     const space = this.observationSpace;
     const given = `the observation of ${from}`;
@@ -250,7 +250,7 @@ class UserTask implements Task {
     return watched(member, () => (this.#made[member] as Member).call(this.#made, ...given));
   }
 
-  /** Calls a member and reads its result; its getters may throw, too. */
+  /** Runs `read`, which calls a member and reads its result. Wraps errors, which the result's getters may throw too. */
   #read<T>(member: UserCall, read: () => T): T {
     try {
       return read();

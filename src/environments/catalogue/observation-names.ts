@@ -1,4 +1,4 @@
-/** Names of the components of an observation, as programs and prompts use them: `observation.poleAngle`. */
+/** Names of an observation's components, as used in programs and prompts: `observation.poleAngle`. */
 import { dimensionsOf, type EnvironmentSpec } from '../environment.js';
 import { environmentName } from './facts.js';
 
@@ -18,7 +18,7 @@ export function observationNames({
   return names.map((name, i) => (name !== undefined && names.indexOf(name) === i ? name : undefined));
 }
 
-/** `poleAngle` for `pole angle`; undefined if that isn't usable as a property of an array. */
+/** Turns `pole angle` into `poleAngle`; undefined if the result isn't a plain identifier, or arrays already have it. */
 function identifier(text: string): string | undefined {
   const [first = '', ...rest] = text.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
   const start = /^\p{Lu}+$/u.test(first)
@@ -28,7 +28,7 @@ function identifier(text: string): string | undefined {
   return /^[a-z][a-zA-Z0-9]{0,39}$/.test(name) && !(name in Array.prototype) ? name : undefined;
 }
 
-/** The built-in environment's names; all if the positions that are usually hidden are shown. */
+/** A built-in environment's names for this many components: the first positions are omitted if they are hidden. */
 function named(id: string, dimensions: number): readonly string[] {
   const names = builtIn[environmentName(id)] ?? (id.startsWith('maze-') ? ['column', 'row'] : []);
   return names.length >= dimensions ? names.slice(names.length - dimensions) : [];

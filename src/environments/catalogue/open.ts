@@ -23,8 +23,8 @@ export function environmentInfo(id: string): EnvironmentInfo {
 }
 
 /**
- * Creates the environment for an id, or for the path of a user's module. Built-in environments behave as in
- * Gymnasium 1.3.0 or the code of the ProPS paper.
+ * Creates the environment for an id, or for the path of a user's module. Gymnasium's environments behave as in version
+ * 1.3.0, and the ProPS paper's as in its code.
  * @param options constructor options and `max_episode_steps`, in snake_case or camelCase
  * @param timeoutSeconds time limit for each call into a module. Default: 60.
  * @throws UserError for an unknown id, an unknown option or an invalid value
@@ -62,11 +62,11 @@ export interface EnvironmentSource {
 /** Id prefix of an environment that was passed to a run as an object: `custom:<its id>`. */
 export const customPrefix = 'custom:';
 
-/** Whether the environment can be created from its id and options alone. */
+/** True if the environment can be created from its id and options alone. */
 export const isBuiltInId = (id: string): boolean =>
   !isRemoteId(id) && !isModulePath(id) && !id.startsWith(customPrefix);
 
-/** Whether the environment can be created without importing, starting or reading user files or programs. */
+/** True if the environment needs no user files and no other program. */
 export const isSelfContained = (id: string): boolean => isBuiltInId(id) && !id.startsWith(textWorldPrefix);
 
 export const isRemoteId = (id: string): boolean => remotePrefix.test(id);

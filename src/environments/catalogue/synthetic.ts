@@ -22,7 +22,7 @@ import { drawHop } from '../synthetic/mechanics/hop.js';
 import { drawDecisionProcess, drawGrid } from '../synthetic/walks.js';
 
 const prefix = 'synthetic:';
-/** Maximum number of draws for a seed. */
+/** Maximum number of attempts to draw a task for a seed. */
 const mostAttempts = 60;
 
 const seed = z.int().min(0).default(0);
@@ -80,7 +80,7 @@ const families: Readonly<Record<string, Family>> = {
   product: family('product', functionOptions, drawProduct),
 };
 
-/** Families held out from the training of this project's models, to measure transfer to other generators. */
+/** Families on which this project's models are never trained, to measure transfer to other generators. */
 export const heldOutIds: readonly string[] = ['delayed', 'product'].map((name) => prefix + name);
 
 /** Ids of the families; each is also the id of the family's task with seed 0. */
@@ -131,7 +131,7 @@ function family<S extends z.ZodObject>(name: string, options: S, draw: Draw<z.ou
       }
       throw new UserError({
         field: 'environment.options',
-        message: `all ${mostAttempts} draws of ${prefix}${name} were trivial or hopeless`,
+        message: `all ${mostAttempts} tasks drawn for ${prefix}${name} were trivial or hopeless`,
         value: given,
         remedy: 'choose another seed, or omit some of the size options',
       });

@@ -1,4 +1,4 @@
-/** For other versions of built-in environments: which built-in version replaces each, and how the two differ. */
+/** Maps other versions of built-in environments to the version that replaces them, and lists the differences. */
 
 /** A built-in environment that replaces another id. */
 interface Replacement {
@@ -7,7 +7,7 @@ interface Replacement {
 }
 
 interface Versions {
-  /** The version that is built in. */
+  /** The built-in version. */
   readonly played: number;
   /** Differences of older versions, keyed by the last version with that difference. */
   readonly differences: Readonly<Record<number, string>>;
@@ -35,11 +35,11 @@ const versions: Readonly<Record<string, Versions>> = {
   ),
   Swimmer: mujoco('rewards and observations of v4 are the same'),
   Reacher: mujoco(
-    'v4 and older observed an eleventh number, which is always 0, and measured the distance before the step',
+    'v4 and older observed an eleventh number, which was always 0, and measured the distance before the step',
   ),
   InvertedPendulum: mujoco(healthy('the step that falls')),
   InvertedDoublePendulum: mujoco(
-    `${healthy('the step that falls')}, and observed two more numbers, which are always 0`,
+    `${healthy('the step that falls')}, and observed two more numbers, which were always 0`,
   ),
 };
 

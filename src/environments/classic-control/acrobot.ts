@@ -14,7 +14,6 @@ const maxVelocity1 = 4 * PI;
 const maxVelocity2 = 9 * PI;
 const bounds = [1, 1, 1, 1, fround(maxVelocity1), fround(maxVelocity2)];
 
-/** Two angles and their velocities. */
 type State = readonly [angle1: number, angle2: number, velocity1: number, velocity2: number];
 
 /**
@@ -86,7 +85,7 @@ function along(state: State, time: number, slope: State): State {
   return [moved(0), moved(1), moved(2), moved(3)];
 }
 
-/** Time derivative of the state. The order of operations matches Gymnasium's, because the motion is chaotic. */
+/** Time derivative of the state. Uses Gymnasium's order of operations, because chaotic motion amplifies rounding. */
 function derivative([angle1, angle2, velocity1, velocity2]: State, torque: number): State {
   const cos2 = cos(angle2);
   const sin2 = sin(angle2);

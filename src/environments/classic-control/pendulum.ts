@@ -16,7 +16,7 @@ export class Pendulum implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace = { kind: 'box', low: [-1, -1, -maxSpeed], high: [1, 1, maxSpeed] };
   readonly actionSpace = symmetricBox(1, maxTorque);
   readonly stepSeconds = timeStep;
-  /** 3g / 2l */
+  /** 3g / 2l, with l = 1 m */
   readonly #gravity: number;
   #angle = 0;
   #velocity = 0;

@@ -27,7 +27,7 @@ export function singleSin(x: number): number {
   return multiplyAdd(fround(sum * square), x, x);
 }
 
-/** Coefficients close to those of the Taylor series: 1/8!, −1/6!, 1/4!, −1/2! and 1/9!, −1/7!, 1/5!, −1/3!. */
+/** Coefficients, close to the Taylor series' 1/8!, −1/6!, 1/4!, −1/2! and 1/9!, −1/7!, 1/5!, −1/3!. */
 const c8 = 2.4372266125283204e-5;
 const c6 = -0.001388652017340064;
 const c4 = 0.04166661947965622;

@@ -19,7 +19,7 @@ const range = z
 
 type Range = readonly [number, number];
 
-// Gymnasium's constructor options and defaults, except the renderer's options and `xml_file`.
+// Gymnasium's constructor options and defaults, without `xml_file` and the rendering options.
 
 const drive = (frameSkip: number, controlWeight: number, noise: number) => ({
   frame_skip: z.int().min(1).default(frameSkip),

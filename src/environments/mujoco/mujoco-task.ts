@@ -5,7 +5,6 @@ import type { Frame } from '../frame.js';
 import { drawScene, type Scene } from './scene.js';
 import type { Simulation, State } from './simulation.js';
 
-/** The definition of a MuJoCo environment. */
 interface Rules {
   /** Length of an observation. */
   readonly observations: number;
@@ -17,7 +16,7 @@ interface Rules {
   readonly scene: Scene;
 }
 
-/** Gymnasium's v5 environments: a simulation and its rules. Actions are the controls of the actuators. */
+/** A v5 environment of Gymnasium: a simulation with rules. An action is one control per actuator. */
 export class MujocoTask implements Task<readonly number[]> {
   readonly observationSpace: BoxSpace;
   readonly actionSpace: BoxSpace;

@@ -1,4 +1,4 @@
-/** Draws MuJoCo's bodies as flat shapes: capsules as thick lines, spheres as circles, hinges as dots. */
+/** Draws MuJoCo's bodies as flat shapes: capsules and cylinders as thick lines, spheres as circles, hinges as dots. */
 import { circle, type Frame, line, type Point, rectangle, type Shape, text } from '../frame.js';
 import type { Geom, Model, Simulation, State } from './simulation.js';
 
@@ -69,7 +69,7 @@ function shapesOf(geom: Geom, i: number, scene: Scene, state: State): readonly S
   return [line([centre[0] - x, centre[1] - y], [centre[0] + x, centre[1] + y], 2 * radius, role)];
 }
 
-/** Marks at every metre, which show motion if the view follows; they extend beyond the view, so none pops up. */
+/** Marks every metre, to show motion if the view follows the agent. Marks start outside the view, so none pops up. */
 function surroundings({ seenFrom, follow }: Scene, { min, max }: Frame['view']): readonly Shape[] {
   if (follow === undefined) return [];
   const xs = wholeNumbers(min[0], max[0]);

@@ -54,7 +54,7 @@ const kinds: Readonly<Record<number, Geom['kind']>> = { 2: 'sphere', 3: 'capsule
 let loading: Promise<MainModule> | undefined;
 const compiled = new Map<ModelName, Model>();
 
-/** Loads one of Gymnasium's models; the first call also loads MuJoCo (22 MB of WebAssembly). Both stay in memory. */
+/** Loads one of Gymnasium's models; the first call also loads MuJoCo (10 MB of WebAssembly). Both stay in memory. */
 export async function loadModel(name: ModelName): Promise<Model> {
   loading ??= import('@mujoco/mujoco').then(({ default: load }) => load());
   const mujoco = await loading;
@@ -119,7 +119,7 @@ const stateParts = [
 /** Views of MuJoCo's memory, valid until the next call into MuJoCo: if the memory grows, old arrays get length 0. */
 export type State = Readonly<Record<(typeof stateParts)[number], Float64Array>>;
 
-/** Frees the states of simulations that were never closed. */
+/** Frees the states of simulations that are garbage-collected without having been closed. */
 const forgotten = new FinalizationRegistry<MjData>((data) => data.delete());
 
 export class Simulation {

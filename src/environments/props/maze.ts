@@ -26,7 +26,7 @@ export interface Maze {
   readonly goal: Cell;
 }
 
-/** x is counted from the left, y from the top. */
+/** x counts columns from the left, y counts rows from the top. */
 interface Cell {
   readonly x: number;
   readonly y: number;
@@ -44,7 +44,7 @@ const directions: readonly Cell[] = [
 
 const moved = ({ x, y }: Cell, step: Cell): Cell => ({ x: x + step.x, y: y + step.y });
 
-/** Whether there is a passage from a cell in this direction. */
+/** True if a passage leads from the cell in this direction. */
 export function isOpen({ lines }: Maze, { x, y }: Cell, direction: number): boolean {
   const step = directions[direction]!;
   return lines[2 * y + 1 + step.y]![2 * x + 1 + step.x] === ' ';
@@ -82,7 +82,7 @@ export function parseMaze(lines: readonly string[]): Maze {
   const strange = /[^-+| SG]/.exec(lines.join(''))?.[0];
   if (strange !== undefined) {
     throw problem(
-      `the maze has a character ${JSON.stringify(strange)}`,
+      `the maze contains the invalid character ${JSON.stringify(strange)}`,
       'use -, | and + for walls, spaces for cells and passages, and S and G for start and goal',
     );
   }
@@ -165,7 +165,7 @@ export const randomMazeOptions = z.strictObject({
   loop_share: z.number().min(0).max(1).default(0),
 });
 
-/** Ids of the listed mazes; `maze-random-` also accepts other sizes. */
+/** Ids of the mazes in the catalogue; `maze-random-` also accepts other sizes. */
 export const mazeIds = {
   samples: ['maze-sample-3x3-v0', 'maze-sample-5x5-v0', 'maze-sample-10x10-v0'],
   random: ['maze-random-3x3-v0', 'maze-random-5x5-v0', 'maze-random-10x10-v0'],

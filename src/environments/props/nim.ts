@@ -20,7 +20,7 @@ export class Nim extends HeapGame {
     return super.step(action - 1);
   }
 
-  /** Draws a row of sticks: those left, then those that the opponent last took, then those that the agent took. */
+  /** Draws all sticks in a row: those left, then the opponent's last move, then the agent's. */
   frame(): Frame {
     const left = this.position;
     const [taken, answered] = [this.own?.take ?? 0, this.answer?.take ?? 0];

@@ -39,7 +39,7 @@ export class BridgeProcess {
     this.#child = spawn(command, args, {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: childEnvironment(),
-      // A separate process group: the parent handles Ctrl-C, and the environment's own child processes end with it.
+      // Own process group: only the parent handles Ctrl-C, and killing the group ends the environment's children, too.
       detached: process.platform !== 'win32',
     });
     this.#ended = this.#watchEnd(command);
@@ -69,7 +69,7 @@ export class BridgeProcess {
     }
   }
 
-  /** Ends the process: immediately if it is busy, otherwise once it has cleaned up. */
+  /** Ends the process: immediately if it is busy, otherwise after giving it time to clean up. */
   async close(): Promise<void> {
     holdOpen(this.#child, true);
     const { busy } = this.#exchange;
@@ -108,7 +108,7 @@ export class BridgeProcess {
         // Also kill processes that the child left running.
         kill(child);
         const end = () => {
-          // SIGUSR1 kills a process that doesn't handle it yet.
+          // If SIGUSR1 killed a process that didn't handle it yet, report the timeout.
           if (this.#overdue !== undefined) this.#fail('timeout', this.#overdue);
           this.#fail(
             'died',
@@ -157,7 +157,7 @@ export class BridgeProcess {
   }
 }
 
-/** The last 15 lines of a text, indented; short enough to fit on a screen below the message. */
+/** The last 15 lines of `text`, indented and cut to 200 characters each, to print below a message. */
 export function lastLines(text: string): string {
   const lines = text.trimEnd().split('\n').slice(-15);
   return text.trim() === '' ? '' : lines.map((line) => `\n  ${line.slice(0, 200)}`).join('');

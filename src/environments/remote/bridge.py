@@ -6,7 +6,7 @@
 A failed request                    -> {"failure": {"kind", "message", "details"}}
 A request has a "mark", which precedes its answer on the same line.
 
-Observations and actions are integers or flat lists of numbers. Floats keep every bit: JSON has their shortest exact form.
+Observations and actions are integers or flat lists of numbers. Floats stay exact: JSON contains enough digits.
 The program ends when its standard input or its parent does.
 """
 
@@ -28,7 +28,7 @@ class Failure(Exception):
 
 
 def take_streams():
-    """Takes the pipes of the protocol. Environments print to standard error and read from an empty file."""
+    """Reserves the protocol's pipes: environments print to standard error and read from an empty file."""
     requests = os.fdopen(duplicate(0), "r", encoding="utf-8")
     answers = os.fdopen(duplicate(1), "w", encoding="utf-8")
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -38,7 +38,7 @@ def take_streams():
 
 
 def duplicate(descriptor):
-    """Duplicates to a high number, which programs don't write to or close by mistake. Children don't inherit it."""
+    """Duplicates a descriptor to a high number, which programs don't use by mistake. Children don't inherit it."""
     try:
         import fcntl
 
@@ -70,12 +70,12 @@ def import_gymnasium():
     return gymnasium, numpy
 
 
-# Maximum size of a space: larger ones give useless prompts and policies and fill the memory.
+# Maximum size of a space: larger ones make prompts and policies useless, and fill the memory.
 MOST_NUMBERS = 1_000_000
 
 
 def leaves(space):
-    """(kind, low, high) for each number of a value of the space."""
+    """Returns (kind, low, high) for each number in a value of the space."""
     spaces = gymnasium.spaces
     if math.prod(space.shape or ()) > MOST_NUMBERS:
         raise Failure("space", f"a space of shape {space.shape} has more than {MOST_NUMBERS} numbers")
@@ -101,7 +101,7 @@ def children(space):
 
 
 def describe(space):
-    """The space as policyloop writes it. Discrete values next to real numbers become real numbers."""
+    """Describes the space in policyloop's format. Discrete values combined with real numbers become real numbers."""
     parts = leaves(space)
     discrete = [{"kind": "discrete", "n": high - low + 1, "start": low} for _, low, high in parts]
     if isinstance(space, gymnasium.spaces.Discrete):
@@ -181,7 +181,7 @@ def decode(space, numbers, alone=True):
 
 
 class Episodes:
-    """Environments with one id, one per episode in progress."""
+    """Copies of one environment, one per episode in progress."""
 
     def __init__(self, name, options):
         self.name = name
@@ -274,7 +274,7 @@ def traceback_of(error):
 
 
 def missing_module(error):
-    """Only the import error, which Gymnasium wraps in its own, names the module."""
+    """Returns the module named by the import error, which Gymnasium wraps in an error of its own."""
     while isinstance(error, ImportError):
         if error.name is not None:
             return error.name
@@ -300,7 +300,7 @@ def make(request):
 
 
 def serve(requests, answers, make):
-    """Answers all requests. `make` returns an object with `describe` and a method per request."""
+    """Answers requests. `make` returns an object with `describe` and a method for each kind of request."""
     episodes = None
     owner = os.getpid()
     for line in requests:
@@ -315,7 +315,7 @@ def serve(requests, answers, make):
         except Failure as failure:
             answer = {"failure": {"kind": failure.kind, "message": str(failure), "details": failure.details}}
         if os.getpid() != owner:
-            # An environment forked, and its step returned twice.
+            # The environment forked, so its step also returned in the child.
             os._exit(0)
         text = json.dumps(answer, separators=(",", ":"), allow_nan=False)
         answers.write(f"\n{request['mark']}{text}\n")

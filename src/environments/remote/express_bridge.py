@@ -3,7 +3,7 @@
 {"make": {"game", "params", "fold"}} -> {"ready": true}
 {"reset": [seed, ...]}               -> {"tasks": [text, ...], "states": [state, ...]}, in slots 0, 1, ...
 {"step": [[slot, command], ...]}     -> {"states": [state, ...]}
-{"gold": seed}                       -> {"gold": [command, ...]}: commands that win the game of the seed
+{"gold": seed}                       -> {"gold": [command, ...]}: commands that win the game with this seed
 A state is [observation, score, won, lost, valid commands].
 """
 
@@ -23,7 +23,7 @@ SHARING = ("sorting",)
 
 
 class Games:
-    """Games of one kind, one per episode in progress."""
+    """Copies of one game, one per episode in progress."""
 
     def __init__(self, request):
         self.request = request
@@ -72,11 +72,11 @@ class Games:
             return {"gold": list(self.gold_player.getGoldActionSequence())}
 
     def close(self):
-        """The Java process ends with its standard input."""
+        """Does nothing: the Java process ends when its standard input is closed."""
 
 
 class Blame:
-    """Adds the place to an error of Java."""
+    """Adds the place to a Java error."""
 
     def __init__(self, place):
         self.place = place

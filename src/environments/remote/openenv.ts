@@ -97,7 +97,7 @@ function observationOf(
       `the observation has ${numbers.length} numbers (in ${held.join(', ') || 'no field'}) instead of ${wanted}; set environment.options.fields`,
     );
   }
-  if (!numbers.every(Number.isFinite)) throw invalid('the observation is not finite');
+  if (!numbers.every(Number.isFinite)) throw invalid('the observation contains a number that is not finite');
   return space.kind === 'box' ? numbers : numbers[0]!;
 }
 
@@ -154,11 +154,12 @@ const answerSchema = z.union([
 type Seen = Extract<z.output<typeof answerSchema>, { type: 'observation' }>['data'];
 
 /**
- * Opens `parallel` connections. The protocol has only one flag for the end of an episode, which counts as terminated
- * unless the observation has a true `truncated` field. A missing reward counts as 0.
+ * Connects to a server; all but the first of `parallel` connections open when they are needed. The protocol has one
+ * flag for the end of an episode: it means terminated, unless the observation has a true `truncated` field. A missing
+ * reward counts as 0.
  * @param id the address with the prefix, e.g. `openenv:ws://127.0.0.1:8000`; `/ws` is added if it has no path
  * @param timeoutMs time limit for connecting and for each reply
- * @throws UserError for an invalid address or option, and if no server replies
+ * @throws UserError for an invalid address or option, and if the server can't be reached
  */
 export async function openOpenEnv(
   id: string,

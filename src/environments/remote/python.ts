@@ -11,7 +11,7 @@ export interface PythonSettings {
   readonly python: string;
   /** Folder of Python modules that ids may name, in addition to the working directory. */
   readonly modules?: string | undefined;
-  /** Time limit for a reset or step; starting may take a minute in any case. */
+  /** Time limit for a reset or step. Starting a process may take this long, but at least a minute. */
   readonly timeoutMs: number;
   /** Episodes per process. */
   readonly parallel: number;
@@ -45,7 +45,7 @@ interface Played<Description> {
   readonly needs: string;
 }
 
-/** Python processes that play one environment in parallel. Each process starts when it gets its first episodes. */
+/** Python processes that play one environment in parallel. Each process starts at its first request. */
 export class PythonPlayers<Description> {
   readonly #played: Played<Description>;
   readonly #settings: PythonSettings;
@@ -63,7 +63,7 @@ export class PythonPlayers<Description> {
     return this.#description!;
   }
 
-  /** @throws EnvironmentError if the environment fails */
+  /** @throws EnvironmentError if the environment fails @throws UserError if its process can't start */
   async ask<S extends z.ZodType>(index: number, schema: S, request: object): Promise<z.output<S>> {
     const { id } = this.#played;
     const answer = await (await this.#child(index)).request(request);
@@ -145,7 +145,7 @@ export async function openPythonEnvironment(
     }
     if (kind === 'space') {
       const remedy =
-        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of them';
+        'wrap the environment in Python so that its spaces are Box, Discrete, or a Tuple or Dict of these';
       return { message, remedy };
     }
     const given = Object.keys(options).length > 0 ? ` with the options ${JSON.stringify(options)}` : '';

@@ -1,4 +1,4 @@
-/** TextWorldExpress games, which need its Python package and Java. */
+/** TextWorldExpress games, which need Java and the Python package textworld-express. */
 import { z } from 'zod';
 import { nearest, UserError } from '../../base/errors.js';
 import type { Step, TextInfo } from '../environment.js';
@@ -116,7 +116,7 @@ interface Play {
   steps: number;
 }
 
-/** How responses to commands that aren't understood begin; all other commands count as moves. */
+/** Start of the response to a command that isn't understood; all other commands count as moves. */
 const unknown = 'Unknown action:';
 
 /** Games that need one Java process per slot, because games with the same seed in one process share their objects. */
@@ -124,8 +124,8 @@ const ownProcess: readonly string[] = ['sorting'];
 const mostProcesses = 4;
 
 /**
- * Opens a TextWorldExpress game: `textworld-express:cookingworld?numLocations=3`. One Java process runs a batch. Episodes
- * are truncated at their step limit, one step earlier than in the Python package.
+ * Opens a TextWorldExpress game, e.g. `textworld-express:cookingworld?numLocations=3`. Episodes are truncated at their
+ * step limit, one step earlier than in the Python package.
  * @param options parameters of the game, `fold` and `max_episode_steps`
  * @throws UserError for an unknown game or parameter, and if Python, the package or Java is missing
  */

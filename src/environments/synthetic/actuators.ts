@@ -5,11 +5,11 @@ import type { Plant } from './plant.js';
 
 export interface Actuators {
   readonly kind: 'discrete' | 'continuous';
-  /** Number of discrete actions, or of components of a continuous one. */
+  /** Number of discrete actions, or of components of a continuous action. */
   readonly count: number;
   /** Continuous actions are clipped to ±`bound`. */
   readonly bound: number;
-  /** Effect on the state of each discrete action, or of each action component at its bound: count × dimension. */
+  /** How each discrete action, or each action component at its bound, changes the state: count × dimension. */
   readonly pushes: Float64Array;
   /** True if the effort of a continuous action includes the part that is clipped, as in MountainCarContinuous. */
   readonly countsExcess: boolean;
@@ -28,7 +28,7 @@ export function drawActuatorKind(
   return { kind, count: actions ?? count };
 }
 
-/** @param strength length of a push */
+/** Draws which way each action pushes. @param strength length of a push */
 export function drawActuators(
   random: RandomGenerator,
   plant: Plant,
@@ -67,7 +67,7 @@ export function actionSpace({ kind, count, bound }: Actuators): Space {
   return kind === 'discrete' ? { kind, n: count } : symmetricBox(count, Math.fround(bound));
 }
 
-/** Writes an action's push. @returns the effort: mean square relative to the bounds; 1 or 0 for a discrete action */
+/** Writes an action's push. @returns its effort: for a vector, the mean square relative to the bound; otherwise, 0 or 1 */
 export function applyAction(actuators: Actuators, action: Action, push: Float64Array): number {
   const { pushes, count, bound, countsExcess } = actuators;
   const n = push.length;
@@ -96,7 +96,7 @@ interface Sizes {
   readonly kind: Pick<Actuators, 'kind' | 'count'>;
 }
 
-/** Sizes of a controlled system; those not set in the options are drawn so that policies have at most 24 parameters. */
+/** Sizes of a controlled system, from the options or drawn so that a policy has at most 24 parameters. */
 export function drawSizes(random: RandomGenerator, options: ControlOptions): Sizes {
   const kind = drawActuatorKind(random, options);
   const most = Math.min(8, Math.floor(mostParameters / kind.count) - 1);

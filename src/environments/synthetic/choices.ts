@@ -26,7 +26,7 @@ interface Rules {
   judge(answers: ArrayLike<number>, asked: number): Pick<TaskStep, 'reward' | 'terminated'>;
 }
 
-/** Each question has one or two correct answers. */
+/** All questions have one correct answer each or, in some draws, two. */
 function drawChain(random: RandomGenerator, states: number, actions: number): Rules {
   const share = actions > 2 && chance(random, 0.4) ? 2 : 1;
   const right = Array.from({ length: states }, () => permutation(random, actions).slice(0, share));
@@ -78,7 +78,7 @@ class Questions implements Task<number> {
   #random!: RandomGenerator;
 
   /**
-   * @param order the number by which each question is observed
+   * @param order the observation that identifies each question
    * @param noise expected number of answers per episode that are replaced with random ones
    */
   constructor(actions: number, order: readonly number[], noise: number, rules: Rules) {

@@ -45,7 +45,7 @@ function drawSystem(
   return new ControlledSystem({ plant, actuators, sensors, spread, noise, wall });
 }
 
-/** Keep a system at zero at a quadratic cost of state and action. A third of the draws are rotating systems. */
+/** Keep a system at zero; deviation and effort have quadratic costs. Up to a third of the draws are rotating systems. */
 export const drawRegulation: Draw<ControlOptions> = (random, options) => {
   const { observations, dimension, kind } = drawSizes(random, options);
   const joints = integerBetween(random, 1, 2);
@@ -63,7 +63,7 @@ export const drawRegulation: Draw<ControlOptions> = (random, options) => {
     observations,
     spread,
     noisy: [0.3, 0.3],
-    // The wall limits the cost of a diverging system to about that of a bad controller.
+    // The wall keeps a diverging system from costing much more than a bad controller.
     wall: rotating ? Number.MAX_VALUE : 10,
   });
   const weights = Float64Array.from({ length: n }, (_, i) => {
@@ -152,7 +152,7 @@ export const drawReach: Draw<ControlOptions> = (random, options) => {
   return { task, maxSteps };
 };
 
-/** Either each step before the goal costs 1, or only effort has a cost and the goal earns a bonus. */
+/** Either each step costs 1 and the goal may earn a bonus, or effort has a cost and the goal earns a bonus. */
 function drawGoal(
   random: RandomGenerator,
   direction: Float64Array,
@@ -168,7 +168,7 @@ function drawGoal(
   };
 }
 
-/** Oscillators whose force is too weak to reach the goal directly; it must follow the velocity to pump in energy. */
+/** Oscillators too weak to reach the goal directly; pushes along the velocity must first pump in energy. */
 export const drawPump: Draw<ControlOptions> = (random, options) => {
   const kind = drawActuatorKind(random, options);
   const drawnPairs = chance(random, 0.7) || 5 * kind.count > 24 ? 1 : 2;
@@ -229,7 +229,7 @@ function constantActions({ kind, count, bound }: Actuators): readonly (number | 
   );
 }
 
-/** Peak that is reached by always pushing in the direction of the driven velocity. */
+/** The peak that a policy reaches by always pushing in the direction of the driven velocity. */
 function pumpedPeak(system: ControlledSystem, random: RandomGenerator, trial: PumpTrial): number {
   const { kind, count, bound, pushes } = system.parts.actuators;
   const n = system.state.length;
@@ -285,7 +285,7 @@ function drawSwimmer(random: RandomGenerator, followers: number): Plant {
       const forceB = -stiffness[1] * b - friction[1] * bVelocity + coupling * a;
       state[1] = aVelocity + seconds * forceA + push[1]!;
       state[3] = bVelocity + seconds * forceB + push[3]!;
-      // Joints have a limited range: beyond it, a stroke sweeps no additional area.
+      // tanh limits the range of the joints: beyond it, a stroke sweeps no additional area.
       const swept = Math.tanh(a) * Math.tanh(bVelocity) - Math.tanh(b) * Math.tanh(aVelocity);
       state[4] =
         speed +

@@ -65,7 +65,7 @@ export class ControlledSystem {
   }
 }
 
-/** Reward and termination in a state. The effort is from `applyAction`. */
+/** Returns the reward and termination in a state. `effort` is the result of `applyAction`. */
 export type Judge = (state: Float64Array, effort: number) => Pick<TaskStep, 'reward' | 'terminated'>;
 
 export class ControlledTask implements Task {
@@ -112,7 +112,7 @@ export function projection(state: ArrayLike<number>, direction: Float64Array): n
 /** Draws the share of random policies that should succeed at a task, log-uniform between 0.3% and 30%. */
 export const drawShare = (random: RandomGenerator): number => logUniform(random, 0.003, 0.3);
 
-/** Number of random policies to try for a share, so that about four succeed. */
+/** Number of random policies to try for a share: about four should succeed, but try at least 40 and at most 300. */
 export const policiesFor = (share: number): number => Math.round(Math.min(300, Math.max(40, 4 / share)));
 
 /** Standard deviation of the weights of random linear policies, for a range of ±6. */

@@ -2,7 +2,6 @@
 import { type RandomGenerator, shuffled } from '../../random/generator.js';
 import type { LinearHint, Task } from '../environment.js';
 
-/** A drawn task and its step limit. */
 export interface DrawnTask {
   readonly task: Task;
   readonly maxSteps: number;
@@ -68,7 +67,7 @@ export function rotation(random: RandomGenerator, n: number): Float64Array {
 /** Maximum number of parameters of a policy whose settings are drawn with the task. */
 const mostDrawnParameters = 40;
 
-/** A random parameter range and number of decimals; most configs use ±6 and one decimal. */
+/** Draws a parameter range and a number of decimals: most often ±6 and one decimal, as in most configs. */
 function drawBox(random: RandomGenerator): Pick<LinearHint, 'low' | 'high' | 'decimals'> {
   const bound = random.choice([1, 2, 3, 6, 6, 6, 10]);
   const decimals = chance(random, bound <= 2 ? 0.7 : 0.2) ? 2 : 1;
@@ -101,7 +100,7 @@ export function drawPointHint(random: RandomGenerator, n: number): LinearHint {
   return { ...box, bias: false, ...(chance(random, 0.15) && { projection: { seed, rank: n } }) };
 }
 
-/** Draws a rank: the number of weights (a rotation) or less (a subspace). */
+/** Draws a rank: the number of weights (a rotation) or fewer (a subspace). */
 function drawRank(random: RandomGenerator, weights: number): number {
   const most = Math.min(weights, mostDrawnParameters);
   return chance(random, 0.5) ? most : integerBetween(random, Math.min(most, 3), most);

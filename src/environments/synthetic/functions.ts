@@ -6,14 +6,14 @@ import { drawTransform, drawUnits, type Height, momentsOf, SingleStepTask } from
 /** Number of cosines per sample; 100 approximate a one-dimensional sample well. */
 const features = 100;
 
-/** Kernels; a number is the degrees of freedom of Student's t distribution for the frequencies of Matérn ½, 3⁄2, 5⁄2. */
+/** 1, 3 and 5 are Matérn ½, 3⁄2 and 5⁄2, whose frequencies have a t distribution with that many degrees of freedom. */
 const kernels = ['gaussian', 1, 3, 5] as const;
 type Kernel = (typeof kernels)[number];
 
 /**
  * A sample of a process on [−1, 1]ⁿ. Each coordinate has a length scale, log-uniform from 0.1 to 10 (times
- * √n/2, because distances grow with n); 30% of the coordinates have no effect.
- * @param of `sum`: sum of one or two kernels; `product`: product of two, whose frequencies are added
+ * √n/2, because distances grow with n). Each except the first has a 30% chance of having no effect.
+ * @param of `sum`: one kernel or the sum of two; `product`: the product of two, whose frequencies are added
  */
 export function drawField(random: RandomGenerator, n: number, of: 'sum' | 'product'): Height {
   const active = Array.from({ length: n }, (_, i) => i === 0 || !chance(random, 0.3));
@@ -116,7 +116,7 @@ export const drawNetwork: Draw<FunctionOptions> = (random, options) =>
 /** Number of points used to standardise a function. */
 const samples = 100;
 
-/** A standardised function on [−1, 1]ⁿ. Some draws also warp the inputs, transform the outputs or add noise. */
+/** A standardised function on [−1, 1]ⁿ. Some draws warp the inputs, transform the outputs, or add a bowl or noise. */
 function drawFunction(
   random: RandomGenerator,
   { parameters }: FunctionOptions,

@@ -65,7 +65,7 @@ export class HeapGame implements Task<number> {
   readonly actionSpace: DiscreteSpace;
   /** A winning move for each position; undefined if there is none. */
   readonly winning: readonly (Move | undefined)[];
-  /** The last moves; undefined before the first move and for an impossible move. */
+  /** The last moves of agent and opponent; undefined before the first move and after an impossible move. */
   protected own: Move | undefined;
   protected answer: Move | undefined;
   readonly #rules: Rules;
@@ -131,7 +131,7 @@ const positionOf = (heaps: readonly number[], { sizes }: Rules) =>
 function winningMoves(rules: Rules): readonly (Move | undefined)[] {
   const { misere, moves, sizes } = rules;
   const winning: (Move | undefined)[] = [];
-  // The player who moves in the empty position has won in misère play and lost in normal play.
+  // Whoever is to move when no sticks are left has won in misère play and lost in normal play.
   const wins: boolean[] = [];
   const all = sizes.reduce<number[][]>(
     (heads, size) => heads.flatMap((head) => Array.from({ length: size + 1 }, (_, n) => [...head, n])),

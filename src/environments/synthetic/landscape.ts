@@ -56,7 +56,7 @@ export class SingleStepTask implements Task<readonly number[]> {
   }
 }
 
-/** A landscape, noisy in 40% of the draws. @param deviations range of the noise's deviation, relative to the scale */
+/** A landscape, noisy in 40% of the draws. @param deviations range of the noise's deviation, relative to `scale` */
 function drawnLandscape(
   random: RandomGenerator,
   n: number,
@@ -71,7 +71,7 @@ function drawnLandscape(
 /** Number of points used to standardise a landscape. */
 const samples = 200;
 
-/** A random function of 2 to 24 numbers; see `drawShape` and `drawTransform`. */
+/** A random function of several numbers (by default, 2 to 24); see `drawShape` and `drawTransform`. */
 export const drawLandscape: Draw<{ readonly parameters?: number | undefined }> = (random, { parameters }) => {
   const n = parameters ?? drawDimension(random);
   const shape = drawShape(random, n);
@@ -121,7 +121,7 @@ function drawShape(random: RandomGenerator, n: number): Height {
   }
 }
 
-/** −Σ weight·z², with z the rotated coordinates around a random optimum; optionally with ripples as in Rastrigin's. */
+/** −Σ weight·z² / n, where z is the (sometimes rotated) offset from a random optimum; may have Rastrigin's ripples. */
 function drawBowl(random: RandomGenerator, n: number, rippled: boolean): Height {
   const optimum = Float64Array.from({ length: n }, () => random.uniform(-reach, reach));
   const turned = chance(random, 0.5) ? rotation(random, n) : undefined;
@@ -259,7 +259,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
     nearness(randomPoint(random, n)),
   ).sort();
   const level = quantile(heights, 1 - share);
-  // Reject draws whose bumps are almost flat, or that leave no plateau.
+  // Reject draws whose bumps hardly rise above the plateau.
   if (top - level < 1e-6) return undefined;
   const slope = chance(random, 0.4) ? unitVector(random, n) : new Float64Array(n);
   const steepness = logUniform(random, 0.002, 0.05) / reach;
@@ -273,7 +273,7 @@ export const drawSparse: Draw<{ readonly parameters?: number | undefined }> = (r
   return drawnLandscape(random, n, { scale, height, deviations: [0.003, 0.1] });
 };
 
-/** Maximum of a few terms bonus − distance²; ridges use only some dimensions. `top` is the largest bonus. */
+/** `nearness` is the maximum of bonus − distance² over a few bumps; ridges use only some dimensions. */
 function drawBumps(random: RandomGenerator, n: number): { readonly nearness: Height; readonly top: number } {
   const bumps = Array.from({ length: integerBetween(random, 1, 4) }, () => ({
     centre: Float64Array.from({ length: n }, () => random.uniform(-0.9 * reach, 0.9 * reach)),

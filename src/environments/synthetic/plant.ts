@@ -95,7 +95,7 @@ function growthOf(matrix: Float64Array, n: number): number {
   return Math.exp(logarithms / 60);
 }
 
-/** Pairs (θ, ω): ω' = ω + dt·(a·sin θ − friction·ω + Σ coupling·sin(θ − θ_other)) + push, θ' = θ + dt·ω'. */
+/** Pairs (θ, ω): ω' = ω + dt·(a·sin θ − friction·ω + coupling·sin(θ_other − θ)) + push, θ' = θ + dt·ω'. */
 export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const seconds = logUniform(random, 0.03, 0.1);
@@ -123,7 +123,7 @@ export function drawRotors(random: RandomGenerator, pairs: number): Plant {
   };
 }
 
-/** Lightly damped oscillators, the first of them driven and coupled to the others. Forces: spring, pendulum or wells. */
+/** A chain of lightly damped oscillators, of which the first is driven. Their force is a spring, a pendulum or wells. */
 export function drawOscillators(random: RandomGenerator, pairs: number): Plant {
   const n = 2 * pairs;
   const shape = random.choice(['spring', 'pendulum', 'wells'] as const);
@@ -159,7 +159,7 @@ export interface Sensors {
   read(state: Float64Array, seen: Float64Array): void;
 }
 
-/** @param scales factors of the coordinates; by default, log-uniform from 0.03 to 3 */
+/** Draws how a state is observed. @param scales factors of the coordinates; by default, log-uniform from 0.03 to 3 */
 export function drawSensors(
   random: RandomGenerator,
   plant: Plant,

@@ -17,14 +17,14 @@ interface Walk {
   readonly actions: number;
   readonly start: number;
   moves(state: number, action: number): readonly Move[];
-  /** Whether the episode ends in failure in this state. */
+  /** True if the episode fails and ends in this state. */
   ends(state: number): boolean;
 }
 
-/** A goal is trivial if more than this share of random tables reaches it. */
+/** A goal is trivial if more than this share of random policies reaches it. */
 const trivial = 0.6;
 
-/** For each state, the share of random tables that visit it within one episode of `steps` steps. */
+/** For each state, the share of random policies (tables) that visit it within one episode of `steps` steps. */
 function visitShares(
   walk: Walk,
   random: RandomGenerator,
@@ -59,7 +59,7 @@ function drawMove(moves: readonly Move[], random: RandomGenerator): number {
   return moves[0]!.state;
 }
 
-/** Chooses the goal: the state whose share of visits by random tables is nearest to `wanted` (log scale), if any. */
+/** Chooses as goal the state whose visit share is nearest to `wanted` on a log scale; undefined if none qualifies. */
 function chooseGoal(
   walk: Walk,
   random: RandomGenerator,
@@ -67,7 +67,7 @@ function chooseGoal(
 ): number | undefined {
   const tables = policiesFor(wanted);
   const shares = visitShares(walk, random, { tables, steps });
-  // A goal that is visited only once may have been reached by luck.
+  // A state that only one policy visits may have been reached by luck.
   const hopeless = 1.5 / tables;
   let goal: number | undefined;
   let nearest = Number.POSITIVE_INFINITY;
@@ -80,7 +80,7 @@ function chooseGoal(
   return goal;
 }
 
-/** A random finite decision process: dense rewards, or a goal that the target share of random tables reaches. */
+/** A random finite decision process with dense rewards, or a goal that the target share of random policies reaches. */
 export const drawDecisionProcess: Draw<{
   readonly states?: number | undefined;
   readonly actions?: number | undefined;
@@ -120,7 +120,7 @@ function drawRewards(random: RandomGenerator, count: number): Float64Array {
   return Float64Array.from({ length: count }, () => scale * random.normal());
 }
 
-/** Each action leads to 1 to 3 states, mostly neighbours on a ring, so that some states are far away. */
+/** Each action leads to one to three states, mostly neighbours on a ring, so that some states are far from the start. */
 function drawWalk(random: RandomGenerator, states: number, actions: number, bad: boolean): Walk {
   const order = permutation(random, states);
   const place = new Int32Array(states);
@@ -236,7 +236,7 @@ function drawMap(random: RandomGenerator, grid: Grid, danger: Tile): GridMap {
   return { grid, start, tiles };
 }
 
-/** A walk over a map. The perpendicular directions share the slip probability; cliffs lead back to the start. */
+/** A walk over a map. The two perpendicular directions share the slip probability; cliffs lead back to the start. */
 function walkOver(map: GridMap, slip: number, order: readonly number[]): Walk {
   const { grid, start, tiles } = map;
   const next = (state: number, direction: number): number => {

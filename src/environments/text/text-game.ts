@@ -7,32 +7,32 @@ import type { Task, TaskStep, TextInfo, TextSpace } from '../environment.js';
 export const folds = ['train', 'dev', 'test'] as const;
 type Fold = (typeof folds)[number];
 
-/** Of ten descriptions, eight belong to `train`, one to `dev` and one to `test`. */
+/** About 80% of descriptions belong to `train`, 10% to `dev` and 10% to `test`. */
 export function foldOf(description: string): Fold {
   const share = createHash('sha256').update(description).digest()[0]! % 10;
   if (share === 8) return 'dev';
   return share === 9 ? 'test' : 'train';
 }
 
-/** With a chance of 1 in 10 per draw, the probability that all draws miss is below 10^-40. */
+/** If one in ten draws hits, the probability that all of these miss is below 10^-40. */
 const mostDraws = 1000;
 
-/** Draws until the description belongs to the fold. @throws Error if the descriptions vary too little */
+/** Draws until the description belongs to the fold. @throws Error if all draws miss, because they vary too little */
 export function drawIn<T>(fold: Fold, draw: () => T, describe: (drawn: T) => string): T {
   for (let tries = 0; tries < mostDraws; tries++) {
     const drawn = draw();
     if (foldOf(describe(drawn)) === fold) return drawn;
   }
-  throw new Error(`no draw of ${mostDraws} belongs to the fold ${fold}`);
+  throw new Error(`none of ${mostDraws} draws belongs to the fold ${fold}`);
 }
 
 /** A game played by text commands: one of the worlds in this folder, or a TextWorld file. */
 export interface TextGame extends TextInfo {
-  /** Restarts the game. @returns the first text: the task, and what the player sees */
+  /** Restarts the game. @returns the first observation, which states the task if it is known */
   start(): string;
-  /** Executes a command; inadmissible commands change nothing. */
+  /** Executes a command; commands that aren't understood change nothing. */
   step(command: string): TextTurn;
-  /** The player's task, in the words of the first text; undefined if unknown. */
+  /** The player's task, as stated in the first observation; undefined if unknown. */
   readonly objective?: string | undefined;
   /** Commands that win from the start; undefined if unknown. */
   readonly gold: readonly string[] | undefined;
@@ -40,11 +40,11 @@ export interface TextGame extends TextInfo {
 
 export interface TextTurn {
   readonly text: string;
-  /** False for an inadmissible command. */
+  /** False if the command is unknown, or isn't possible now. */
   readonly understood: boolean;
 }
 
-/** A text world as a task. Action: any text; inadmissible commands change nothing. Reward: the increase in score. */
+/** Turns a text game into a task. Any string is an action; impossible commands change nothing. Reward: gain in score. */
 export class TextGameTask implements Task<string> {
   readonly observationSpace: TextSpace = { kind: 'text' };
   readonly actionSpace: TextSpace = { kind: 'text' };

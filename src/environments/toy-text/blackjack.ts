@@ -16,8 +16,8 @@ interface Hand {
 }
 
 /**
- * Blackjack against a dealer who draws up to 17 (Sutton and Barto, example 5.1). Observation: the player's sum, the
- * dealer's open card (1 is an ace), and whether the player has an ace that counts as 11. Action: 0 sticks, 1 hits.
+ * Blackjack against a dealer who hits below 17 (Sutton and Barto, example 5.1). Observation: the player's sum, the
+ * dealer's face-up card (1 is an ace), and whether the player has an ace that counts as 11. Action: 0 sticks, 1 hits.
  */
 export class Blackjack implements Task<number> {
   readonly observationSpace: TupleSpace = {
@@ -44,7 +44,7 @@ export class Blackjack implements Task<number> {
     this.#openCard = random.choice(deck);
     this.#dealer = deal(this.#openCard, random.choice(deck));
     this.#player = deal(random.choice(deck), random.choice(deck));
-    // Gymnasium also draws the picture of the open card; drawing it here keeps the random streams in sync.
+    // Gymnasium also draws a suit and a face for its picture; drawing them here keeps the random streams in sync.
     random.choice(suits);
     if (this.#openCard === 10) random.choice(faces);
     return this.#observe();
@@ -108,7 +108,7 @@ function score(hand: Hand): number {
   return sum(hand) > 21 ? 0 : sum(hand);
 }
 
-/** An ace and a ten as the only two cards. */
+/** True for two cards, an ace and a card worth ten. */
 function isNatural(hand: Hand): boolean {
   return hand.cards.length === 2 && hand.ace && hand.hardSum === 11;
 }

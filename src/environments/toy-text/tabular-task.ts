@@ -13,7 +13,7 @@ export interface Outcome {
 interface TabularModel {
   readonly states: number;
   readonly actions: number;
-  /** Initial distribution over the `states` states. */
+  /** Probability that an episode starts in each state. */
   readonly initial: readonly number[];
   /** The outcomes of an action in a state; their order matters when a random number selects one. */
   outcomes(state: number, action: number): readonly Outcome[];

@@ -29,7 +29,7 @@ const stands: readonly number[] = [0, 4, 20, 23];
 /** For each row, the columns with a wall on their right. */
 const walls: readonly (readonly number[])[] = [[1], [1], [], [0, 2], [0, 2]];
 
-/** Clockwise directions of the actions south, north, east and west. */
+/** Directions of the actions south, north, east and west, as `Grid.move` numbers them. */
 const directions = [2, 0, 1, 3] as const;
 /** For each action, the actions to its left and right. */
 const sides = [
@@ -123,7 +123,7 @@ export class Taxi implements Task<number> {
   }
 }
 
-/** Whether a wall or the edge of the town blocks an action. */
+/** True if a wall or the edge of the town blocks an action. */
 function isBlocked(place: number, action: number): boolean {
   const [row, column] = [Math.floor(place / size), place % size];
   if (grid.move(place, directions[action]!) === place) return true;

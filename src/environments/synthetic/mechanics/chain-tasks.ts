@@ -20,7 +20,7 @@ import {
 
 /**
  * One to three poles to balance on a cart or a motorised joint. Reward: 1 per step until a pole leans too far or the cart
- * leaves its track; in some draws minus costs for deviation and effort, or plus a reward for the cart's velocity.
+ * leaves its track; in some draws minus costs for deviation and effort, or plus the cart's velocity on an endless track.
  */
 export const drawBalance: Draw<object> = (random) => {
   const cart = chance(random, 0.65);
@@ -75,7 +75,7 @@ export const drawBalance: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** Costs of deviation at the limit and of full effort, and the reward for travelling half the track per second. */
+/** The costs of full deviation and full effort, and the reward for travelling half the track per second. */
 function drawObjective(random: RandomGenerator, cart: boolean) {
   const kind = random.choice(['alive', 'alive', 'alive', 'costs', 'travel'] as const);
   const priced = kind === 'costs';
@@ -86,7 +86,7 @@ function drawObjective(random: RandomGenerator, cart: boolean) {
   };
 }
 
-/** An upright chain, with force and torque per step. `rate`: angular frequency of a pendulum of its length, in rad/s. */
+/** An upright chain and its motors' impulses per step. `rate`: angular frequency (rad/s) of an equally long pendulum. */
 function drawPoles(random: RandomGenerator, links: number, cart: boolean) {
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
   const [lengths, masses] = [each(0.2, 1.5), each(0.05, 1)];
@@ -122,7 +122,7 @@ function drawJoints(random: RandomGenerator, links: number): readonly number[] {
   return Array.from({ length: links }, (_, i) => i);
 }
 
-/** Swing up one or two links with weak motors. Reward: −1 per step until up, a bonus when up, or the tip's height. */
+/** Swing up one or two links with weak motors. Reward: −1 per step until then, a bonus for it, or the tip's height. */
 export const drawSwing: Draw<object> = (random) => {
   const links = chance(random, 0.7) ? 1 : 2;
   const each = (low: number, high: number) => logUniforms(random, links, low, high);
@@ -184,7 +184,7 @@ export const drawSwing: Draw<object> = (random) => {
   return { task: drawImperfection(random, task), maxSteps, linear };
 };
 
-/** An arm of one to three links whose tip must reach a target. Each step costs distance and effort. */
+/** An arm of one to three links whose tip must reach a target. Distance and effort have a cost at each step. */
 export const drawArm: Draw<object> = (random) => {
   const links = 1 + random.categorical([0.3, 0.5, 0.2]);
   const each = (low: number, high: number) => logUniforms(random, links, low, high);

@@ -1,6 +1,6 @@
 import type { Plant } from '../plant.js';
 
-/** Point masses on massless rods, each attached to the previous one, the first to a fixed joint or a cart. */
+/** Point masses on massless rods. Each rod is attached to the previous one, and the first to a fixed joint or a cart. */
 export interface ChainParts {
   /** Lengths and masses of the links, starting at the base. */
   readonly lengths: readonly number[];
@@ -20,7 +20,7 @@ export interface ChainParts {
 const fastest = 40;
 
 /**
- * Lagrange's equations of a chain, M(θ)·a = forces, integrated with the semi-implicit Euler method. With S_i
+ * Lagrange's equations for a chain, M(θ)·a = forces, integrated with the semi-implicit Euler method. With S_i
  * the total mass from link i on: M_ij = l_i l_j S_max(i,j) cos(θ_i − θ_j), and with a cart M_0i = l_i S_i cos
  * θ_i. Angles are absolute and 0 is upright, so gravity's torque is S_i g l_i sin θ_i. State: position and
  * velocity of the cart, then angle and velocity of each link. A push is force or torque times seconds, on the

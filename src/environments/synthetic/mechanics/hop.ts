@@ -4,7 +4,7 @@ import { chance, type Draw, drawControllerHint, integerBetween, logUniform } fro
 import type { Plant } from '../plant.js';
 import { drawMotors, drawSensing, type MechanicalParts, MechanicalTask } from './mechanical-task.js';
 
-/** A spring between two nodes; muscles can change its rest length. */
+/** A spring between two nodes: a bone or, if its rest length can change, a muscle. */
 interface Rod {
   readonly from: number;
   readonly to: number;
@@ -17,7 +17,7 @@ interface Rod {
 interface CreatureParts {
   readonly masses: readonly number[];
   readonly rods: readonly Rod[];
-  /** Force per unit of stretch, and per unit of its rate of change. */
+  /** Force of a rod per unit of stretch, and per unit of its rate of change. */
   readonly stiffness: number;
   readonly damping: number;
   readonly gravity: number;
@@ -28,7 +28,7 @@ interface CreatureParts {
   readonly quickness: number;
 }
 
-/** Number of integration substeps per step, because contact is stiff. */
+/** Integration steps per step of the task; contact is stiff, so one isn't enough. */
 const substeps = 5;
 /** Below this sideways velocity, friction is viscous and feet creep. */
 const creeping = 0.05;
@@ -103,7 +103,7 @@ export function createCreature({
 
 type Place = readonly [x: number, y: number];
 
-/** A body of rods and muscles that must move forward without falling. Reward: alive bonus, usually + speed, − effort. */
+/** A body of rods and muscles that must move without falling. Reward: a bonus, usually plus speed and minus effort. */
 export const drawHop: Draw<object> = (random) => {
   const places = drawBody(random);
   const nodes = places.length;

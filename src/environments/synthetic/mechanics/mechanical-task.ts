@@ -99,7 +99,7 @@ export function drawMotors(
   return { kind, count, bound, pushes, countsExcess };
 }
 
-/** A measurement of 1 / `steepness` yields an action at its bound. */
+/** With weights at their bound, a measurement of 1 / `steepness` yields an action at its bound. */
 const steepness = 2;
 
 /**
@@ -156,7 +156,7 @@ export function lagging(task: Task, rate: number): Task {
   });
 }
 
-/** Executes the action from `steps` steps ago or, until there is one, the first action. */
+/** Executes the action from `steps` steps ago or, if there is none yet, the first action. */
 export function delayed(task: Task, steps: number): Task {
   let waiting: Action[] = [];
   return acting(task, {

@@ -1,4 +1,4 @@
-/** The state of a house, and a walk through it with full knowledge to find commands that win. */
+/** The state of a house, and a walker that knows the whole house and finds commands that win. */
 import {
   type Command,
   type Cut,

@@ -117,7 +117,7 @@ const stepOf: Readonly<Record<Direction, readonly [number, number]>> = {
   west: [-1, 0],
 };
 
-/** Shares of connections with a door, of closed doors, and of additional connections between neighbours. */
+/** Probabilities that a connection has a door, that a door is closed, and that unconnected neighbours get connected. */
 const doorShare = 0.5;
 const closedShare = 0.7;
 const loopShare = 0.15;

@@ -1,4 +1,4 @@
-/** The parts of a house, their initial state, and all possible commands. */
+/** Describes a house: its parts, their initial state, and all commands that can become possible. */
 export const directions = ['north', 'east', 'south', 'west'] as const;
 export type Direction = (typeof directions)[number];
 

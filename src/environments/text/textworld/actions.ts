@@ -7,7 +7,7 @@ export interface Action {
   readonly rule: string;
   /** The required facts, in the rule's order. */
   readonly before: readonly Fact[];
-  /** The facts that hold afterwards, including those that are kept. */
+  /** The facts that hold afterwards, including the required ones that are kept. */
   readonly after: readonly Fact[];
   readonly command: string;
   /** The compiled game's name for the action. */
@@ -28,7 +28,7 @@ interface CompiledRule {
   readonly name: string;
   /** For each slot and object, whether the object may fill the slot. */
   readonly allowed: readonly (readonly boolean[])[];
-  /** For each slot, the object if it is a constant, otherwise -1. Constants are bound before matching. */
+  /** For each slot, its object if it is a constant, otherwise -1. Constants are bound before matching. */
   readonly constants: readonly number[];
   readonly before: readonly CompiledPattern[];
   readonly after: readonly CompiledPattern[];
@@ -42,7 +42,7 @@ interface CompiledRule {
   readonly actions: Map<string, Action>;
 }
 
-/** Finds actions. Rules that a step doesn't affect keep their actions. */
+/** Finds the possible actions; after a step, searches again only for the rules that it affects. */
 export class ActionFinder {
   readonly #rules: readonly CompiledRule[];
   readonly #vocabulary: Vocabulary;
@@ -185,7 +185,7 @@ function bind(
 
 const isConstant = (type: string) => /^[A-Z]/.test(type);
 
-/** @returns an empty list if no command triggers the rule, or if it refers to a constant that isn't in the game */
+/** Compiles a rule. @returns an empty list if no command triggers it, or if one of its constants isn't in the game */
 function compiled(rule: Rule, { parents }: Logic, vocabulary: Vocabulary): CompiledRule[] {
   if (rule.said === undefined) return [];
   const { command, event } = rule.said;

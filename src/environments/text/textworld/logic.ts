@@ -1,6 +1,6 @@
 /**
- * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games have 10 to 43 rules with different
- * effects, so rules are data: nothing here knows what a command does.
+ * The rules of a TextWorld game, parsed from `KB.logic` in its file. Games differ in their rules, so nothing here
+ * knows what a command does.
  */
 import { UserError } from '../../../base/errors.js';
 
@@ -39,7 +39,7 @@ function tokensOfLogic(source: string): LogicToken[] {
   return tokens;
 }
 
-/** Stands for an object in a rule; equal names stand for the same object. */
+/** A variable in a rule; equal names refer to the same object. */
 interface Placeholder {
   readonly name: string;
   readonly type: string;
@@ -52,7 +52,7 @@ export interface Pattern {
 
 export interface Rule {
   readonly name: string;
-  /** In written order, with aliases expanded. */
+  /** In the order of the file, with aliases expanded. */
   readonly preconditions: readonly Pattern[];
   /** Includes the preconditions that are kept. */
   readonly postconditions: readonly Pattern[];
@@ -60,7 +60,6 @@ export interface Rule {
   readonly said: Said | undefined;
 }
 
-/** Templates for describing an action. */
 interface Said {
   /** What a player types, such as `insert {o} into {c}`. */
   readonly command: string;
@@ -73,7 +72,7 @@ export interface Logic {
   readonly parents: ReadonlyMap<string, readonly string[]>;
   /** Sorted by name, in code units. */
   readonly rules: readonly Rule[];
-  /** Maps each rule to the one that undoes it, in both directions. */
+  /** Maps each reversible rule to the rule that undoes it, and vice versa. */
   readonly reverse: ReadonlyMap<string, string>;
 }
 
@@ -89,7 +88,7 @@ interface Alias {
   readonly patterns: readonly Pattern[];
 }
 
-/** Aliases may refer to aliases; deeper nesting than this is a cycle. */
+/** Aliases may refer to aliases; deeper nesting than this counts as a cycle. */
 const deepestAlias = 16;
 
 /** @throws UserError with the line of the first syntax error */
@@ -247,7 +246,7 @@ class LogicReader {
   }
 
   #text(): string {
-    return this.#take('text', 'a text in quotes');
+    return this.#take('text', 'quoted text');
   }
 
   #take(kind: LogicToken['kind'], wanted: string): string {
@@ -263,7 +262,7 @@ class LogicReader {
       field: 'KB.logic',
       ...(token && { line: token.line }),
       value: token?.text ?? 'the end',
-      message: `the rules of the game need ${wanted} here`,
+      message: `the game's rules must have ${wanted} here`,
     });
   }
 }

@@ -111,7 +111,7 @@ function treeOf(plan: readonly PlannedAction[], reverse: ReadonlyMap<string, str
   return tree;
 }
 
-/** An action in the tree. Copies of a node share its element, including the parent set last. */
+/** An action in the tree. Copies of a node share its element, so they all have the parent that was set last. */
 interface Element {
   readonly action: PlannedAction;
   readonly id: string;
@@ -240,7 +240,7 @@ const isIdle = (action: PlannedAction) => gainOf(action).length + lossOf(action)
 
 const ids = new WeakMap<PlannedAction, string>();
 
-/** An id that is equal for actions with the same rule and facts. */
+/** Actions with the same rule and facts have the same id. */
 function idOf(action: PlannedAction): string {
   const known = ids.get(action);
   if (known !== undefined) return known;
@@ -270,7 +270,7 @@ function comesBefore(a: Element, b: Element): boolean {
   return taken(a, b) > taken(b, a);
 }
 
-/** Sorts like Python for up to 63 items. The algorithm matters because `comesBefore` isn't an order relation. */
+/** Sorts up to 63 items like Python's `sort`, whose algorithm matters because `comesBefore` isn't an order relation. */
 function insertionSorted(elements: readonly Element[]): Element[] {
   if (elements.length < 2) return [...elements];
   const descends = comesBefore(elements[1]!, elements[0]!);

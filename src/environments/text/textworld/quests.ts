@@ -10,7 +10,7 @@ export type Dialect = (typeof dialects)[number];
 interface QuestEvent {
   /** Facts that must all hold. */
   readonly condition: readonly Fact[];
-  /** Stored plan to reach the event. In the `json` dialect, a quest fails if its plan can't be completed. */
+  /** Stored plan that leads to the event. In the `json` dialect, a quest fails if its plan can't be completed. */
   readonly plan: Plan | undefined;
 }
 

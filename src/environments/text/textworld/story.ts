@@ -8,7 +8,7 @@ import type { TextGame, TextTurn } from '../text-game.js';
 import { loadGame, TextWorldPlay } from './game.js';
 import { readGame } from './game-file.js';
 
-/** What ifvms provides: a Z-machine, and a library for windows and input that holds the state of one story. */
+/** The parts of ifvms: a Z-machine, and a library for windows and input that holds the state of one story. */
 interface Interpreter {
   machine(): { prepare(story: Uint8Array, options: object): void };
   library(): { init(options: object): void };
@@ -40,7 +40,7 @@ function loadInterpreter(): Interpreter {
 /** Text runs: alternating styles and texts, or objects that contain both. */
 type Runs = readonly (string | { readonly text: string })[];
 
-/** What the library reports about the screen: GlkOte's protocol (https://eblong.com/zarf/glk/glkote/docs.html). */
+/** A screen update from the library, in GlkOte's protocol (https://eblong.com/zarf/glk/glkote/docs.html). */
 interface Update {
   readonly type: string;
   readonly gen?: number;
@@ -65,7 +65,7 @@ const metrics = {
   ...{ gridmarginx: 0, gridmarginy: 0, inspacingx: 0, inspacingy: 0, outspacingx: 0, outspacingy: 0 },
 };
 
-/** A running story, paused where it waits for a line. */
+/** A running story, which pauses whenever it waits for a command. */
 class Story {
   readonly #name: string;
   #library!: Library;
@@ -189,10 +189,10 @@ const noFiles = {
   file_ref_exists: () => false,
 };
 
-/** Whether the file extension names a Z-machine version that ifvms supports. */
+/** True if the file extension names a Z-machine version that ifvms supports. */
 export const isStory = (file: string): boolean => /\.z[3458]$/i.test(file);
 
-/** @returns a function that starts a new play, with the `.json` of the same name if present @throws UserError */
+/** @returns a function that creates a game, tracked with the `.json` of the same name if present @throws UserError */
 export function loadStory(file: string): () => TextGame {
   if (!existsSync(file))
     throw new UserError({

@@ -29,7 +29,7 @@ function preparation(scene: Scene, object: number): { readonly cut: string; read
 /** The object's name in commands. */
 const nameOf = ({ infos }: Scene, object: number): string => infos[object]?.name ?? '';
 
-/** Objects with `fact(object, place)`: the last moved first, then by type and order in the file. */
+/** Objects with `fact(object, place)`: the most recently moved first, then by type and order in the file. */
 function contents(scene: Scene, fact: string, place: number): readonly number[] {
   const { vocabulary, facts, moved } = scene;
   const found = [...facts.with(`${fact}/2`, 1, place)].map(({ objects }) => objects[0]!);
@@ -75,7 +75,7 @@ export function roomText(scene: Scene, room: number): string {
   return paragraphs.join('\n\n');
 }
 
-/** Whether the object can be on the floor, unlike fixed furniture and the player. */
+/** True if the object can be on the floor, unlike fixed furniture and the player. */
 function isPortable({ vocabulary }: Scene, object: number): boolean {
   return !fixed.has(vocabulary.objects[object]!.type);
 }
@@ -163,7 +163,7 @@ export function inventoryText(scene: Scene): string {
   return carried.length === 0 ? 'You are carrying nothing.' : `You are carrying: ${list(scene, carried)}.`;
 }
 
-/** @param scene the scene after the action */
+/** The response to an action. @param scene the scene after the action */
 export function feedback(scene: Scene, action: Action, room: number): string {
   const verb = action.command.split(' ')[0]!;
   switch (verb) {

@@ -21,13 +21,13 @@ export const cookingOptions = z
     rooms: z.int().min(1).max(12).default(6).describe('Number of rooms'),
     ingredients: z.int().min(1).max(5).default(3).describe('Number of ingredients in the recipe'),
     distractors: z.int().min(0).max(10).default(5).describe('Number of foods that are not in the recipe'),
-    doors: z.boolean().default(true).describe('Whether there are doors to open'),
-    capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
+    doors: z.boolean().default(true).describe('Put doors between some of the rooms'),
+    capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
     fold: z.enum(folds).default('train').describe('No recipe or layout occurs in more than one fold'),
   })
   .refine(({ capacity, ingredients }) => capacity === 0 || capacity > ingredients, {
     path: ['capacity'],
-    message: 'must exceed the number of ingredients, because the knife is carried, too',
+    message: 'must exceed the number of ingredients, because the player also carries the knife',
   });
 
 type CookingOptions = z.output<typeof cookingOptions>;
@@ -38,7 +38,7 @@ interface Ingredient {
   readonly heat: Heat | 'raw';
 }
 
-/** Every kitchen has these things, which come before the foods; thing 0 is the cookbook. */
+/** Indices of the things that every game has; thing 0 is the cookbook, and the foods come last. */
 const knife = 1;
 const meal = 2;
 const firstFood = 3;
@@ -163,7 +163,7 @@ function cookingTask(plan: HousePlan, recipe: readonly Ingredient[]): HouseTask 
   };
 }
 
-/** All ingredients are used up in the meal: eating one on its own loses the game at once. */
+/** True once the meal is made, which uses up all ingredients. Eating a single one loses the game before that. */
 const isMade = (house: House, indices: readonly number[]) =>
   indices.every((thing) => house.things[thing]!.kind === 'gone');
 

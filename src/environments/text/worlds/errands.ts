@@ -10,10 +10,10 @@ import { drawIn, folds, type TextGame } from '../text-game.js';
 
 const rooms = (low: number, high: number, usual: number) =>
   z.int().min(low).max(high).default(usual).describe('Number of rooms');
-const doors = (usual: boolean) => z.boolean().default(usual).describe('Whether there are doors to open');
+const doors = (usual: boolean) => z.boolean().default(usual).describe('Put doors between some of the rooms');
 const fold = z.enum(folds).default('train').describe('No layout occurs in more than one fold');
 
-/** A game whose winning commands are those that `walk` executes. */
+/** Creates a game; the commands that `walk` executes win it. */
 function errand(
   task: Omit<HouseTask, 'mistakes'> & Partial<HouseTask>,
   walk: (walker: Walker) => void,
@@ -58,12 +58,12 @@ const inAnyPlace = ({ places }: Layout, random: RandomGenerator): Location => ({
 
 export const mapReaderOptions = z.strictObject({
   rooms: rooms(3, 24, 12),
-  distance: z.int().min(1).max(10).default(4).describe('Maximum number of rooms from the start to the coin'),
+  distance: z.int().min(1).max(10).default(4).describe('Maximum distance from start to coin, in rooms'),
   doors: doors(false),
   fold,
 });
 
-/** A map shows the connections of the house: bring the coin from the named room to the box at the start. */
+/** Bring the coin from the named room to the box at the start, with a map that shows how the rooms are connected. */
 export function mapReaderGame(options: z.output<typeof mapReaderOptions>, random: RandomGenerator): TextGame {
   const layout = drawIn(options.fold, () => drawLayout(options, random), describeLayout);
   const start = random.integers(0, options.rooms);
@@ -87,7 +87,7 @@ export function mapReaderGame(options: z.output<typeof mapReaderOptions>, random
   });
 }
 
-/** Rooms other than the start that are at most `most` steps away. */
+/** Rooms that are 1 to `most` steps away from the start. */
 function withinDistance({ rooms }: Layout, start: number, most: number): number[] {
   const steps = new Map([[start, 0]]);
   for (const [room, step] of steps)
@@ -113,9 +113,9 @@ const wanted = z.int().min(1).max(8).default(3);
 
 export const putAwayOptions = z.strictObject({
   rooms: rooms(2, 16, 4),
-  things: wanted.describe('Number of things to put away; fewer if the rooms contain fewer'),
+  things: wanted.describe('Number of things to put away; fewer if fewer belong in these rooms'),
   doors: doors(false),
-  capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0: no limit'),
+  capacity: z.int().min(0).default(0).describe('Maximum number of things carried at once; 0 for no limit'),
   fold,
 });
 
@@ -180,8 +180,8 @@ const keyNames = ['brass key', 'silver key', 'rusty key'];
 const chests = ['iron chest', 'strongbox', 'jewel casket'];
 
 /**
- * Get one treasure out of a locked container and touch no other one: the wrong one loses. Things: the keys in order,
- * the treasure, the decoys. Key i opens chest i, which contains the next thing.
+ * Find one treasure, usually in a locked chest; taking another one loses. Things: the keys in order, the treasure, the
+ * decoys. Key i opens chest i, which contains the next thing.
  */
 export function treasureHuntGame(
   options: z.output<typeof treasureHuntOptions>,

@@ -6,7 +6,7 @@ import { drawIn, folds, type TextGame, type TextTurn } from '../text-game.js';
 export const sokobanOptions = z.strictObject({
   width: z.int().min(5).max(10).default(6).describe('Columns, walls included'),
   height: z.int().min(5).max(10).default(6).describe('Rows, walls included'),
-  boxes: z.int().min(1).max(4).default(1).describe('Number of boxes, and of goals'),
+  boxes: z.int().min(1).max(4).default(1).describe('Number of boxes and goals'),
   fold: z.enum(folds).default('train').describe('No starting position occurs in more than one fold'),
 });
 
@@ -18,7 +18,7 @@ const moveNames = Object.keys(moves) as Move[];
 
 interface Board {
   readonly width: number;
-  /** By cell, row by row. */
+  /** True for each cell that is a wall, row by row. */
   readonly walls: readonly boolean[];
   readonly goals: ReadonlySet<number>;
 }

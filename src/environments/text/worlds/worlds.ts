@@ -1,4 +1,4 @@
-/** The text worlds: each has a name, options, and a game for each seed. */
+/** The text worlds, each with a name, options, and a game for each seed. */
 import { z } from 'zod';
 import type { RandomGenerator } from '../../../random/generator.js';
 import type { TextGame, TextTurn } from '../text-game.js';
