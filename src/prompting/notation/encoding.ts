@@ -11,7 +11,7 @@ export interface Encoding {
   readonly spec: ParameterSpec;
   /** The parameters as prompts show them; one-to-one up to rounding. */
   encode(parameters: ParameterVector): ParameterVector;
-  /** The inverse of `encode`; the result is within range and has the right number of decimals. */
+  /** The inverse of `encode`; the result is within the range and has the required number of decimals. */
   decode(encoded: ParameterVector): ParameterVector;
   /** Writes a policy, with this separator between its parameters. */
   text(parameters: ParameterVector, separator?: string): string;
@@ -21,7 +21,7 @@ export interface Encoding {
   result(score: string): string;
   /** Writes an answer that proposes a policy. */
   answer(parameters: ParameterVector, form: AnswerForm, reason?: string): string;
-  /** Reads an answer; the inverse of `answer`. `seen` is checked for the decoded parameters. */
+  /** Reads an answer; the inverse of `answer`. `seen` receives the decoded parameters. */
   read(reply: string, context?: ParseContext): ParseResult;
   /** Reads an answer that changes a parent. */
   readChanges(reply: string, parent: ParameterVector, context?: ParseContext): ParseResult;
@@ -38,7 +38,7 @@ export function encodingFor(family: Pick<PolicyFamily, 'description' | 'paramete
     : programEncoding(family.parameters, programs);
 }
 
-/** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
+/** For the `compact` set, maps values to the range that its models were trained on; integers stay unchanged. */
 export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   const { high, low } = compactRange;
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
@@ -71,7 +71,7 @@ export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): 
   };
 }
 
-/** @param decode gives parameters within the range, with the right number of decimals */
+/** @param decode returns parameters within the range, with the required number of decimals */
 function numericEncoding(
   own: ParameterSpec,
   spec: ParameterSpec,

@@ -22,8 +22,8 @@ export interface WantedTemplate {
 }
 
 /**
- * Loads templates and their partials from `sets` (the last one wins); `ownPolicy`: `policy-own` replaces `policy`.
- * Returns renderers and the SHA-256 of all sources.
+ * Loads templates, and partials from `sets` (later sets win); with `ownPolicy`, `policy-own` replaces the partial
+ * `policy`. Returns renderers and the SHA-256 of the sources used.
  * @throws UserError for a missing file, a syntax error, or an undefined variable
  */
 export function loadTemplates(
