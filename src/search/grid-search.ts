@@ -135,7 +135,7 @@ function createLevel(
   };
 }
 
-/** A number coprime to `all`, near its golden section. Its multiples visit each point once, far apart at first. */
+/** A number coprime to `all`, near its golden section: its multiples visit each point once, far apart at the start. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

@@ -48,7 +48,7 @@ function declaredBy(node: AnyNode): Lines {
   return node.type === 'VariableDeclaration' ? node.declarations.flatMap(({ id }) => namesIn(id)) : [];
 }
 
-/** The scope of a block. Python blocks share their function's variables, so nested blocks may declare only new names. */
+/** The scope of a block. In Python, blocks share their function's variables, so nested blocks need new names. */
 function declaring(nodes: readonly AnyNode[], scope: Scope): Scope {
   const visible = new Set(scope.visible);
   for (const node of nodes) {
