@@ -43,7 +43,7 @@ export interface DrawnEpisode {
   readonly animation: Animation;
 }
 
-/** True if drawing executes neither modules of the user nor programs. */
+/** True if drawing executes neither user modules nor programs. */
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContained(environment.id) &&
   policy?.kind !== 'module' &&
@@ -95,7 +95,7 @@ function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: numbe
 const mostFrames = 300;
 const largestBytes = 60_000;
 
-/** Draws an episode as an SVG of at most 60 kB by skipping frames if necessary, but keeps at least two. */
+/** Draws an episode as an SVG. Skips frames until it fits into 60 kB or only two frames are left. */
 export function drawBounded(
   draw: (maxFrames: number) => DrawnEpisode,
   width: number,

@@ -69,7 +69,7 @@ export interface Question
   readonly mostRejected?: number | undefined;
   /** Sampling settings for correcting a repeated proposal; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
-  /** True for a person: costs nothing, is exempt from time limits, and is asked again after an interruption. */
+  /** True for a person, who costs nothing, is exempt from time limits, and is asked again after an interruption. */
   readonly isPerson?: boolean;
 }
 

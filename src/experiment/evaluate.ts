@@ -147,7 +147,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** The task of a search that uses those of `entries` that the memory holds. */
+/** A search task whose history consists of those of `entries` that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],

@@ -38,7 +38,7 @@ export interface FeedbackParts {
   readonly asked: (seen: SeenEpisode, finish: AbortSignal) => LanguageModel;
   /** True for a person, whose time doesn't count towards time limits. */
   readonly isPerson: boolean;
-  /** True for a language model, whose calls must not be made twice. */
+  /** True for a language model other than a recording: its calls must not be repeated. */
   readonly isPaid: boolean;
   /** True once the model's server has answered. */
   isReached: boolean;

@@ -234,7 +234,7 @@ export async function defaultsOf(
   contextOf: () => Promise<ModelContext | undefined>,
 ): Promise<RunDefaults> {
   const reader = languageModelOf(model);
-  // A selection by `best` or `recent` is shown in full, so it needs no token limit.
+  // A selection by `best` or `recent` is small, so its token limit needn't depend on the model's context.
   const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
   const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);

@@ -25,7 +25,7 @@ const bestCount = 5;
 /** Maximum number of parameters for which each gets its own length scale; above this, all share one. */
 const mostLengths = 24;
 const fitIterations = 8;
-/** Number of proposals between refits, for short and for long histories. */
+/** Number of evaluations between refits, for short and for long histories. */
 const [refitEvery, refitSeldom] = [3, 10];
 /** A history with more than `above` entries is thinned to the best, the latest, and a random sample of the rest. */
 const thinning = { above: 200, best: 100, latest: 50 } as const;

@@ -28,7 +28,7 @@ interface EvaluationRequest {
   /** Environment to play; required for a program file. */
   readonly environment?: string | undefined;
   readonly episodes: number;
-  /** Root seed of the episodes; defaults to the run's seed, which yields episodes that the run never played. */
+  /** Root seed of the episodes (default: the run's); they differ from all episodes that the run evaluated on. */
   readonly seed?: number | undefined;
   /** Defaults to the best policy of the run. */
   readonly iteration?: number | undefined;

@@ -98,7 +98,7 @@ export interface Round {
   /** True if a stop request or a time limit prevented or aborted some requests. */
   readonly isCut: boolean;
   readonly limit?: LimitName;
-  /** Releases the budget reserved for these calls, once the ledger has recorded them. */
+  /** Releases the budget reserved for these calls; call it once the ledger has recorded them. */
   readonly release: () => void;
 }
 

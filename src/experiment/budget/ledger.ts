@@ -40,7 +40,7 @@ import {
 /** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
 const longestUnknown = 8192;
 
-/** Tracks how much calls may still use of the run's own budget and of the shared budget, and per call. */
+/** Tracks how much more calls may use: in this run, in all runs that share the budget, and per call. */
 export class Headroom {
   limits: LimitsConfig;
   readonly #own: Budget;
@@ -91,7 +91,7 @@ export class Headroom {
     return low;
   }
 
-  /** True if neither the run's own limits nor the shared limits would be exceeded by this much more. */
+  /** True if this much more usage would exceed neither the run's own limits nor the shared ones. */
   holds(amounts: Amounts): boolean {
     const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));

@@ -134,7 +134,7 @@ export interface CountedOptions {
   readonly price: PriceConfig | undefined;
   /** Longest completion the model may produce, if set. */
   readonly maxTokens: number | undefined;
-  /** False for baselines. */
+  /** False for baselines and people. */
   readonly usesTokens: boolean;
   readonly thoughtsApart?: ThoughtsApart;
   /** Tokens per prompt for anything other than text, such as pictures. */
@@ -175,7 +175,7 @@ export class CountedModel {
     this.#thoughtsApart = thoughtsApart;
   }
 
-  /** Maximum tokens of a completion, or of each part if thoughts are separate; undefined if nothing limits them. */
+  /** Maximum number of tokens in a completion, or in each part if thoughts are separate; undefined if unlimited. */
   fixedLength({ perCall }: LimitsConfig): number | undefined {
     const { completionTokens, reasoningTokens } = perCall ?? {};
     const half = completionTokens && Math.floor(completionTokens / 2);

@@ -5,7 +5,7 @@ import { isPlaceholder, type Value, valueAt, type WrittenSet, wholeValue } from 
 const named =
   /(?:param\w*|policy|weights?|theta|\u03b8|answer|final|vector|table)["']?\s*(?:\[[\d: ]*\]\s*)?(?:[:=]|is|are)?\s*(?:[a-z.]{1,20}\()?\s*["']?$/i;
 const labelled = /[\p{L}\p{N}"')\]]\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*["']?$/iu;
-/** Text before or after a list which shows that it is an index or part of an expression. */
+/** Text before or after a list that marks it as an index or part of an expression. */
 const before = /[\p{L}\p{N}_\]]$|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|[^\s,;:([{-][ \t]{0,4}-[ \t]*$|-$/u;
 const after = /^[)\t ]*(?:[/^%+[]|-?[ \t]*[\d[]|if\b)/;
 const foreignCall = /[a-z]\($(?<!(?:array|tensor|tuple|list)\()/i;

@@ -9,7 +9,7 @@ import { type AnswerForm, formatParameters, writtenAnswer } from './grammar.js';
 
 export interface Encoding {
   readonly spec: ParameterSpec;
-  /** The parameters as prompts show them; one-to-one up to rounding. */
+  /** Converts parameters to the values that prompts show; one-to-one up to rounding. */
   encode(parameters: ParameterVector): ParameterVector;
   /** The inverse of `encode`; the result is within the range and has the required number of decimals. */
   decode(encoded: ParameterVector): ParameterVector;
@@ -30,7 +30,7 @@ export interface Encoding {
 /** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
-/** How the policies of a family are written. */
+/** Selects the encoding of a family's policies. */
 export function encodingFor(family: Pick<PolicyFamily, 'description' | 'parameters'>, set: string): Encoding {
   const programs = programsOf(family);
   return programs === undefined
@@ -57,7 +57,7 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   );
 }
 
-/** Programs are written as code blocks. */
+/** Writes programs as code blocks. */
 export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
   const text = (parameters: ParameterVector) => fenced(programs.program(parameters).source);
   const same = (parameters: ParameterVector) => parameters;

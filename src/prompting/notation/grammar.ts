@@ -65,7 +65,7 @@ export function writtenAnswer(
   return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
 }
 
-/** A value with exactly `decimals` decimals; never `-0`. */
+/** Formats a value with exactly `decimals` decimals, never as `-0`. */
 export function formatValue(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
   return text.startsWith('-') && Number(text) === 0 ? text.slice(1) : text;

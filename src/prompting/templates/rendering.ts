@@ -123,7 +123,7 @@ export async function loadHelpers(path: string): Promise<TemplateHelpers> {
     if (!/^[A-Za-z_]\w*$/.test(name))
       throw new UserError({
         file,
-        message: 'a helper name can contain only letters, digits and _',
+        message: 'a helper name must consist of letters, digits and _, and not start with a digit',
         value: name,
       });
     if (!['string', 'number', 'boolean', 'function'].includes(typeof value))
