@@ -45,7 +45,7 @@ const isNode = (value: unknown): value is AnyNode =>
 export const childrenOf = (node: AnyNode): readonly AnyNode[] =>
   Object.values(node).flatMap((value: unknown) => (Array.isArray(value) ? value : [value]).filter(isNode));
 
-/** The node and all nodes in it, in the order of the source. */
+/** The node and all nodes in it, parents first. */
 export function* nodesIn(node: AnyNode): Generator<AnyNode> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesIn(child);

@@ -9,7 +9,7 @@ import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
 const hillStep = 1 / 6;
 
-/** Uniform random search, the weakest baseline. */
+/** Uniform random search; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
   const programs = programBaseline(randomPrograms);

@@ -82,11 +82,11 @@ function rounded(value: number, decimals: number): number {
 
 /** The model and tuning take turns, counted in evaluations. */
 export interface TuningSchedule {
-  /** Evaluations of the model's programs before each tuning phase. */
+  /** Number of evaluations of the model's programs before each tuning phase. */
   readonly after: number;
-  /** Evaluations of each tuning phase. */
+  /** Number of evaluations in each tuning phase. */
   readonly evaluations: number;
-  /** How many of the best structures share a phase; `best` is 1. */
+  /** Number of best structures that share a phase; `best` means 1. */
   readonly of: 'best' | number;
 }
 
