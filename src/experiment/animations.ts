@@ -116,7 +116,7 @@ export function makeAnimationsFolder(run: string): string {
   if (lstatSync(folder).isDirectory()) return folder;
   throw new UserError({
     file: folder,
-    message: 'this is a link, but a run must store its pictures in its own directory',
+    message: 'this is a link, not a folder; a run must store its pictures in its own directory',
     remedy: 'remove the link, or choose a file with --out',
   });
 }
