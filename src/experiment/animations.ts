@@ -24,7 +24,7 @@ export interface ReplaySetting {
   readonly seed: number;
   readonly environment: Environment;
   readonly family: PolicyFamily;
-  /** Default: its place in the run. */
+  /** Shown in the title; defaults to the policy's iteration and candidate number. */
   readonly policyName?: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface DrawnEpisode {
   readonly animation: Animation;
 }
 
-/** True if drawing episodes runs no user code. */
+/** True if drawing executes neither user modules nor programs. */
 export const isDrawnFromConfig = ({ environment, evaluation, policy }: Config): boolean =>
   isSelfContained(environment.id) &&
   policy?.kind !== 'module' &&
@@ -63,7 +63,7 @@ export async function openDrawable(
   throw notDrawn(id, field);
 }
 
-/** Replays an episode with an evaluated policy. With a seed of the evaluation, the replay is identical. */
+/** Replays an episode with an evaluated policy. For an evaluated seed, the replay matches the evaluated episode. */
 export function drawEpisode(
   { config, seed: root, environment, family, policyName }: ReplaySetting,
   entry: BufferEntry,
@@ -80,7 +80,7 @@ export function drawEpisode(
   return {
     seed,
     ...(episode >= 0 && { episode }),
-    // An evaluation that was cut short may not contain this episode.
+    // If the evaluation was cut short, it may not include this episode.
     ...(entry.returns[episode] !== undefined && { recorded: entry.returns[episode] }),
     replay: played,
     animation: { title, moments: played.moments, pace: played.pace },
@@ -95,7 +95,7 @@ function seedsOf({ iteration }: BufferEntry, { evaluation }: Config, root: numbe
 const mostFrames = 300;
 const largestBytes = 60_000;
 
-/** Draws an episode as an SVG of at most 60 kB, dropping frames of a long episode if necessary. */
+/** Draws an episode as an SVG. Skips frames until it fits into 60 kB or only two frames are left. */
 export function drawBounded(
   draw: (maxFrames: number) => DrawnEpisode,
   width: number,
@@ -109,14 +109,14 @@ export function drawBounded(
   }
 }
 
-/** Creates the folder for a run's pictures. @throws UserError if it is a symbolic link, which could leave the run */
+/** Creates a run's picture folder. @throws UserError if it is a symbolic link, which could point outside the run */
 export function makeAnimationsFolder(run: string): string {
   const folder = join(run, runFiles.animations);
   mkdirSync(folder, { recursive: true });
   if (lstatSync(folder).isDirectory()) return folder;
   throw new UserError({
     file: folder,
-    message: 'this is a link, not a folder; a run keeps its pictures in its own directory',
+    message: 'this is a link, not a folder; a run must store its pictures in its own directory',
     remedy: 'remove the link, or choose a file with --out',
   });
 }
@@ -126,7 +126,7 @@ export function iterationName(iteration: number): string {
   return `iteration-${String(iteration).padStart(4, '0')}`;
 }
 
-/** The pictures that a run has drawn so far, by iteration. */
+/** The pictures that a run has drawn so far, sorted by iteration. */
 export function drawnIterations(
   run: string,
 ): readonly { readonly iteration: number; readonly file: string }[] {
@@ -150,8 +150,8 @@ export function drawnIterations(
 
 export interface IterationAnimations {
   /**
-   * Draws the missing pictures up to this iteration, including those that a killed run didn't draw.
-   * @param warn receives drawing failures, which never end a run
+   * Draws all missing pictures up to this iteration, including any left undrawn when the run was killed.
+   * @param warn receives drawing failures, which don't stop the run
    */
   drawUpTo(iteration: number, entries: readonly BufferEntry[], warn: (message: string) => void): void;
   close(): void;
@@ -160,7 +160,7 @@ export interface IterationAnimations {
 const width = 480; // pixels
 
 /**
- * Prepares drawing for a run that is about to start; undefined if its config asks for no pictures.
+ * Prepares drawing for a run that is about to start; undefined if its config doesn't ask for pictures.
  * @throws UserError if the config asks for pictures of an environment that can't be drawn
  */
 export async function openIterationAnimations(
@@ -169,7 +169,7 @@ export async function openIterationAnimations(
 ): Promise<IterationAnimations | undefined> {
   const { every } = config.render;
   if (every === undefined) return undefined;
-  // An iteration that wasn't fully recorded is repeated and may turn out differently.
+  // Iterations that weren't fully recorded are repeated and may turn out differently.
   for (const { iteration, file } of drawnIterations(path)) {
     if (iteration > recorded.iteration) rmSync(join(path, file));
   }

@@ -1,5 +1,5 @@
 /**
- * Asks a model until its answers can be used: request → read → correct. An unusable answer is sent back with the reason,
+ * Asks a model until its answers are usable: request → read → correct. An unusable answer is sent back with the reason,
  * up to a maximum number of corrections. Stays within the run's limits and never pays for a call twice.
  */
 import { isByBaseline } from '../config/model.js';
@@ -50,7 +50,7 @@ export interface Prompt {
 
 export type Answerer = Pick<AskingRequest, 'model' | 'purpose' | 'member' | 'isFree' | 'isBaseline'>;
 
-/** A question: its prompt, who answers it, and how answers are interpreted. */
+/** What to ask, whom to ask, and how to interpret the answers. */
 export interface Question
   extends Pick<AskingRequest, 'behind' | 'concurrency' | 'grammar' | 'isReached' | 'purpose'> {
   readonly candidates: number;
@@ -63,13 +63,13 @@ export interface Question
     call: EndedCall & { readonly completion: Completion },
     accepted: ReadonlyMap<string, ParameterVector>,
   ) => Promise<CallRecord['outcome']>;
-  /** Corrections stop once this many are accepted; if omitted, every candidate is corrected. */
+  /** Corrections stop once this many proposals are accepted; if omitted, every candidate is corrected. */
   readonly enough?: number | undefined;
   /** If nothing has been accepted, stops after this many of the model's replies were rejected; unlimited if omitted. */
   readonly mostRejected?: number | undefined;
-  /** Sampling settings after the model has repeated known parameters; unchanged if omitted. */
+  /** Sampling settings for correcting a repeated proposal; unchanged if omitted. */
   readonly afterRepeat?: ((attempt: number) => SamplingChoice) | undefined;
-  /** True for a person: costs nothing, is exempt from time limits, and is asked again after an interruption. */
+  /** True for a person, who costs nothing, is exempt from time limits, and is asked again after an interruption. */
   readonly isPerson?: boolean;
 }
 
@@ -77,7 +77,7 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
   readonly corrections: number;
   /** Receives every call as soon as its outcome is known. */
   readonly onCall: (call: CallRecord) => void;
-  /** Receives the answers of an interrupted round; they are interpreted when the iteration resumes. */
+  /** Receives the answers of an interrupted round, which are interpreted when the iteration resumes. */
   readonly onLeft?: (call: EndedCall) => void;
 }
 
@@ -85,7 +85,8 @@ export interface AskRequest extends Question, Omit<AskingRequest, keyof Answerer
  * Asks one iteration's question. If a wall-time limit aborts the calls in flight, the group is empty.
  * @param isPaid whether requests are recorded before they are sent, so that none is paid for twice
  * @param emitCall receives each call, in order
- * @throws ModelError if retrying can't help, or if aborted; RunStopped if the user stopped the run before all answers arrived
+ * @throws ModelError if retrying can't help or the calls are aborted; RunStopped if the user stopped the run before all
+ * answers arrived
  */
 export async function ask(
   experiment: Experiment,
@@ -132,8 +133,8 @@ function recordCall(experiment: Experiment, call: CallRecord, emitCall: (call: C
 }
 
 /**
- * Finds the calls that an earlier process made for this iteration. Answers to a different prompt (the run now has more
- * iterations, for example) are recorded as unused.
+ * Finds the calls that an earlier process made for this iteration. Answers to a different prompt (for example, because
+ * the run now has more iterations) are recorded as unused.
  */
 function earlierCalls(
   experiment: Experiment,
@@ -178,8 +179,8 @@ interface Pending {
 }
 
 /**
- * Requests, reads and corrects the answers of all candidates. Replies of a round arrive concurrently but are read in
- * candidate order, so which of two equal proposals counts as the repeat doesn't depend on the network.
+ * Requests, reads and corrects the answers of all candidates. Replies arrive concurrently but are read in candidate
+ * order, so network timing doesn't decide which of two equal proposals counts as the repeat.
  * @throws see `ask`
  */
 export async function askUntilUsable(request: AskRequest): Promise<ProposalGroup> {
@@ -252,7 +253,7 @@ async function askEach(request: AskRequest, pending: readonly Pending[], attempt
   const groups: { readonly answerer: Answerer; readonly items: Pending[] }[] = [];
   for (const item of pending) {
     const answerer = request.by(item.candidate);
-    // In a replay, the recording answers for all members.
+    // In a replay, all members have the same model (the recording), so compare their names too.
     const own = groups.find(
       (group) => group.answerer.model === answerer.model && group.answerer.member === answerer.member,
     );
@@ -283,7 +284,7 @@ const isRefusal = (kind: ModelErrorKind) => kind === 'content-filter' || kind ==
 
 const reject = ({ candidate, calls }: Pending): Proposal => ({ kind: 'rejected', candidate, calls });
 
-/** Abandons an incomplete round. Stores its replies uninterpreted, because an earlier one may be missing. */
+/** Abandons an incomplete round. Stores replies without interpreting them: an earlier candidate's may be missing. */
 function abandon(request: AskRequest, replies: Round['replies']): never {
   const stopped = new RunStopped({ kind: 'interrupted' });
   if (request.isPerson) throw stopped;

@@ -37,17 +37,17 @@ import { languageModelIn, withModelDefaults } from './proposer.js';
 
 /** Everything that a config names, created and validated. Nothing has run or been written yet. */
 export interface Assembly extends OpenedModel, TakenOver {
-  /** The config with its policy filled in. */
+  /** The config, with the environment's default policy if it sets none. */
   readonly config: Config & { readonly policy: PolicyConfig };
   readonly environment: Environment | RemoteEnvironment;
-  /** Threads that play episodes, started only if they save time; undefined if disabled. */
+  /** Threads that play episodes; undefined if they aren't needed or can't be used. */
   readonly workers: EvaluationWorkers | undefined;
   readonly family: PolicyFamily;
   readonly racing: Racing | undefined;
   readonly critic?: CriticAssembly | undefined;
   readonly feedback?: FeedbackAssembly | undefined;
   readonly prompts: PromptSet;
-  /** SHA-256 of the parts that must not change within a run. */
+  /** SHA-256 of the settings, prompts and modules that must not change within a run. */
   readonly fingerprint: string;
   readonly modules?: ModuleHashes;
   readonly sharedBudget?: SharedBudget;
@@ -62,16 +62,17 @@ export interface OwnParts {
   /** If true, the module of `evaluation.reward` isn't imported, because no episode will be played. */
   readonly withoutReward?: boolean;
   /**
-   * Aborts querying the server for its context length, which determines the size of the history; absent if the
-   * server must not be queried.
+   * Aborts the query for the server's context length, which determines the size of the history. If omitted, the server
+   * isn't queried.
    */
   readonly ask?: AbortSignal | undefined;
 }
 
 /**
  * @param env environment variables, for keys and server addresses
- * @param taken what a resumed run recorded at its start; a new run reads `warmup.from` and `demonstrations.from`
- * @throws UserError that lists all problems: an unknown environment, an impossible policy, a missing key, a broken
+ * @param taken policies and demonstrations that a resumed run recorded at its start; a new run reads them from
+ * `warmup.from` and `demonstrations.from`
+ * @throws UserError that lists the problems: an unknown environment, an impossible policy, a missing key, a broken
  * template, …
  */
 export async function assemble(
@@ -81,7 +82,7 @@ export async function assemble(
   own: OwnParts = {},
 ): Promise<Assembly> {
   const problems: Problem[] = [];
-  /** Runs one step and collects its problems, so that they don't hide those of later steps. */
+  /** Runs one step and collects its problems, so that later steps can report theirs too. */
   const part = async <T>(make: () => T | Promise<T>): Promise<T | undefined> => {
     try {
       return await make();
@@ -128,7 +129,7 @@ export async function assemble(
   const others = [critic?.prompts, feedback?.prompts].filter((one) => one !== undefined);
   const hash = [prompts, ...others].map((one) => one.hash).join(' ');
   const paths = modulesOf(config);
-  // Runs of earlier versions keep the settings they started with.
+  // A resumed run keeps the settings it started with.
   const settings =
     taken === undefined
       ? {
@@ -180,8 +181,8 @@ async function openEnvironmentOf(
 }
 
 /**
- * Creates the evaluation threads. Remote environments have processes of their own, and an environment object
- * can't be sent to a thread, so both get none.
+ * Creates the evaluation threads. Remote environments run in their own processes, and environment objects can't be sent
+ * to a thread, so neither gets any.
  */
 export function workersFor(
   config: Config & { readonly policy: PolicyConfig },
@@ -253,7 +254,7 @@ function importedParameters(
   return [...distinct.values()];
 }
 
-/** Checks that the policy and the initial policies suit the `proposal` section. */
+/** Checks that the policy and the initial policies are compatible with the `proposal` section. */
 function checkProposal(
   { proposal, warmup }: Config,
   { parameters }: PolicyFamily,
@@ -278,7 +279,7 @@ function checkProposal(
   });
 }
 
-/** Checks that there is a grammar for the random programs of the warm-up or of a baseline. */
+/** If the warm-up or a baseline draws random programs, checks that the environment has a grammar for them. */
 function checkRandomPrograms({ critic, model, policy, warmup }: Config, environment: EnvironmentSpec): void {
   if (policy?.kind !== 'program') return;
   const proposers = [
@@ -289,7 +290,7 @@ function checkRandomPrograms({ critic, model, policy, warmup }: Config, environm
   if (warmup.policies > 0 || areDrawn) spacesOf(environment);
 }
 
-/** A key that is equal for two policies if and only if their parameters have the same meaning. */
+/** A key of the settings, other than the kind, that determine what a policy's parameters mean. */
 function meaningOf(policy: PolicyConfig | undefined): string {
   if (policy?.kind === 'mlp') return JSON.stringify([policy.projection, policy.hidden, policy.activation]);
   return JSON.stringify(policy?.kind === 'linear' ? [policy.projection, policy.order] : []);

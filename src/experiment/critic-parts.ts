@@ -33,14 +33,14 @@ export interface Critic {
 
 export interface CriticAssembly {
   readonly prompts: CriticPrompts;
-  /** Undefined if the run's own model revises. */
+  /** Undefined if the run's own model is the critic. */
   readonly model: SingleProposer | undefined;
 }
 
 /** @returns undefined if there is no critic */
 export function openCritic(assembly: {
   readonly config: Config;
-  /** In a replay, the model of the recorded run. */
+  /** In a replay, the model config of the recorded run. */
   readonly counted?: Config['model'];
   readonly countedBeside?: Pick<Config, 'critic' | 'feedback'>;
   readonly critic?: CriticAssembly | undefined;
@@ -62,13 +62,13 @@ export function openCritic(assembly: {
   };
 }
 
-/** Creates only the critic's prompter, which needs no model. Revisions are whole parameters, or edits of a program. */
+/** Creates only the critic's prompter, which needs no model. A revision is a full vector, or edits to a program. */
 export function criticPrompter(
   assembly: Omit<Parameters<typeof openCritic>[0], 'model'> & { readonly critic: CriticAssembly },
 ): CriticPrompter {
   const { config, critic, environment, family } = assembly;
   const { distance } = config.critic!;
-  // In a replay, the models of the recorded run.
+  // In a replay, the recorded run's models determine the answer form.
   const answering = { ...config, ...assembly.countedBeside, model: assembly.counted ?? config.model };
   return createCriticPrompter({
     ...{ config: config.critic!, digits: config.memory.digits, environment },
@@ -85,7 +85,7 @@ export function criticPrompter(
 export const criticModelOf = ({ critic, model }: Pick<Config, 'critic' | 'model'>) =>
   languageModelOf(critic?.model ?? model);
 
-/** The largest allowed distance of a revision, in [0, 1]. For a table, at least one entry may change. */
+/** Largest allowed distance between a proposal and its revision, in [0, 1]. In a table, one entry may always change. */
 export const mostChange = (share: number, spec: ParameterSpec): number =>
   isTable(spec) ? Math.max(share, 1 / spec.count) : share;
 

@@ -1,7 +1,7 @@
 /**
- * The critic: a second call that sees how the best proposal of an iteration behaved, and revises it (R. Abu
- * Hara et al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the
- * same episodes; the memory keeps the better of the two.
+ * The critic: a second model call that sees how an iteration's best proposal behaved and revises it (R. Abu Hara et
+ * al., “Reflective Prompted Policy Optimization”, arXiv:2605.08315). The revision is evaluated on the same episodes;
+ * the memory keeps the better of the two.
  */
 import type { CriticConfig } from '../config/critic.js';
 import type { LanguageModel } from '../models/language-model.js';
@@ -24,10 +24,10 @@ import { answering } from './proposer.js';
 import { evaluationsLeft } from './stopping.js';
 
 /**
- * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing
- * if there is nothing to revise or the limits don't allow it.
+ * Requests a revision of the iteration's best proposal (the earliest if tied) and evaluates it. Does nothing if no
+ * revision is due, there is nothing to revise, or the limits don't allow it.
  * @param evaluated with the trajectories of all episodes
- * @throws ModelError if retrying can't help, or if aborted
+ * @throws ModelError if retrying can't help or the call is aborted
  */
 export async function revise(
   experiment: Experiment,
@@ -84,7 +84,7 @@ export async function revise(
   const revising = [{ candidate, parameters, revises: best.candidate }];
   const isShown = isDue(feedback, number);
   const [played] = await measureCandidates(experiment, number, revising, stop.abort, isShown);
-  // A program that was tried out can fail in episodes that it wasn't tried in.
+  // A program that passed its trial can still fail in other episodes.
   if (played === undefined) return { ...evaluated, revision: { ...revision, result: 'rejected' } };
   const after = played.entry.score;
   const result = after > best.score ? 'better' : 'no-better';
@@ -95,7 +95,7 @@ export async function revise(
   };
 }
 
-/** Tries out a revision unless it is the same program; it must act differently from all programs of the iteration. */
+/** Tries out a revision, which must act differently from the iteration's programs; skips an unchanged program. */
 function triedBeside(experiment: Experiment, best: BufferEntry, measured: readonly Measured[]) {
   const tried = triedIn(experiment, best.iteration);
   const beside = measured.map(({ entry }) => entry.parameters);
@@ -107,7 +107,7 @@ function triedBeside(experiment: Experiment, best: BufferEntry, measured: readon
   );
 }
 
-/** Rejects revisions that repeat known parameters (other than the revised proposal) or change too much. */
+/** Rejects revisions that repeat known parameters (except those of the revised proposal) or change too much. */
 function refusals(
   { buffer, setting }: Experiment,
   { distance: share }: CriticConfig,
@@ -132,7 +132,7 @@ function refusals(
   };
 }
 
-/** The model that answers. A baseline uses the evaluations that a language model in the role of critic would see. */
+/** The model that answers. A baseline sees the evaluations that the memory holds. */
 function answererOf(
   { buffer, config, setting }: Experiment,
   { proposer }: Critic,

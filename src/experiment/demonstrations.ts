@@ -1,4 +1,4 @@
-/** Loads the episodes that `demonstrations` names, from a file, a folder or a run. */
+/** Loads the demonstrated episodes from a file, a folder or a run, or plays them with a program. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { messageOf, type Problem, UserError } from '../base/errors.js';
@@ -35,7 +35,7 @@ const form = 'a JSON list of {"state": …, "action": …}, one per step';
 
 /**
  * Reads a file that holds either one episode or the demonstrations recorded in a run.
- * @throws UserError that names the file, the step and the problem
+ * @throws UserError that names the file and the problem and, if one step is invalid, the step
  */
 function readEpisodes(file: string, environment: EnvironmentSpec): readonly Demonstration[] {
   const content = contentOf(file);
@@ -86,7 +86,7 @@ function contentOf(file: string): unknown {
       file,
       message: `is not valid JSON: ${messageOf(error)}`,
       alternatives: [form],
-      remedy: 'use finite numbers only (JSON has no NaN or Infinity); for a run, set its directory',
+      remedy: 'use finite numbers only (JSON has no NaN or Infinity); to use a run, give its directory',
     });
   }
 }
@@ -111,7 +111,7 @@ function columnsOf(step: unknown, { file, step: name }: StepPlace): Record<keyof
   return { observation: observation ?? state, action };
 }
 
-/** @throws UserError if the observation or the action isn't in its space */
+/** @throws UserError if the observation or the action doesn't belong to its space */
 function fittingStep(
   { action, observation }: Readonly<Record<keyof DemonstratedStep, unknown>>,
   { actionSpace, id, observationSpace }: EnvironmentSpec,
@@ -135,7 +135,7 @@ function fittingStep(
   };
 }
 
-/** The value as a member of the space. Vectors may exceed the bounds; a single integer may be in a list. */
+/** Returns the value if it belongs to the space. Vectors may exceed the bounds; a single integer may be in a list. */
 function memberOf(space: NumericSpace, value: unknown): Action | undefined {
   if (space.kind === 'discrete') {
     const single: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
@@ -167,7 +167,7 @@ function membersOf(space: NumericSpace): string {
 const expected =
   'use a JSON file that lists steps as {state, action}, a folder of episode_1.json, …, a run directory, or a program in a .js file';
 
-/** @throws UserError if there are too few episodes, or one doesn't fit this environment */
+/** @throws UserError if episodes are missing, invalid or from a different environment */
 export function openDemonstrations(
   config: DemonstrationsConfig,
   environment: EnvironmentSpec,
@@ -175,7 +175,7 @@ export function openDemonstrations(
   return wholeEpisodes(config, environment).map((whole) => sampled(whole, config.steps));
 }
 
-/** Plays episodes with a program from a file, on seeds that no evaluation uses. @throws UserError if it fails */
+/** Plays episodes with a program file, on seeds that the run's evaluations don't use. @throws UserError if it fails */
 export async function playDemonstrations(
   { episodes, from, steps }: DemonstrationsConfig,
   environment: EvaluationSetting['environment'],
@@ -231,7 +231,7 @@ interface Ranked {
   readonly total: number;
 }
 
-/** The recorded episodes with the highest returns, best first; the earlier one wins ties. */
+/** The recorded episodes with the highest returns, best first; if tied, the earlier comes first. */
 function bestOfRun(config: DemonstrationsConfig, environment: EnvironmentSpec): readonly Demonstration[] {
   const { episodes: wanted, from } = config;
   const manifest = runAt(config);
@@ -280,7 +280,7 @@ function runAt(config: DemonstrationsConfig) {
 const placeOf = ({ candidate, episode, iteration }: EpisodeRecord) =>
   `iteration ${iteration}, candidate ${candidate}, episode ${episode}`;
 
-/** Sum of the rewards. @throws UserError for a line that isn't a complete episode */
+/** Returns the sum of the rewards. @throws UserError if the episode is incomplete */
 function returnOf(episode: EpisodeRecord, run: string): number {
   const { actions, observations, rewards }: { readonly [key in keyof EpisodeRecord]?: unknown } = episode;
   const isWhole =

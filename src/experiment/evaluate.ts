@@ -30,7 +30,7 @@ import { knownEntries, lastKnown } from './prompter.js';
 /** Proposed parameters and, for a revision, the number of the candidate it revises. */
 type Candidate = Pick<Proposal & { kind: 'accepted' }, 'candidate' | 'parameters'> & {
   readonly revises?: number;
-  /** True if a search over constants proposed it. */
+  /** True if the tuning of a program's constants proposed it. */
   readonly tuned?: true;
 };
 
@@ -108,7 +108,7 @@ export async function evaluateProposals(
   };
 }
 
-/** An iteration is recorded in full or not at all, so recording waits for the last evaluation. */
+/** Records all evaluations of an iteration at once, so that an iteration is recorded in full or not at all. */
 export function recordEvaluations(
   experiment: Experiment,
   { feedback, measured, revision }: Iteration,
@@ -147,7 +147,7 @@ function checkBound({ racing, warn }: Experiment, entries: readonly BufferEntry[
 export const knownTo = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>, iteration: number) =>
   knownEntries(buffer.entries, lastKnown(config, iteration));
 
-/** The evaluations that a search may use: those of `entries` that the memory holds. */
+/** A search task whose history consists of those of `entries` that the memory holds. */
 export const searched = (
   { buffer, config, setting }: Experiment,
   entries: readonly BufferEntry[],
@@ -159,7 +159,7 @@ export const searched = (
   noisy: config.evaluation.seeds === 'fresh',
 });
 
-/** Adds the source of a program. */
+/** Adds the source code if the policy is a program. */
 function withProgram({ setting }: Experiment, entry: BufferEntry): BufferEntry {
   const programs = programsOf(setting.family);
   return programs === undefined ? entry : { ...entry, program: programs.program(entry.parameters).source };
@@ -171,8 +171,8 @@ export function searchedPrograms({ environment, family }: EvaluationSetting): Ta
 }
 
 /**
- * Evaluates an earlier run's policies, then random ones. A resumed run draws the same random policies again. Imported
- * policies are replayed on this run's episodes, because scores on other episodes aren't comparable.
+ * Evaluates the policies imported from an earlier run, then random ones. A resumed run draws the same random policies
+ * again. Imported policies are replayed on this run's episodes, because scores from other episodes aren't comparable.
  */
 export async function warmUp(experiment: Experiment, stop: StopRequests): Promise<void> {
   const { buffer, commit, completed, config, emit, imported, racing, seed, setting } = experiment;
@@ -198,7 +198,7 @@ export async function warmUp(experiment: Experiment, stop: StopRequests): Promis
   checkBound(experiment, buffer.entries);
 }
 
-/** The random initial policies. They depend only on the run's seed, and none equals an imported one. */
+/** The random initial policies, determined by the seed; redraws repeats (also of imported ones) up to 100 times. */
 export function randomPolicies({
   config,
   imported,
@@ -219,7 +219,7 @@ export function randomPolicies({
   });
 }
 
-/** Selects among the best few on fresh seeds, then measures the winner on another set of fresh seeds. */
+/** Selects the best of the top candidates on fresh seeds, then measures it on another set of fresh seeds. */
 export async function confirmBest(
   experiment: Pick<Experiment, 'buffer' | 'config' | 'emit' | 'seed' | 'setting' | 'warn'>,
   { candidates, episodes }: ConfirmationConfig,
@@ -255,7 +255,7 @@ export async function confirmBest(
   return undefined;
 }
 
-/** Returns undefined if aborted, or why a program failed. */
+/** Returns undefined if aborted, or a message if a program failed. */
 
 async function confirm(
   { range, setting }: { readonly setting: EvaluationSetting; readonly range: Interval },

@@ -29,7 +29,7 @@ export interface Outcome {
   readonly reason: StopReason;
   /** Number of complete iterations. */
   readonly iterations: number;
-  /** The highest observed mean return, which is biased upwards because it was selected on noise. */
+  /** The highest observed mean return, which is biased upwards: it is the maximum of noisy means. */
   readonly best: BufferEntry | undefined;
   readonly confirmed: Confirmation | undefined;
   readonly usage: UsageTotals;

@@ -1,4 +1,4 @@
-/** The feedback of a run: whom to ask, which questions, and what to show. */
+/** The feedback of a run: whom to ask, what to ask, and what to show. */
 import { join } from 'node:path';
 import { type CommandContext, shownPath } from '../base/context.js';
 import { type FeedbackConfig, framesOf, visionModelOf } from '../config/feedback.js';
@@ -34,13 +34,13 @@ import { languageModelIn } from './proposer.js';
 export interface FeedbackParts {
   readonly config: FeedbackConfig;
   readonly questions: Questions;
-  /** The model or person to ask about an episode; aborting `finish` ends the wait for a person. */
+  /** Returns the model or person to ask about an episode; aborting `finish` ends the wait for a person. */
   readonly asked: (seen: SeenEpisode, finish: AbortSignal) => LanguageModel;
-  /** True for a person, whose time doesn't count towards any limit. */
+  /** True for a person, whose time doesn't count towards time limits. */
   readonly isPerson: boolean;
-  /** True for a language model, whose calls must not be made twice. */
+  /** True for a language model other than a recording: its calls must not be repeated. */
   readonly isPaid: boolean;
-  /** Whether the server has ever answered. */
+  /** True once the model's server has answered. */
   isReached: boolean;
   readonly close: () => void;
 }
@@ -56,7 +56,7 @@ type Asking = Pick<
 
 /**
  * @param path directory of the run
- * @returns undefined if nobody is asked
+ * @returns undefined if the config doesn't ask for feedback
  */
 export async function openFeedback(
   assembly: Asking,
@@ -144,11 +144,11 @@ const stepSecondsOf = (environment: Assembly['environment']) =>
 
 const placeOf = ({ config, environment }: Asking) => ({
   maxSteps: config.evaluation.maxSteps,
-  // A module is shown by its own name, not its path.
+  // Show the name of a module's environment instead of the module's path.
   title: isModulePath(config.environment.id) ? environment.id : config.environment.id,
 });
 
-/** A second environment, separate from that of the evaluations, unless the environment is an object passed in. */
+/** Opens a separate environment so that drawing can't affect evaluations; an environment object is reused instead. */
 async function ownEnvironment({ config, environment }: Asking) {
   if (isRemote(environment)) throw notDrawn(environment.id, 'feedback.from');
   if (environment.id.startsWith(customPrefix)) return { environment, close: () => undefined };

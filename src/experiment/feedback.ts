@@ -14,10 +14,10 @@ import { isFailure } from './feedback/questions.js';
 import { type Experiment, isDue, type StopRequests } from './parts.js';
 
 /**
- * Asks about the iteration's best evaluation among those the memory holds; the earliest wins ties.
+ * Asks about the iteration's best evaluation that the memory holds (the earliest if tied).
  * @param evaluated with the trajectories of all episodes
  * @returns the iteration, with the feedback, if any, added to one of its evaluations
- * @throws ModelError if retrying can't help, or if aborted
+ * @throws ModelError if retrying can't help or the call is aborted
  */
 export async function collectFeedback(
   experiment: Experiment,

@@ -1,6 +1,6 @@
 /**
- * Interface of the component that trains a run's model during the search. It must be registered, because this
- * half of the package can't train.
+ * Interface of the component that trains a run's model during the search. It must be registered, because this half of
+ * the package contains no training code.
  */
 import { UserError } from '../base/errors.js';
 import type { Config } from '../config/config.js';
@@ -28,15 +28,15 @@ export function adaptingConfig(config: Config): AdaptingConfig | undefined {
   return adapt !== undefined && model?.provider === 'local' ? { ...config, adapt, model } : undefined;
 }
 
-/** Trains on the candidates of a run. Its state is a function of the run's seed and log alone. */
+/** Trains on the candidates of a run. Its state depends only on the run's seed and log. */
 export interface Learner {
-  /** The last iteration that the learner has observed; a resumed run passes later ones to `observe`. */
+  /** The last iteration that the learner has observed. A resumed run must pass later ones to `observe`. */
   readonly iteration: number;
   /** Directory of the current adapter; undefined before the first update. */
   readonly adapter: string | undefined;
   /**
    * Processes the next iteration before it is recorded.
-   * @returns what an update did; undefined if none was due
+   * @returns the result of an update; undefined if none was due
    * @throws UserError if training diverges or memory runs out
    */
   observe(observed: ObservedIteration): Promise<Adaptation | undefined>;
@@ -84,7 +84,7 @@ interface Adapting {
 
 /**
  * Shows the learner an iteration's evaluations before they are recorded.
- * @returns what an update did; undefined if none was due or the model isn't trained
+ * @returns the result of an update; undefined if none was due or the model isn't trained
  */
 export async function learn(
   adapting: Adapting,
@@ -145,8 +145,8 @@ export interface ObservedIteration {
 }
 
 /**
- * @param calls the calls of the iteration
- * @param entries the iteration's evaluations, one for each evaluated candidate
+ * Groups the iteration's answers by prompt.
+ * @param entries the iteration's evaluations, one per evaluated candidate
  */
 export function observedIteration(
   iteration: number,
@@ -166,7 +166,7 @@ export function observedIteration(
   return { iteration, history, prompts: [...prompts.values()] };
 }
 
-/** Undefined if the call has no answer, or its answer was not used. */
+/** Undefined if the call has no sampled tokens, or no evaluation matches its answer. */
 function observedAnswer(
   { candidate, completion, outcome }: CallRecord,
   entries: readonly BufferEntry[],
@@ -176,7 +176,7 @@ function observedAnswer(
   if (outcome.kind === 'rejected')
     return { text, sampled, kind: 'unreadable', failure: currentFailure(outcome.failure).kind };
   const entry = entries.find((one) => one.candidate === candidate);
-  // If a proposal was moved, the evaluated parameters are not the ones in the answer.
+  // If a proposal was moved, the evaluated parameters differ from those in the answer.
   if (outcome.kind !== 'accepted' || outcome.moved !== undefined || entry === undefined) return undefined;
   const { parameters, returns, score } = entry;
   return { text, sampled, kind: 'evaluated', parameters, returns, score };

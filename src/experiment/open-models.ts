@@ -32,7 +32,7 @@ import {
   type SingleProposer,
 } from './proposer.js';
 
-/** The proposer, and the model configs used for counting its calls. */
+/** A run's proposer, and the configs that its usage is counted by. */
 export interface OpenedModel {
   readonly model: Proposer;
   /** Config used to count usage: the run's own model or, in a replay, the model of the recorded run. */
@@ -44,7 +44,7 @@ export interface OpenedModel {
 
 type PlayedConfig = Config & { readonly policy: PolicyConfig };
 
-/** Loads the critic's prompts, and its model if it has its own. */
+/** Loads the critic's prompts, and its model if it has a separate one. */
 export async function openCriticOf(
   config: PlayedConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -70,7 +70,7 @@ export async function openCriticOf(
   };
 }
 
-/** Loads the vision model's prompts, and the model if it has its own. */
+/** Loads the prompts for feedback, and the vision model if it is a separate one. */
 export async function openFeedbackOf(
   config: PlayedConfig,
   env: Readonly<Record<string, string | undefined>>,
@@ -130,7 +130,7 @@ export async function openModel(
     return opened(createPortfolio(config.model, proposers));
   }
   const model = await open(config.model);
-  // The recording answers for every member of a recorded portfolio.
+  // In the replay of a portfolio, the recording answers for every member.
   if (counted.provider !== 'portfolio') return opened(model);
   const replayed = createPortfolio(
     counted,
@@ -165,7 +165,7 @@ export async function contextOf(
 const inMember = <T>(field: string, open: () => T | Promise<T>): Promise<T> =>
   changingProblems(open, (problem) => placedIn(problem, field));
 
-/** Lowers a model's timeout to the limit per call, if that is shorter. */
+/** Lowers a model's timeout to `limits.perCall.seconds` if that is shorter. */
 export function withDeadline<Model extends object>(model: Model, { limits }: Pick<Config, 'limits'>): Model {
   const seconds = limits.perCall?.seconds;
   if (seconds === undefined || !('timeoutSeconds' in model)) return model;
@@ -178,13 +178,13 @@ export interface Recording {
   readonly model: ModelConfig;
   /** The recorded sections that name other models, or a person. */
   readonly beside: Pick<Config, 'critic' | 'feedback'>;
-  /** Defaults of the recorded run; runs of earlier versions have no `limits.rejections`. */
+  /** Defaults of the recorded run; for runs of earlier versions, `limits.rejections` is 0 (unlimited). */
   readonly defaults: RunDefaults;
 }
 
 /**
  * Opens the recorded run whose seed matches the config: each repeat replays the run with its own seed.
- * @throws UserError naming `model.run` if there is no such run, or none with a seed of this config
+ * @throws UserError naming `model.run` if there is no such run, or one of the config's seeds wasn't recorded
  */
 export function openRecording(
   model: ReplayedConfig,
@@ -224,7 +224,7 @@ export function openRecording(
   }
 }
 
-/** The calls of a run, read from disk on every iteration. */
+/** The calls of a run, read from disk each time they are iterated over. */
 export function callsIn(path: string): Cassette['calls'] {
   const { calls } = openLogs(path);
   return {

@@ -1,4 +1,4 @@
-/** The parts that the outer loop works with, built from an assembly and a run directory. */
+/** The state and components of a run, built from an assembly and a run directory. */
 import { commit, version } from '../base/package.js';
 import type { Config } from '../config/config.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
@@ -28,7 +28,7 @@ import type { Learner } from './learner.js';
 import { Prompter } from './prompter.js';
 import { languageModelIn, type Proposer } from './proposer.js';
 
-/** Everything a run needs. */
+/** Everything that the outer loop works with. */
 export interface Experiment {
   /** Name of the run. */
   readonly run: string;
@@ -40,7 +40,7 @@ export interface Experiment {
   /** Undefined if all episodes are played. */
   readonly racing: Racing | undefined;
   readonly model: Proposer;
-  /** The model that reads prompts, including a portfolio's; undefined if only baselines propose. */
+  /** The model that reads prompts, possibly a portfolio member; undefined if only baselines propose. */
   readonly languageModel: LanguageModel | undefined;
   /** True if a baseline is the only proposer, here or in the replayed run. A baseline answers with plain parameters. */
   readonly isBaseline: boolean;
@@ -59,21 +59,21 @@ export interface Experiment {
   readonly ledger: Ledger;
   /** Trains the model on the scores of its answers; undefined if the model isn't trained. */
   readonly learner: Learner | undefined;
-  /** Proposal outcomes of earlier processes. */
+  /** Counts of proposal outcomes in earlier processes. */
   readonly tally: ProposalTally;
   /** The last complete iteration; 0 for a new run. */
   completed: number;
   /** Calls of an iteration that an earlier process did not finish. */
   readonly unfinishedCalls: readonly CallRecord[];
-  /** Answers of that iteration that were counted but not yet judged. */
+  /** Answers in that iteration that were counted but not yet interpreted. */
   readonly arrived: readonly EndedCall[];
-  /** Tally of the replies of complete iterations, across all processes. */
+  /** Tally of accepted and rejected replies, across all processes. */
   readonly replies: Replies;
   /** Outcomes of the calls that this process made. */
   readonly asked: AskedSoFar;
   /** Records a request before it is sent; undefined if calls are free. */
   readonly ask: RunDirectory['ask'] | undefined;
-  /** Milliseconds spent on this run, including earlier processes. */
+  /** Active time of this run in milliseconds, across all processes. */
   readonly activeMs: () => number;
   /** Milliseconds spent by the other runs that share its limits. */
   readonly otherMs: number;
@@ -83,7 +83,7 @@ export interface Experiment {
   readonly onFault: ReturnType<typeof firstFaults>;
   /** Makes emitted events durable. */
   readonly commit: () => Promise<void>;
-  /** Polls for commands of other processes, and waits while the run is paused. */
+  /** Executes commands from other processes, and waits while the run is paused. */
   readonly pollCommands: () => Promise<void>;
   readonly now: () => Date;
 }
@@ -92,7 +92,7 @@ export interface Experiment {
 interface AskedSoFar {
   /** Whether the server ever responded, even with an error. */
   isReached: boolean;
-  /** Whether the server ever gave an answer. */
+  /** Whether any call was ever answered. */
   isAnswered: boolean;
   /** Error message of the last failed call. */
   lastError: string | undefined;
@@ -139,7 +139,7 @@ export function newManifest(assembly: Assembly, run: string, now: Date): Manifes
   };
 }
 
-/** With more values, a discrete space has no table that would show their names. */
+/** Maximum number of names to record. Larger discrete spaces aren't shown as tables, so they don't need names. */
 const mostNames = 1000;
 
 /** Records the spaces of an environment, and what their numbers mean, for readers that don't have the environment. */
@@ -225,7 +225,7 @@ export function experimentIn(
   };
 }
 
-/** Whether calls cost money or compute time and so must not be made twice. */
+/** Whether calls cost money or compute time, and so must not be repeated. */
 export const isPaid = ({ critic, feedback, model }: Config) =>
   model.provider !== 'replayed' &&
   [model, critic?.model, feedback?.model].some(
@@ -260,9 +260,9 @@ class Replies {
   /** True once any proposal, including a baseline's, has been accepted. */
   isAnyAccepted = false;
   isModelAccepted = false;
-  /** The model's rejected replies: first tries and corrections. */
+  /** Number of the model's rejected replies, including corrections. */
   rejected = 0;
-  /** The first rejected reply. */
+  /** The first of the model's replies that was rejected. */
   first: CallRecord | undefined;
 
   /** @param isBaseline true if only a baseline proposes; its replies don't count as a model's */
@@ -270,7 +270,7 @@ class Replies {
     this.#isBaseline = isBaseline;
   }
 
-  /** Counts a call of a complete iteration. */
+  /** Counts a call's outcome; ignores calls other than proposals. */
   count(call: CallRecord): void {
     if (stageOf(call) !== 'proposal') return;
     const isModel = !this.#isBaseline && !isByBaseline(call);
@@ -283,7 +283,7 @@ class Replies {
     this.first ??= call;
   }
 
-  /** How many more replies may be rejected; undefined without a limit or once a proposal has been accepted. */
+  /** Number of replies that may still be rejected; undefined without a limit or once a proposal has been accepted. */
   left(limit: number | undefined): number | undefined {
     return !limit || this.isAnyAccepted ? undefined : limit - this.rejected;
   }

@@ -1,4 +1,4 @@
-/** What runs do only if policies are programs: try out proposals, find repeats by behaviour, tune constants. */
+/** Steps that only runs with programs need: trying out proposals, finding repeats by behaviour, tuning constants. */
 import { tuningOf } from '../config/config.js';
 import { isByTuning } from '../config/model.js';
 import { isRemote } from '../environments/remote/remote-environment.js';
@@ -22,14 +22,14 @@ export type Trial = (
   call: EndedCall,
 ) => Promise<ParseFailure | undefined>;
 
-/** How programs are tried out before they are accepted; undefined for other policies. */
+/** Returns the trial for an iteration's programs; undefined for other kinds of policies. */
 export function triedIn(experiment: Experiment, iteration: number): Trial | undefined {
   const { behaviour, config, seed, setting } = experiment;
   if (behaviour === undefined) return undefined;
   const tune = tuningOf(config);
   const fresh = config.evaluation.seeds === 'fresh' ? iteration : undefined;
   const seeds = evaluationSeeds(seed, config.evaluation.episodes, fresh);
-  // Episodes of remote environments are slow.
+  // Episodes of remote environments are slow, so play only one.
   const played = isRemote(setting.environment) ? seeds.slice(0, 1) : seeds;
   /** Undefined if it fails, which an earlier program can do on fresh seeds. */
   const playing = (parameters: ParameterVector) =>
@@ -47,7 +47,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
       kind: 'repeated',
       ...{ iteration: at, ...(score !== undefined && { score }), same },
     });
-    // The search finds the constants of a structure, once it has begun to tune it.
+    // Once the search has begun to tune a structure, the model's variants of it count as repeats.
     const [structure] = parameters;
     const variant = isTuned
       ? undefined
@@ -70,7 +70,7 @@ export function triedIn(experiment: Experiment, iteration: number): Trial | unde
 }
 
 /**
- * Proposes constants for a candidate, if it is the turn of tuning; undefined if the model proposes.
+ * Proposes constants for a candidate if tuning is due; undefined if the model should propose.
  * @param before number of candidates in flight before this one
  */
 export function tuningFor(experiment: Experiment, iteration: number, before: number) {

@@ -57,7 +57,7 @@ export class Prompter {
   #conversation: Conversation | undefined;
   #context: PromptContext | undefined;
 
-  /** @param recorded recorded data of the run, from which trajectories and the conversation are restored */
+  /** @param recorded data of the run, used to restore trajectories and the conversation */
   constructor(parts: {
     readonly config: Config;
     /** In a replay, the model of the recorded run (default: the config's model). */
@@ -92,7 +92,7 @@ export class Prompter {
   /**
    * The prompt of an iteration, shared by all candidates with the same parent.
    * @param known the last iteration whose evaluations it may show; defaults to all
-   * @param rank of the parent; 0 is the best
+   * @param rank 0-based rank of the parent; 0 is the best
    */
   messages(iteration: number, known?: number, rank = 0): readonly ChatMessage[] {
     this.#context = this.#contextOf(iteration, known, rank);
@@ -136,12 +136,12 @@ export class Prompter {
     const { memory } = this.#config;
     const held = this.#held(known);
     this.#history.know(held);
-    // Models tend to copy random programs.
+    // Don't show random programs, because models tend to copy them.
     const proposed = this.#arePrograms ? held.filter(({ iteration }) => iteration > 0) : held;
     return selectHistory(proposed, memory, this.#history.tokens);
   }
 
-  /** Like `messages`, with a `formatCorrection` that stays valid when other prompts are made later. */
+  /** Like `messages`, but with a `formatCorrection` that stays valid after other prompts are built. */
   prompt(iteration: number, known?: number, rank = 0) {
     const messages = this.messages(iteration, known, rank);
     const context = this.#context!;
@@ -173,7 +173,7 @@ export class Prompter {
     this.#task = { ...this.#task, iterations };
   }
 
-  /** Updates the conversation after an iteration, from its proposals and the entries of those that were evaluated. */
+  /** Updates the conversation with an iteration's proposals and their evaluations. */
   finish(proposals: readonly AskedProposal[], entries: readonly BufferEntry[]): void {
     const before = this.#buffer.entries.length - entries.length;
     this.#advance(proposals, entries, this.#buffer.entries.slice(0, before));
@@ -195,7 +195,7 @@ export class Prompter {
   }
 
   /**
-   * Continues the conversation with the best candidate. `before`: the entries that existed when the prompt was made.
+   * Continues the conversation with the best candidate. `before`: the entries that existed when the prompt was built.
    */
   #advance(
     proposals: readonly AskedProposal[],
@@ -246,7 +246,7 @@ export class Prompter {
 export const lastKnown = ({ pipeline = 1 }: Pick<Config, 'pipeline'>, iteration: number) =>
   Math.max(0, iteration - pipeline);
 
-/** The evaluations up to an iteration, oldest first. */
+/** The evaluations up to and including iteration `known`, oldest first. */
 export function knownEntries(entries: readonly BufferEntry[], known: number): readonly BufferEntry[] {
   const end = entries.findLastIndex((entry) => entry.iteration <= known) + 1;
   return end === entries.length ? entries : entries.slice(0, end);

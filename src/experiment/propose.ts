@@ -1,4 +1,4 @@
-/** Requests the candidates of an iteration: the prompts, who answers them, and what the replies mean. */
+/** Requests an iteration's candidates: builds the prompts, selects who answers them, and interprets the replies. */
 import type { Config } from '../config/config.js';
 import { evaluationsOf } from '../config/critic.js';
 import { isByBaseline, languageModelOf } from '../config/model.js';
@@ -41,7 +41,7 @@ export interface Proposals extends Prompt, Pick<Question, 'by'> {
   /** Finds earlier uses of the same parameters; omitted if repeats are allowed. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   /**
-   * Checks a proposal's distance to earlier ones: refuses it, moves it, or returns undefined if it is fine.
+   * Checks a proposal's distance to earlier ones: refuses it, moves it, or returns undefined if it is acceptable.
    * @param accepted proposals of this iteration
    */
   readonly placed?: (
@@ -100,12 +100,12 @@ function proposeCandidates(
   return ask(experiment, iteration, stop, question, emitCall);
 }
 
-/** Asks for proposals outside a run. @throws ModelError if retrying can't help, or if aborted */
+/** Asks for proposals outside a run. @throws ModelError if retrying can't help or the calls are aborted */
 export const propose = (
   request: Proposals & Omit<AskRequest, 'grammar' | 'outcomeOf' | 'promptOf'>,
 ): Promise<ProposalGroup> => askUntilUsable({ ...request, ...proposalQuestion(request) });
 
-/** The question that asks for proposals, and how its answers are read. */
+/** The question that asks for proposals, including how its answers are read. */
 export function proposalQuestion(
   proposals: Proposals,
 ): Pick<Question, 'by' | 'grammar' | 'outcomeOf' | 'promptOf'> {
@@ -122,7 +122,7 @@ export function proposalQuestion(
   return {
     by,
     promptOf: (candidate) => branch?.(candidate) ?? proposals,
-    // No provider enforces a programming language.
+    // No provider can restrict answers to a programming language.
     ...(programs === undefined && {
       grammar: isChange ? changesGrammar(family.parameters, form) : answerGrammar(encoding.spec, form),
     }),
@@ -155,7 +155,7 @@ export function proposalQuestion(
 }
 
 /**
- * Raises a local model's temperature after a repeat; at its usual temperature, it might repeat itself until no
+ * Raises a local model's temperature after a repeat. At its usual temperature, it might keep repeating itself until no
  * corrections are left.
  */
 function afterRepeat({ adapt, model }: Config): Question['afterRepeat'] {
@@ -179,7 +179,7 @@ export function branches(
   return made.length === 0 ? undefined : (candidate) => made[candidate % made.length]!;
 }
 
-/** Who answers for each candidate: the search that tunes constants if it is its turn, otherwise a proposer. */
+/** Selects who answers for each candidate: the search over constants if tuning is due, otherwise a proposer. */
 function answerers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
   const proposer = proposers(experiment, iteration);
   const { config, setting } = experiment;
@@ -206,8 +206,8 @@ function answerers(experiment: Experiment, iteration: number): (candidate: numbe
 }
 
 /**
- * The proposer of each candidate: the run's model, its baseline (which sees what a model's memory would
- * show), or a portfolio member.
+ * Selects the proposer of each candidate: the run's model, its baseline (which sees the evaluations in memory), or a
+ * portfolio member.
  */
 function proposers(experiment: Experiment, iteration: number): (candidate: number) => Answerer {
   const { buffer, config, isBaseline, model, seed } = experiment;
@@ -252,7 +252,7 @@ export function noveltyOf(
   const { action, distance: least } = novelty;
   const spec = setting.family.parameters;
   return {
-    // If repeats are moved, exact repeats are moved too, not refused.
+    // If repeats are moved, move exact repeats too instead of refusing them.
     ...(action === 'ask' && { seen }),
     placed(parameters, accepted, { seed }) {
       const proposed = accepted.map((one) => ({ parameters: one, iteration, score: undefined }));
@@ -272,8 +272,8 @@ export function noveltyOf(
 }
 
 /**
- * Keeps requests for `pipeline` iterations in flight. Each prompt includes the evaluations up to `pipeline`
- * iterations earlier, and results are recorded in iteration order, whichever answer arrives first.
+ * Keeps requests for `pipeline` iterations in flight. Each prompt includes the evaluations up to `pipeline` iterations
+ * earlier, and results are recorded in iteration order, regardless of when answers arrive.
  */
 export function openPipeline(experiment: Experiment, stop: StopRequests) {
   // A recording answers instantly, and it may lack answers that the recorded run never used.
@@ -297,8 +297,8 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
   };
   return {
     /**
-     * Returns the proposals of the next iteration, and requests those of later ones in the meantime.
-     * @throws RunStopped if a limit is reached before the first call, so there is no iteration to record
+     * Returns the proposals of the next iteration, and meanwhile requests those of later iterations.
+     * @throws RunStopped if a limit prevented every call, so there is no iteration to record
      */
     async propose(iteration: number): Promise<Iteration> {
       for (let ahead = iteration; ahead < iteration + pipeline; ahead++) {
@@ -327,7 +327,7 @@ export function openPipeline(experiment: Experiment, stop: StopRequests) {
 
 /**
  * Whether an iteration may be requested while `before` earlier ones are in flight. It may not if it could use up a
- * limit that they may need for corrections: what gets evaluated would then depend on which answer comes first.
+ * limit that they may need for corrections: the results would then depend on which answer arrives first.
  */
 function mayAskAhead(experiment: Experiment, ahead: number, before: number): boolean {
   const { config, ledger, prompter } = experiment;
@@ -338,7 +338,7 @@ function mayAskAhead(experiment: Experiment, ahead: number, before: number): boo
   return !ledger.isLimited || ledger.hasRoomFor(prompter.messages(ahead, lastKnown(config, ahead)), calls);
 }
 
-/** Whether an iteration still fits the limits once everything before it has been evaluated. */
+/** Whether enough iterations and evaluations remain for an iteration once all earlier ones have been evaluated. */
 function hasPlace(experiment: Experiment, iteration: number): boolean {
   const { completed, config } = experiment;
   const [ahead, now] = [iteration - 1, completed].map((iterations) =>

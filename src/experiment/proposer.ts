@@ -21,12 +21,12 @@ import type { Baseline, Task } from '../search/baseline.js';
 import { findBaseline } from '../search/baselines.js';
 import { createSwitch, type Switch, type SwitchRule } from '../search/switching.js';
 
-/** Proposes parameters: a language model, a baseline (which needs no opening or closing), or a portfolio of them. */
+/** Proposes parameters: a language model, a baseline (with nothing to open or close), or a portfolio of these. */
 export type Proposer = SingleProposer | Portfolio;
 
 export type SingleProposer = LanguageModel | BaselineProposer;
 
-/** Members that take turns and share one replay buffer. */
+/** Several proposers that share one replay buffer; `choose` decides who proposes. */
 export interface Portfolio extends Absent<LanguageModel> {
   readonly id: string;
   readonly members: readonly { readonly name: string; readonly proposer: SingleProposer }[];
@@ -46,8 +46,8 @@ interface BaselineProposer extends Baseline, Absent<LanguageModel> {
 type Absent<T> = { readonly [K in Exclude<keyof T, 'id'>]?: undefined };
 
 /**
- * Wraps a proposer as a language model for one task. A baseline answers in the answer format and draws from
- * the call's seed alone.
+ * Wraps a proposer as a language model for one task. A baseline writes its proposals in the answer format and draws
+ * random numbers only from the call's seed.
  */
 export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   if (proposer.generate !== undefined) return proposer;
@@ -68,7 +68,7 @@ export function answering(proposer: SingleProposer, task: Task): LanguageModel {
   );
 }
 
-/** A search as a language model: it writes its proposals in the answer format. */
+/** Wraps a search as a language model that writes its proposals in the answer format. */
 export function writing(
   id: string,
   { text }: Encoding,
@@ -118,7 +118,7 @@ const providers = [
   }),
 ];
 
-/** A `providers` record, named after its schema's `provider` literal. */
+/** Creates an entry of `providers`, named after its schema's `provider` literal. */
 function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>>(
   schema: Schema,
   create: (config: z.output<Schema>, surroundings: Surroundings) => LanguageModel,
@@ -136,7 +136,7 @@ function provider<Schema extends z.ZodObject<{ provider: z.ZodLiteral<string> }>
  * @param wait how hosted models wait before they retry a failed call
  * @param cassette recorded answers for a replay
  * @param adaptable modules of a local model that are trained during the run
- * @throws UserError if an API key is missing, an address is invalid, or a directory holds no model that can be run
+ * @throws UserError if an API key is missing, an address is invalid, or a directory doesn't contain a usable model
  */
 export function createModel(
   config: ModelConfig,
@@ -228,13 +228,13 @@ export interface RunDefaults {
   readonly memory: Pick<Config['memory'], 'best' | 'digits' | 'recent' | 'tokens'>;
 }
 
-/** @param contextOf queries the context length of a model that isn't local */
+/** @param contextOf queries the context length if the model isn't local */
 export async function defaultsOf(
   { adapt, memory, model, policy }: Config,
   contextOf: () => Promise<ModelContext | undefined>,
 ): Promise<RunDefaults> {
   const reader = languageModelOf(model);
-  // A selection by `best` or `recent` is shown in full, so it needs no token limit.
+  // A selection by `best` or `recent` is small, so its token limit needn't depend on the model's context.
   const isOpen = memory.best === undefined && memory.recent === undefined && memory.tokens === undefined;
   const own = isOpen && reader?.provider === 'local' ? localContext(reader) : undefined;
   const context = own ?? (isOpen ? (await contextOf())?.tokens : undefined);
@@ -248,15 +248,15 @@ export async function defaultsOf(
   };
 }
 
-/** The default selection of programs in prompts; a program takes as much room as ten vectors. */
+/** The default selection of programs in prompts; a program takes about as much room as ten vectors. */
 const shownPrograms = { best: 4, recent: 2 };
 
 /** The history's share of the context, in tokens; the task, the corrections and the answer need the rest. */
 export const historyWithin = (context: number): number => Math.min(historyTokens, Math.floor(context / 2));
 
 /**
- * The config of a new run with the sampling settings of its local models and the list prices of hosted ones filled in.
- * @throws UserError if a model doesn't exist
+ * Fills in the sampling settings of a new run's local models and the list prices of its hosted ones.
+ * @throws UserError if a local model doesn't exist
  */
 export function withModelDefaults(config: Config, env: Surroundings['environment']): Config {
   const { critic, feedback, model } = config;
@@ -273,7 +273,7 @@ export function withModelDefaults(config: Config, env: Surroundings['environment
   };
 }
 
-/** The config of a resumed run: settings left open keep the values that were filled in when the run began. */
+/** The config of a resumed run: unset settings keep the values that were filled in when the run began. */
 export function withDefaultsOf(was: Config, wanted: Config): Config {
   const { critic, feedback, limits, memory, model } = wanted;
   return {
@@ -298,7 +298,7 @@ const membersAs = (was: Members, wanted: Members): Members =>
 
 const samplingKeys = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty', 'heatAfterRepeat'] as const;
 
-/** Settings that policyloop filled in when the run began. */
+/** Adds the settings that policyloop filled in when the run began. */
 function filledInAs<Model extends { readonly provider: string }>(
   was: { readonly provider: string } | undefined,
   model: Model,

@@ -1,4 +1,4 @@
-/** Executes commands that other processes send to a running run: stop, pause, change settings. Logs each one. */
+/** Executes and logs commands that other processes send to an active run: stop, pause, change settings. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../base/errors.js';
@@ -88,7 +88,7 @@ export class RunCommands {
   /** Stop requests from the user and from other processes. */
   readonly stop: StopSignals;
 
-  /** @param onAnswer receives answers to the run's question given in another process */
+  /** @param onAnswer receives answers that another process sends to the run's question */
   constructor(
     path: string,
     { finish, abort }: StopSignals,
@@ -106,12 +106,12 @@ export class RunCommands {
     this.#endWatch = watchRequests(() => this.#look());
   }
 
-  /** Milliseconds spent paused; these count towards no limit. */
+  /** Milliseconds spent paused, which don't count towards time limits. */
   get pausedMs(): number {
     return this.#pausedMs;
   }
 
-  /** @param experiment receives later requests; those left over from an earlier process are dropped with a warning */
+  /** @param experiment receives new requests; requests left over from an earlier process are dropped with a warning */
   begin(experiment: Steerable): void {
     for (const { request } of this.#requests.next()) {
       if (request !== undefined)
@@ -142,8 +142,8 @@ export class RunCommands {
   }
 
   /**
-   * Handles stop requests and answers immediately, because calls may be in flight. Requests that change the
-   * run wait for the end of the iteration.
+   * Handles stop requests and answers immediately, because calls may be in flight. Other requests wait until the end of
+   * the iteration.
    */
   #look(): void {
     if (this.#experiment === undefined) return;

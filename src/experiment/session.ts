@@ -42,7 +42,7 @@ export async function runInDirectory(
     ({ question, rating, remark }) =>
       answers.give(question, { ...(rating && { rating }), ...(remark && { remark }) }),
   );
-  // Time spent waiting for a person doesn't count towards any limit.
+  // Time spent waiting for a person doesn't count towards time limits.
   let askedMs = 0;
   const activeMs = () => earlierMs + context.milliseconds() - started - control.pausedMs - askedMs;
   let animations: IterationAnimations | undefined;

@@ -42,11 +42,11 @@ export function stopIfDone(experiment: Experiment, stop: StopRequests): void {
   if (limit !== undefined) throw new RunStopped({ kind: 'limit', limit });
 }
 
-/** How many evaluations the limit still allows. */
+/** Number of evaluations that the limit still allows; infinite without a limit. */
 export const evaluationsLeft = ({ buffer, config }: Pick<Experiment, 'buffer' | 'config'>): number =>
   (config.limits.evaluations ?? Number.POSITIVE_INFINITY) - buffer.entries.length;
 
-/** How much of each of the run's limits is used. */
+/** How much of each of the run's limits has been used. */
 export function capsIn({ activeMs, buffer, config, ledger }: Experiment): readonly Cap[] {
   const { evaluations: cap } = config.limits;
   const used = buffer.entries.length;
@@ -133,7 +133,7 @@ export function callsUnderway(
   };
 }
 
-/** The stop reason of a run whose model contributed nothing, which must not count as completed. */
+/** The stop reason if the model contributed nothing: such a run must not count as completed. */
 export const noContribution = (experiment: Experiment, reason: StopReason): StopReason | undefined =>
   neverAnswered(experiment, reason) ?? neverAccepted(experiment, reason);
 
@@ -168,7 +168,7 @@ export function warnOfUnusedModel({ replies, warn }: Experiment): void {
   );
 }
 
-/** @throws any error that is neither an abort nor a failure of the model or of a remote environment */
+/** @throws the error, unless the run was aborted, or the model or a remote environment failed */
 export function failureOf(error: unknown, stop: StopRequests): StopReason {
   if (stop.abort.aborted) return { kind: 'interrupted' };
   if (error instanceof ModelError) return { kind: 'model-error', message: error.message };

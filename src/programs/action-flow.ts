@@ -1,4 +1,4 @@
-/** Which numbers of a program become the returned action, or a part of it. */
+/** Finds the numbers in a program that become the returned action, or part of it. */
 import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../environments/environment.js';
 import {
@@ -15,17 +15,17 @@ import {
 const elementMethods = new Set('at concat filter find get pop reverse shift slice'.split(' '));
 /** Methods that make their arguments elements of an array. */
 const filling = new Set(['push', 'unshift', 'fill']);
-/** Functions that return one of their arguments, its elements, number or text. */
+/** Functions that return one of their arguments, or its elements, numeric value or text. */
 const passing = new Set(['min', 'max', 'Number', 'String', 'of', 'from', 'freeze', ...filling]);
-/** Functions that limit a value, the program's own ones by their usual names. */
+/** Functions that limit a value; the program's own are recognised by their usual names. */
 const limiting = /^(min|max|clip|clamp|limit|saturate|bound)/i;
 const arithmetic = new Set(['+', '-', '*']);
 
 type Nodes = readonly (AnyNode | null | undefined)[];
 
 /**
- * The numbers that are actions, so that no other value may take their place. For vectors of floats, these are only the
- * limits of the returned values, such as 2 in `Math.min(2, u)`.
+ * The numbers that are actions and must not be tuned. For vectors of floats, these are only limits on the returned
+ * values, such as 2 in `Math.min(2, u)`.
  */
 export function actionNumbers(script: Script, act: FunctionNode, space: Space): ReadonlySet<AnyNode> {
   if (space.kind !== 'box') return numbersOfActions(script, act, true);
@@ -37,10 +37,10 @@ export function actionNumbers(script: Script, act: FunctionNode, space: Space): 
 }
 
 /**
- * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects, variables,
- * properties and calls of the program's own functions. Names aren't resolved by scope, so the result may contain numbers
- * of other variables with the same name.
- * @param withArithmetic whether the numbers of sums and products count
+ * Follows values from the returns of `act` back to number literals: through conditions, sums, arrays, objects,
+ * variables, properties and calls of the program's own functions. Names aren't resolved by scope, so the result may
+ * contain numbers of other variables with the same name.
+ * @param withArithmetic whether numbers in sums and products count
  */
 function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boolean): ReadonlySet<AnyNode> {
   const nodes = [...nodesIn(script)];
@@ -93,7 +93,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     ];
   }
 
-  /** Everything assigned to a property of this name, of any object. */
+  /** Everything assigned to a property with this name, of any object. */
   function ofProperty(name: string): Nodes {
     if (!isNew(`.${name}`)) return [];
     const isNamed = (key: AnyNode) => key.type === 'Identifier' && key.name === name;
@@ -104,7 +104,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
     });
   }
 
-  /** What the node assigns to the variable, to its elements, or passes for the parameter. */
+  /** The values that a node assigns to the variable or its elements, or passes as the parameter. */
   function assignedTo(name: string, node: AnyNode): Nodes {
     const isNamed = (pattern: AnyNode) => namesIn(pattern).includes(name);
     switch (node.type) {
@@ -142,7 +142,7 @@ function numbersOfActions(script: Script, act: FunctionNode, withArithmetic: boo
   }
 }
 
-/** The parts that give an expression its value, or a part of it. */
+/** The parts of an expression that determine its value, or part of it. */
 function partsOf(node: AnyNode): Nodes {
   switch (node.type) {
     case 'ConditionalExpression':
@@ -176,7 +176,7 @@ function partsOf(node: AnyNode): Nodes {
   }
 }
 
-/** The numbers in an expression that are added, multiplied or chosen to give its value. */
+/** The numbers in an expression that are added, multiplied or chosen to produce its value. */
 export function numbersFor(node: AnyNode): readonly AnyNode[] {
   if (numberOf(node) !== undefined) return [node];
   const parts =
@@ -191,5 +191,5 @@ export function numbersFor(node: AnyNode): readonly AnyNode[] {
 const isCall = (node: AnyNode, name: string) =>
   node.type === 'CallExpression' && calledName(node.callee) === name;
 
-/** The variable whose element or property this is. */
+/** The variable that an element or property belongs to. */
 const rootOf = (node: AnyNode): AnyNode => (node.type === 'MemberExpression' ? rootOf(node.object) : node);

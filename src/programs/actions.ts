@@ -1,10 +1,10 @@
-/** Checks what a program returned. */
+/** Checks the actions that programs return. */
 import type { Action, Space } from '../environments/environment.js';
 import { isValidAction } from '../environments/limited-environment.js';
 import { actionKinds } from './prelude.js';
 
 /**
- * The action in the buffer that the host shares with the interpreter, or why it isn't one.
+ * Reads the action from the buffer that the host shares with the interpreter. `reason`: why it isn't a valid action.
  * @param returned reads the returned text: the JSON of a text action, or a description of an invalid value
  */
 export function programAction(

@@ -1,4 +1,4 @@
-/** Components of observations that a program names but that don't exist: they would be undefined, without any error. */
+/** Finds observation components that a program uses but that don't exist: they would silently be undefined. */
 import type { AnyNode, Pattern } from 'acorn';
 import { append } from '../base/append.js';
 import { observationNames } from '../environments/catalogue/observation-names.js';
@@ -7,8 +7,8 @@ import { ProgramFault } from './program.js';
 import { isFunction, lineAt, nodesIn, syntaxTree, topLevel } from './syntax.js';
 
 /**
- * Checks `observation.name` and `{ name } = observation` in `act`. A program that sets properties of the observation, or
- * that declares its name again, isn't checked.
+ * Checks `observation.name` and `{ name } = observation` in `act`. A program that sets properties of the observation,
+ * or redeclares its name, isn't checked.
  * @throws ProgramFault for the first name that is neither a component nor a property of arrays
  */
 export function requireComponents(source: string, environment: EnvironmentSpec): void {

@@ -1,10 +1,10 @@
-/** Declares the names that a program uses without declaring them, where they can mean only one thing. */
+/** Declares names that a program uses without declaring them, if they can mean only one thing. */
 import type { AnyNode } from 'acorn';
 import { childrenOf, isFunction, namesIn, nodesIn, syntaxTree, topLevel } from './syntax.js';
 
 /**
  * Small models often write `poleAngle > 0` instead of `observation.poleAngle > 0`, or assign `action` without a `let`.
- * The declarations are inserted behind the first brace of `act`, so that lines keep their numbers.
+ * The declarations are inserted after the first brace of `act`, so that line numbers don't change.
  * @param components names of the observation's components
  * @throws ProgramFault for a syntax error
  */
@@ -33,7 +33,7 @@ export function withDeclarations(source: string, components: readonly string[]):
 
 type Identifier = Extract<AnyNode, { type: 'Identifier' }>;
 
-/** The identifiers that stand for variables, not for properties or labels. */
+/** The identifiers that refer to variables, not to properties or labels. */
 function* usesIn(node: AnyNode): Generator<Identifier> {
   switch (node.type) {
     case 'Identifier':
@@ -71,7 +71,7 @@ function* declaredIn(script: AnyNode): Generator<string> {
   }
 }
 
-/** The variables to which a statement assigns a value by `=`. */
+/** The variables that are assigned a value with `=`. */
 function* assignedIn(body: AnyNode): Generator<string> {
   const found = new Set<string>();
   for (const node of nodesIn(body))

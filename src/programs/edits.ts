@@ -1,4 +1,4 @@
-/** Changes of a program as search-and-replace blocks. */
+/** Changes to a program, written as search-and-replace blocks. */
 
 import { distance } from 'fastest-levenshtein';
 import { append } from '../base/append.js';
@@ -11,7 +11,7 @@ interface Block {
   readonly replace: readonly string[];
 }
 
-/** A block with its place in the parent. */
+/** A block and its position in the parent. */
 interface Placed extends Block {
   /** 0-based line of the parent. */
   readonly at: number;
@@ -30,11 +30,11 @@ const closing = /^>{5,9} ?REPLACE$/;
  * new lines
  * >>>>>>> REPLACE
  * ```
- * to the parent. All blocks refer to the unchanged parent. Trailing blanks don't count; if a block isn't found, it is
- * searched for again with another indentation, and its new lines are indented accordingly. Text between blocks is
+ * to the parent. All blocks refer to the unchanged parent. Trailing whitespace is ignored. If a block isn't found, it
+ * is searched for again without regard to indentation, and its new lines are indented to match. Text between blocks is
  * ignored.
- * @throws ProgramFault naming the block, why it doesn't apply and the most similar lines of the parent, with the line
- * number of the parent; also if there is no block, or the result equals the parent
+ * @throws ProgramFault that names the block and why it doesn't apply (if it isn't found, also the most similar lines
+ * of the parent and their line number); also if there is no block, or the result equals the parent
  */
 export function applyEdits(parent: string, reply: string): string {
   const lines = parent.split(/\r?\n/).map((line) => line.trimEnd());
@@ -94,7 +94,7 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
   if (search.length === 0) throw fault(number, 'its search part is empty');
   const exact = placesOf(search, lines);
   if (exact.length === 1) return { ...block, at: exact[0]! };
-  // Only the second try ignores the indentation.
+  // Ignore the indentation only in the second search.
   const loose = exact.length > 0 ? exact : placesOf(unindented(search), lines, unindented);
   if (loose.length === 1) return { ...reindented(block, lines[loose[0]!]!), at: loose[0]! };
   if (loose.length > 1) {
@@ -110,7 +110,7 @@ function placeOf(block: Block, lines: readonly string[]): Placed {
   throw fault(number, `the program has no lines ${quoted(search)}${shown ?? ''}`, near?.at);
 }
 
-/** The 0-based lines at which these lines begin. */
+/** The 0-based line numbers at which `search` occurs in `lines`. */
 function placesOf(
   search: readonly string[],
   lines: readonly string[],
@@ -132,24 +132,24 @@ function unindented(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.slice(line === '' ? 0 : shared.length));
 }
 
-/** The block with new lines whose indentation fits the parent. @param first the first line found in the parent */
+/** Adapts the indentation of a block's new lines to the parent. @param first the first line found in the parent */
 function reindented(block: Block, first: string): Block {
   const searched = indentOf(block.search[0]!);
   const found = indentOf(first);
   const replace = block.replace.map((line) => {
     if (line === '') return line;
     if (line.startsWith(searched)) return found + line.slice(searched.length);
-    // Less indented than the search part.
+    // The line is indented less than the search part.
     const less = searched.length - indentOf(line).length;
     return found.slice(0, Math.max(0, found.length - less)) + line.trimStart();
   });
   return { ...block, replace };
 }
 
-/** Least similarity, from 0 to 1, of lines shown in a fault. */
+/** Minimum similarity, from 0 to 1, of lines that a fault shows. */
 const leastSimilarity = 0.5;
 
-/** The lines of the parent most similar to these, by edit distance without indentation. */
+/** The lines of the parent most similar to `search`, by edit distance without indentation. */
 function mostSimilar(
   search: readonly string[],
   lines: readonly string[],
@@ -169,7 +169,7 @@ function mostSimilar(
   return { at: best.at, text: quoted(lines.slice(best.at, best.at + search.length)) };
 }
 
-/** Up to three lines in one, without indentation. */
+/** Joins up to three lines into one, without their common indentation. */
 const quoted = (lines: readonly string[]) => {
   const shown = unindented(lines)
     .slice(0, 3)

@@ -1,6 +1,6 @@
 /**
- * Random programs of a small grammar. Programs for discrete and tuple actions are decision trees; those for vectors have
- * an expression per dimension. None has memory.
+ * Random programs from a small grammar: decision trees for discrete and tuple actions, an expression per dimension for
+ * vectors. None of them uses memory.
  */
 import type { DiscreteSpace, EnvironmentSpec } from '../environments/environment.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -17,14 +17,14 @@ import {
   unary,
 } from './tree.js';
 
-/** Nodes on the longest path of a tree. */
+/** Maximum number of nodes on a path from the root of a tree to a leaf. */
 export const deepest = 6;
 /** Probability of drawing a leaf where the tree could grow deeper. */
 const leafShare = 0.4;
-/** A bound beyond this doesn't show the scale of an observation. */
+/** Bounds beyond this say nothing about the scale of an observation. */
 const widestBound = 1e6;
 
-/** What trees are drawn for, and the source of the draws. */
+/** The spaces that trees are drawn for, and the random generator. */
 export interface Growth extends Spaces {
   readonly random: RandomGenerator;
 }
@@ -43,7 +43,7 @@ export function randomProgram(environment: EnvironmentSpec, random: RandomGenera
   return programText(trees, spaces);
 }
 
-/** The sort of each tree of a program. */
+/** The sort of each tree in a program. */
 function sortsOf({ acted }: Spaces): readonly Sort[] {
   if (acted.kind === 'discrete') return [0];
   return acted.kind === 'box' ? acted.low.map(() => 'number') : acted.spaces.map((_, i) => i);
@@ -76,7 +76,7 @@ function grownChoice(sort: Sort, depth: number, growth: Growth): Tree {
   const test = grownTest(depth - 1, growth);
   const then = grown(sort, depth - 1, growth);
   let otherwise = grown(sort, depth - 1, growth);
-  // Two equal actions make the test pointless.
+  // If both results are equal, the test is pointless.
   for (let tries = 0; tries < 10 && isSame(then, otherwise); tries++)
     otherwise = grown(sort, depth - 1, growth);
   return isSame(then, otherwise) ? then : { sort, op: 'if', parts: [test, then, otherwise] };
@@ -91,7 +91,7 @@ function grownTest(depth: number, growth: Growth): Tree {
     const term = observationTerm(growth);
     const { n, start = 0 } = valuesOf(term, growth);
     const op = n > 1 ? random.choice(integerTests) : 'equals';
-    // No value is below the first.
+    // Nothing is below the smallest value, so don't compare with it.
     const least = op === 'below' ? 1 : 0;
     return { sort: 'test', op, value: start + random.integers(least, n), parts: [term] };
   }
@@ -110,7 +110,7 @@ export function leaf(sort: Sort, growth: Growth): Tree {
   return { sort, op: 'take', value: (space.start ?? 0) + random.integers(0, space.n), parts: [] };
 }
 
-/** An observation; for a discrete one, also its remainder or quotient. */
+/** Draws an observation or, if it is discrete, possibly its remainder or quotient. */
 function observationTerm({ observed, random }: Growth): Tree {
   const term = { sort: 'number', op: 'observation', value: 0, parts: [] } as const;
   if (observed.kind !== 'discrete') {
@@ -122,7 +122,7 @@ function observationTerm({ observed, random }: Growth): Tree {
   return { ...term, op: random.choice(digits), value: random.choice(divisors) };
 }
 
-/** The divisors other than 1 and n, since states often number the cells of a grid; every smaller integer if n has none. */
+/** Divisors between 1 and n, because states often number the cells of a grid; without any, all integers between. */
 function divisorsOf(n: number): readonly number[] {
   const smaller = Array.from({ length: Math.max(0, Math.min(n, 1000) - 2) }, (_, i) => i + 2);
   const divisors = smaller.filter((k) => n % k === 0);
@@ -139,7 +139,7 @@ function valuesOf({ op, value }: Tree, { observed }: Growth): DiscreteSpace {
   return { kind: 'discrete', n: Math.floor((start + n - 1) / value!) - first + 1, start: first };
 }
 
-/** A constant to compare with a term: within its bounds if they are finite, otherwise log-uniform from 0.01 to 10. */
+/** A constant to compare with a term: within its bounds or, if these are too wide, ±0.01 to ±10, log-uniform. */
 export function constant(term: Tree | undefined, { observed, random }: Growth): Tree {
   const { low, high } = boundsOf(term, observed);
   const isBounded = Math.abs(low) < widestBound && Math.abs(high) < widestBound;
@@ -149,7 +149,7 @@ export function constant(term: Tree | undefined, { observed, random }: Growth): 
   return { sort: 'number', op: 'constant', value: rounded(value), parts: [] };
 }
 
-/** To 3 significant digits. */
+/** Rounds to 3 significant digits. */
 export const rounded = (value: number): number => Number(value.toPrecision(3));
 
 function boundsOf(

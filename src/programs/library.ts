@@ -1,4 +1,4 @@
-/** The programs of a run. Parameter vectors refer to them. */
+/** The programs of a run, which parameter vectors refer to. */
 import { UserError } from '../base/errors.js';
 import type { Space } from '../environments/environment.js';
 import { withDeclarations } from './declarations.js';
@@ -9,9 +9,9 @@ import { parseProgram } from './source.js';
 export interface ProgramLibrary {
   /** Adds a program. Returns its parameters. @throws ProgramFault if it can't be used */
   add(source: string): readonly number[];
-  /** The program with declarations of names that it uses without declaring them. @throws ProgramFault */
+  /** Adds missing declarations to a program (see `withDeclarations`). @throws ProgramFault for a syntax error */
   declared(source: string): string;
-  /** Parses a program without adding it. @throws ProgramFault */
+  /** Parses a program without adding it. @throws ProgramFault if it can't be used */
   parse(source: string): Program;
   /** The program with these parameters. @throws UserError if it is unknown */
   program(parameters: readonly number[]): Program;

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 // (for the types of WebAssembly)
 /**
- * QuickJS in WebAssembly whose whole state can be copied and restored. Restoring the same image makes the same calls
- * give the same results and exceed the same limits, whatever ran before; so nothing leaks between programs.
+ * QuickJS in WebAssembly, with a state that can be copied and restored. After the same image is restored, the same
+ * calls give the same results and exceed the same limits, whatever ran before: nothing leaks between programs.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -19,23 +19,23 @@ import {
 const variant = release as unknown as QuickJSSyncVariant;
 
 const page = 65_536;
-/** 16 MB, of which 10 are the heap: QuickJS's own limit doesn't count what strings use. */
+/** Size of the memory: 16 MB, of which 10 are heap. It is fixed, because QuickJS's own limit doesn't count strings. */
 const pages = 256;
 /**
- * Limits of QuickJS's stack in bytes: about 680 nested calls and 500 nested brackets. V8's stack, which is deeper for
- * the parser, must not run out first, because its size isn't the same everywhere.
+ * Limits of QuickJS's stack in bytes: about 680 nested calls and 500 nested brackets. The parser uses more of V8's
+ * stack, which must not run out first, because its size isn't the same everywhere.
  */
 const stackBytes = { calls: 131_072, parser: 32_768 };
 /** QuickJS asks about interrupts once in 10,000 calls and backward jumps, so this is a million of them. */
 const mostInterrupts = 100;
 
-/** The parts of the memory that differ between states at rest: all except the stack. */
+/** Copy of the memory while no code runs: the parts below and above the stack. */
 export type Image = readonly Uint8Array[];
 
 /** A limit that was exceeded. */
 export type Limit = 'work' | 'memory' | 'stack';
 
-/** The result of a call into QuickJS. After `limit`, `reset` and renew the machine. */
+/** The result of a call into QuickJS. After `limit`, `reset` the machine with `renew`. */
 export type Outcome =
   | { readonly value: QuickJSHandle }
   | { readonly error: QuickJSHandle }
@@ -44,15 +44,15 @@ export type Outcome =
 export interface Machine {
   readonly context: QuickJSContext;
   readonly memory: WebAssembly.Memory;
-  /** Calls into QuickJS under the limits. */
+  /** Calls into QuickJS within the limits. */
   run(call: () => ReturnType<QuickJSContext['callFunction']>): Outcome;
-  /** Evaluates code, or only compiles it, under the limits. Both are strict. */
+  /** Evaluates code in strict mode, or only compiles it, within the limits. */
   evaluate(code: string, compileOnly: boolean): Outcome;
-  /** Copies the state. Call it only at rest, like `restore` and `reset`. */
+  /** Copies the state. Like `restore` and `reset`, call it only while no code runs. */
   copy(): Image;
-  /** Restores a state; what is outside of it stays in the memory, but QuickJS doesn't read it. */
+  /** Restores a state. Memory outside the image isn't cleared, but QuickJS doesn't read it. */
   restore(image: Image): void;
-  /** Like `restore`, but clears the rest of the memory. @param renew also replaces the instance: its stack may be damaged */
+  /** Like `restore`, but clears other memory too. @param renew also replaces the instance: its stack may be damaged */
   reset(image: Image, renew?: boolean): void;
 }
 
@@ -110,7 +110,7 @@ export async function openMachine(): Promise<Machine> {
       if (result.error !== undefined) return { error: result.error };
       return interrupts > mostInterrupts ? { limit: 'work' } : { value: result.value };
     } catch (error) {
-      // V8's stack ran out, or a trap.
+      // A RangeError means that V8's stack ran out, any other error that WebAssembly trapped.
       return { limit: error instanceof RangeError ? 'stack' : 'memory' };
     }
   };
@@ -136,7 +136,7 @@ export async function openMachine(): Promise<Machine> {
   };
 }
 
-/** What policies need; dates, promises and proxies only make programs harder to trust. */
+/** The features that policies need; dates, promises and proxies would only make programs harder to trust. */
 const intrinsics = {
   ...{ BaseObjects: true, Eval: true, RegExp: true, RegExpCompiler: true },
   ...{ JSON: true, MapSet: true, TypedArrays: true },
@@ -159,6 +159,6 @@ function widestGap(bytes: Uint8Array): { readonly start: number; readonly end: n
     if (!zeros.equals(bytes.subarray(end - page, end))) start = end;
     else if (end - start > best.end - best.start) best = { start, end };
   }
-  // Static data may end in zeros.
+  // Static data may end in zeros, so leave it one more page.
   return { start: best.start + page, end: best.end };
 }

@@ -4,7 +4,7 @@
  */
 import { dimensionsOf, type EnvironmentSpec, type Space } from '../environments/environment.js';
 
-/** What `take` leaves in the buffer's last number. */
+/** Kinds of actions; `take` writes the kind to the buffer's last number. */
 export const actionKinds = { number: 1, vector: 2, text: 3, other: 4 } as const;
 
 /** Length of the shared buffer in numbers; its last number is the kind of action. */
@@ -12,23 +12,23 @@ export const bufferLength = ({ observationSpace, actionSpace }: EnvironmentSpec)
   1 +
   Math.max(observationSpace.kind === 'text' ? mostAppended : 2, width(observationSpace), width(actionSpace));
 
-/** Longer texts are passed in several parts. */
+/** Maximum number of characters passed at once; longer texts are passed in several parts. */
 const mostAppended = 1024;
 
 /** Longest text action, in characters. */
 const mostText = 10_000;
 
-/** At the start, the buffer holds `firstMark`, `firstMark - 1`, …, by which the host finds it in the memory. */
+/** At the start, the buffer holds `firstMark`, `firstMark - 1`, …, so that the host can find it in the memory. */
 export const firstMark = -Math.PI;
 
 const width = (space: Space): number => (space.kind === 'text' ? 0 : dimensionsOf(space));
 
 export const isVector = ({ kind }: Space) => kind === 'box' || kind === 'tuple';
 
-/** Longer vectors are copied in a loop. */
+/** Maximum length of a vector that is copied without a loop. */
 const mostUnrolled = 64;
 
-/** An expression for a new observation. */
+/** A JavaScript expression that reads a new observation from the buffer. */
 function observed(space: Space, names: Names): string {
   if (space.kind === 'text') return 'whole()';
   if (!isVector(space)) return 'floats[0]';
@@ -41,7 +41,7 @@ function observed(space: Space, names: Names): string {
 type Names = readonly (string | undefined)[];
 
 /**
- * Source of an expression: an object of functions for the host. No program can reach it or the buffer.
+ * Source of an expression that returns functions for the host. Programs can reach neither these nor the buffer.
  * @param names names of the components of an observation
  */
 export function preludeSource(environment: EnvironmentSpec, names: Names): string {
@@ -141,7 +141,7 @@ return {
 })()`;
 }
 
-/** `random` and, with two 32-bit halves, `seed`. */
+/** Defines `random()` and `seed(low, high)`, whose arguments are the 32-bit halves of the seed. */
 export const seededRandom = `
 // sfc32 by Chris Doty-Humphrey (PractRand).
 let a = 0, b = 0, c = 0, d = 1;
@@ -159,7 +159,7 @@ const seed = (low, high) => {
 };
 const random = () => ((next() >>> 5) * 67108864 + (next() >>> 6)) / 9007199254740992;`;
 
-/** Removes what reads code from text or could differ between machines, seeds `Math.random`, and freezes everything. */
+/** Removes features that run text as code or could differ between machines, seeds `Math.random`, freezes everything. */
 const hardening = `
 const { isArray } = Array, { min } = Math, { fromCharCode } = String, { isView } = ArrayBuffer, { stringify } = JSON, { keys, freeze } = Object, Failure = Error;
 const NoCode = function Function() { throw new TypeError('code from text is not available'); };

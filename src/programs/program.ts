@@ -31,7 +31,7 @@ export const programParameters = ({ structure, constants }: Program): readonly n
   ...constants.map(({ value }) => value),
 ];
 
-/** A program that acts. */
+/** A compiled program that chooses actions. */
 export interface ActingProgram {
   (observation: Observation): Action;
   /** Starts an episode with fresh memory; returns the program to use for this episode only. */
@@ -48,7 +48,7 @@ export const killedFault = (observation?: Observation): ProgramFault =>
     ...(observation !== undefined && { observation }),
   });
 
-/** What is wrong with a program. Plain data, so it can be recorded and sent between threads. */
+/** What is wrong with a program. Plain data, so that it can be recorded and sent between threads. */
 export interface ProgramFailure {
   /** One line, such as `TypeError: cannot read property 'x' of undefined`. */
   readonly reason: string;
@@ -69,6 +69,6 @@ export class ProgramFault extends Error {
   }
 }
 
-/** True also for a fault that was thrown in another thread. */
+/** True for a ProgramFault, even if it was thrown in another thread. */
 export const isProgramFault = (error: unknown): error is ProgramFault =>
   error instanceof Error && error.name === 'ProgramFault' && 'failure' in error;

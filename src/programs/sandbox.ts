@@ -11,7 +11,7 @@ import { type ActingProgram, type ProgramFailure, ProgramFault } from './program
 
 /** Longest source, in characters. */
 const mostCharacters = 20_000;
-/** An episode that makes way for another is replayed when it continues if it is shorter than this, else copied. */
+/** Maximum length of an interrupted episode that is replayed to continue it; for longer ones, the state is copied. */
 const mostReplayed = 1000;
 
 /** A sandbox for programs that act in one environment. */
@@ -29,7 +29,7 @@ interface Episode {
   readonly seed: number;
   /** The observations so far; undefined if the state is copied instead. */
   history: Observation[] | undefined;
-  /** The state while another episode is played. */
+  /** The state, saved while another episode is played. */
   saved?: Image;
   fault?: ProgramFault;
 }
@@ -92,7 +92,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
     return { reason: shortened([name, message].filter(Boolean).join(': ')), ...line, isLimit: false };
   }
 
-  /** Keeps the state of the current episode, because another one or a compilation comes next. */
+  /** Saves the state of the current episode before another one, or a compilation, replaces it. */
   function putAside(): void {
     if (current !== undefined && current.history === undefined) current.saved = machine.copy();
     current = undefined;
@@ -106,7 +106,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
       checked(machine.evaluate(code, compileOnly), lines);
     putAside();
     machine.reset(empty);
-    // The source must be complete without the function around it, so that it can't close that function.
+    // Compile the source alone first, so that it can't close the function that is then put around it.
     evaluated(text, true).dispose();
     const isDeclared = (name: string) => `typeof ${name} === 'undefined' ? 0 : ${name}`;
     const made = evaluated(
@@ -200,7 +200,7 @@ export async function openSandbox(environment: EnvironmentSpec): Promise<Sandbox
   };
 }
 
-/** A view of the buffer that the prelude filled with marks. QuickJS's interface gives copies of buffers only. */
+/** A view of the buffer that the prelude filled with marks. QuickJS's interface gives only copies of buffers. */
 function sharedBuffer({ buffer }: WebAssembly.Memory, length: number): Float64Array {
   const marks = Float64Array.from({ length }, (_, i) => firstMark - i);
   const place = Buffer.from(buffer).indexOf(new Uint8Array(marks.buffer));
@@ -214,7 +214,7 @@ const limits: Readonly<Record<Limit, string>> = {
   stack: 'stack overflow: calls or brackets are nested too deeply',
 };
 
-/** What QuickJS says about its limits. */
+/** QuickJS's messages for exceeded limits. */
 const messages: Readonly<Record<string, Limit>> = {
   interrupted: 'work',
   'out of memory': 'memory',

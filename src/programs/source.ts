@@ -1,4 +1,4 @@
-/** From the source of a program to its structure and constants, and back. */
+/** Splits a program's source into structure and constants, and writes changed constants back. */
 import { createHash } from 'node:crypto';
 import type { AnyNode, Program as Script } from 'acorn';
 import type { Space } from '../environments/environment.js';
@@ -17,10 +17,10 @@ import {
 import { fixedParts } from './tunable.js';
 
 /**
- * Constants are the ones that the program declares by a top-level `const constants = {…}`. If it declares none, they are
- * the number literals that can take other values: see `tunable.ts` and `action-flow.ts`.
- * @throws ProgramFault for a syntax error, a source of more than 20,000 characters, a program without a function `act`
- * at top level, and an invalid declaration of constants
+ * The constants are those declared by a top-level `const constants = {…}` or, without such a declaration, the number
+ * literals that can take other values (see `tunable.ts` and `action-flow.ts`).
+ * @throws ProgramFault for a syntax error, a source that is too long or nested too deeply, a program without a plain
+ * function `act` at top level, or an invalid declaration of constants
  */
 export function parseProgram(source: string, actionSpace: Space): Program {
   const script = syntaxTree(source);
@@ -70,7 +70,7 @@ function literalConstants(script: Script, actions: ReadonlySet<AnyNode>): readon
       for (const part of fixedParts(node)) fixed.add(part);
       for (const child of childrenOf(node)) visit(child, start);
     } else if (node.start !== statement) {
-      // At the start of a statement, a sign would continue the statement before if that ends without a semicolon.
+      // At the start of a statement, a minus sign would continue the previous statement if that has no semicolon.
       found.push({ node, constant: constantAt(node, value) });
     }
   };
@@ -132,7 +132,7 @@ function keyOf(key: AnyNode): string | undefined {
 }
 
 /**
- * The source with these values in the places of its constants: the same structure.
+ * Replaces the values of a program's constants; its structure stays the same.
  * @param values one finite number per constant
  */
 export function withConstants(
@@ -151,7 +151,7 @@ export function withConstants(
   return text + source.slice(position);
 }
 
-/** The shortest decimal of the number; in parentheses if a sign could change the meaning of what is around it. */
+/** The number's shortest decimal; in parentheses if a minus sign could change the meaning of the code around it. */
 function numberText(value: number, before: string, after: string): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
   if (!text.startsWith('-')) return /[\w$]$/.test(before) ? ` ${text}` : text;

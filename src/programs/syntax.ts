@@ -1,4 +1,4 @@
-/** The syntax tree of a program. */
+/** Parses programs and searches their syntax trees. */
 import { type AnyNode, getLineInfo, parse, type Program as Script } from 'acorn';
 import { ProgramFault } from './program.js';
 
@@ -9,10 +9,10 @@ export type FunctionNode = Extract<
 
 /** Longest source, in characters. */
 const longestSource = 20_000;
-/** Deepest nesting of syntax nodes, far below what fills a stack. */
+/** Maximum nesting of syntax nodes, far below the depth that would overflow a stack. */
 const deepestNesting = 300;
 
-/** @throws ProgramFault for a syntax error, and a source that is too long or nested too deeply */
+/** @throws ProgramFault for a syntax error, or a source that is too long or nested too deeply */
 export function syntaxTree(source: string): Script {
   if (source.length > longestSource) {
     throw new ProgramFault({
@@ -45,7 +45,7 @@ const isNode = (value: unknown): value is AnyNode =>
 export const childrenOf = (node: AnyNode): readonly AnyNode[] =>
   Object.values(node).flatMap((value: unknown) => (Array.isArray(value) ? value : [value]).filter(isNode));
 
-/** The node and all nodes in it, in the order of the source. */
+/** The node and all nodes in it, parents first. */
 export function* nodesIn(node: AnyNode): Generator<AnyNode> {
   yield node;
   for (const child of childrenOf(node)) yield* nodesIn(child);
@@ -86,7 +86,7 @@ export function topLevel(script: Script, name: string): Declared | undefined {
   return found;
 }
 
-/** What a function can return. */
+/** The expressions that a function can return. */
 export function returnsOf(node: FunctionNode): readonly AnyNode[] {
   if (node.body.type !== 'BlockStatement') return [node.body];
   const returns: AnyNode[] = [];
@@ -101,14 +101,14 @@ export function returnsOf(node: FunctionNode): readonly AnyNode[] {
 /** Properties of nodes that don't change what a program does. */
 const notStructure = new Set(['type', 'start', 'end', 'raw', 'loc', 'range', 'sourceFile']);
 
-/** A text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
+/** Text that is the same for programs that differ only in layout, comments, and the nodes in `blanks`. */
 export function canonicalText(node: AnyNode, blanks: ReadonlySet<AnyNode>): string {
   if (blanks.has(node)) return '?';
   const written = (value: unknown): string => {
     if (isNode(value)) return value.type === 'EmptyStatement' ? '' : canonicalText(value, blanks);
     if (Array.isArray(value)) return `[${value.map(written).filter(Boolean).join()}]`;
     if (typeof value === 'object' && value !== null) {
-      // A regular expression's flags, or the text of a template.
+      // The value holds a regular expression's parts or the text of a template.
       return written(
         Object.entries(value)
           .filter(([key]) => key !== 'raw')

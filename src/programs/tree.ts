@@ -1,4 +1,4 @@
-/** Trees of the grammar of random programs, as text and back. */
+/** Trees of the random-program grammar: writes them as programs and reads them back. */
 
 import type { AnyNode } from 'acorn';
 import { UserError } from '../base/errors.js';
@@ -12,11 +12,11 @@ export const binary = ['+', '-', '*', 'divide', 'min', 'max'] as const;
 export const unary = ['abs', 'sin', 'cos', 'tanh'] as const;
 export const comparisons = ['<', '>'] as const;
 export const integerTests = ['equals', 'below'] as const;
-/** Terms of a discrete observation: the remainder and the quotient of a division by a positive integer. */
+/** Operations on a discrete observation: the remainder and the quotient after division by a positive integer. */
 export const digits = ['modulo', 'quotient'] as const;
 
 /**
- * What a tree gives: a number, a truth value, or an action, either a discrete one or a component of a tuple (by index).
+ * What a tree evaluates to: a number, a truth value, or an action (0 if discrete, otherwise the index in the tuple).
  * Only trees of the same sort can replace each other.
  */
 export type Sort = 'number' | 'test' | number;
@@ -29,7 +29,7 @@ export interface Tree {
     | 'take'
     | 'if'
     | (typeof binary | typeof unary | typeof comparisons | typeof integerTests | typeof digits)[number];
-  /** A constant, the index of an observation, an action, the integer of a test or a divisor. */
+  /** A constant, the index of an observation, an action, the integer in a test, or a divisor. */
   readonly value?: number;
   readonly parts: readonly Tree[];
 }
@@ -47,8 +47,8 @@ function withoutText(space: Space, id: string): NumericSpace {
   throw new UserError({
     field: 'environment',
     value: id,
-    message: 'has text observations or actions, which random programs have no grammar for',
-    remedy: 'set warmup to 0, and choose a language model',
+    message: 'has text observations or actions, which random programs do not support',
+    remedy: 'set warmup=0, and choose a language model',
   });
 }
 
@@ -58,7 +58,7 @@ export const spacesOf = ({ id, observationSpace, actionSpace }: EnvironmentSpec)
   acted: withoutText(actionSpace, id),
 });
 
-/** 1 for a tree without parts. */
+/** Depth of a tree; 1 if it has no parts. */
 export const depthOf = ({ parts }: Tree): number => 1 + largest([0, ...parts.map(depthOf)]);
 
 const helpers = {
@@ -66,10 +66,10 @@ const helpers = {
   clip: 'const clip = (x, low, high) => Math.max(low, Math.min(high, x || 0));',
 };
 
-/** Bound of an action without bounds. */
+/** Bound for actions whose own bounds are wider or missing. */
 const widest = 1e6;
 
-/** Constants are declared, so bounds, actions and states aren't taken for tunable numbers. */
+/** Writes a program with declared constants, so bounds, actions and states aren't mistaken for tunable numbers. */
 export function programText(trees: Trees, { observed, acted }: Spaces): string {
   const constants: number[] = [];
   const print = (tree: Tree, level = 0): string => {
@@ -170,7 +170,7 @@ function readDecision([first, ...rest]: readonly AnyNode[], constants: Constants
   return { sort: 0, op: 'if', parts: [test, then, readDecision(rest, constants)] };
 }
 
-/** Lenient: `treesOf` compares the trees' text with the source. */
+/** Accepts more than the grammar does, because `treesOf` compares the trees' text with the source. */
 function readTree(node: AnyNode | null | undefined, sort: Sort, constants: Constants): Tree {
   const read = (part: AnyNode | null | undefined, inner: Sort = 'number') => readTree(part, inner, constants);
   const leaf = (op: Tree['op'], value: number | undefined, ...parts: readonly Tree[]): Tree => {

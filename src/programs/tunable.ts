@@ -1,9 +1,9 @@
-/** Which numbers of a program can't take other values. */
+/** Finds the numbers in a program that can't take other values. */
 import type { AnyNode } from 'acorn';
 import { numbersFor } from './action-flow.js';
 import { calledName, numberOf } from './syntax.js';
 
-/** Functions whose arguments must be integers, or are keys. */
+/** Functions whose arguments must be integers or keys. */
 const integerArguments = new Set(
   (
     'at charAt charCodeAt codePointAt delete flat fromCharCode get has imul includes indexOf lastIndexOf padEnd ' +
@@ -14,9 +14,9 @@ const equality = new Set(['===', '!==', '==', '!=']);
 const integerOperators = new Set(['%', '&', '|', '^', '<<', '>>', '>>>']);
 
 /**
- * The parts of a node whose numbers are fixed: indices, keys, exponents, `case` labels, headers of `for` loops, texts in
- * templates, arguments that must be integers, and numbers that are operands of %, of bit operators or of equality. The
- * choice never depends on a value: other values must give the same structure.
+ * The parts of a node whose numbers are fixed: indices, keys, exponents, `case` labels, headers of `for` loops,
+ * expressions in template literals, arguments that must be integers, and numbers that are operands of `%`, bitwise or
+ * equality operators. The choice never depends on a number's value, so that other values give the same structure.
  */
 export function fixedParts(node: AnyNode): readonly (AnyNode | null | undefined)[] {
   const operands = (...parts: readonly AnyNode[]) => parts.filter((part) => numberOf(part) !== undefined);

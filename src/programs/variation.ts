@@ -1,4 +1,4 @@
-/** Mutation and crossover of programs of the grammar: J. R. Koza, “Genetic Programming” (1992). */
+/** Mutation and crossover of programs from the grammar (J. R. Koza, “Genetic Programming”, 1992). */
 import type { EnvironmentSpec } from '../environments/environment.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { constant, deepest, type Growth, grown, leaf, rounded } from './grammar.js';
@@ -18,20 +18,20 @@ import {
   unary,
 } from './tree.js';
 
-/** A node, with the indices of the parts that lead to it. */
+/** A node and its path: the indices of the parts that lead to it. */
 interface Place {
   readonly node: Tree;
   readonly path: readonly number[];
 }
 
-/** Attempts to stay within the depth limit and to change anything. */
+/** Maximum number of attempts to find a change that has an effect and stays within the depth limit. */
 const mostTries = 10;
-/** Koza draws crossover points with this probability among nodes with parts. */
+/** Probability of drawing a crossover point among the nodes with parts, as in Koza. */
 const innerShare = 0.9;
 
 /**
  * Replaces a random subtree of `a` by one of `b` of the same sort.
- * @returns undefined if one of the programs isn't of the grammar; `a` if no pair of subtrees fits
+ * @returns undefined if a program isn't from the grammar; `a` if no exchange fits
  */
 export function crossover(
   a: string,
@@ -56,9 +56,9 @@ export function crossover(
 }
 
 /**
- * One of four changes with equal probability: another random subtree, another operation or leaf at a node, another value
- * of a constant, or a subtree in the place of one that contains it.
- * @returns undefined if the program isn't of the grammar
+ * Chooses one of four changes with equal probability: a new random subtree, another operation or leaf at a node, a
+ * changed constant, or a subtree replaced by one that it contains. If the change is impossible, draws a new subtree.
+ * @returns undefined if the program isn't from the grammar
  */
 export function mutate(
   source: string,
@@ -91,7 +91,7 @@ export function mutate(
   );
 }
 
-/** Changes one of the trees. */
+/** Changes a random tree of a program. */
 function varied(trees: Trees, random: RandomGenerator, change: (tree: Tree) => Tree, spaces: Spaces): string {
   const before = programText(trees, spaces);
   for (let tries = 0; tries < mostTries; tries++) {
@@ -118,14 +118,14 @@ function drawnPlace(places: readonly Place[], random: RandomGenerator): Place {
   return random.choice(inner.length > 0 && random.random() < innerShare ? inner : places);
 }
 
-/** Moves a constant by 30% on average, or draws another. */
+/** Scales a constant by 1 ± 0.3 (standard deviation), or draws a new one. */
 function shifted(node: Tree, growth: Growth): Tree {
   const { random } = growth;
   if (random.random() < 0.2) return constant(undefined, growth);
   return { ...node, value: rounded(node.value! * (1 + 0.3 * random.normal())) };
 }
 
-/** The node with another operation of the same kind, or another leaf. */
+/** Gives a node another operation of the same kind, swaps the results of a condition, or draws another leaf. */
 function pointMutated(node: Tree, growth: Growth): Tree {
   const { random } = growth;
   const groups: readonly (readonly Tree['op'][])[] = [binary, unary, comparisons, integerTests, digits];
@@ -134,7 +134,7 @@ function pointMutated(node: Tree, growth: Growth): Tree {
   return node.parts.length > 0 ? swapped(node) : leaf(node.sort as Sort, growth);
 }
 
-/** A condition with its two results exchanged. */
+/** A condition with its two results swapped. */
 const swapped = ({ parts: [test, then, otherwise], ...node }: Tree): Tree => ({
   ...node,
   parts: [test!, otherwise!, then!],

@@ -8,7 +8,7 @@ export function estimatePromptTokens(messages: readonly Pick<ChatMessage, 'conte
   return messages.reduce((sum, { content }) => sum + estimateTokens(content) + messageTokens, 0);
 }
 
-/** Estimates the tokens in a text, on the high side: one per 4 letters, space before a digit or other character. */
+/** Estimates tokens, on the high side: one per 4 letters, per space before a digit, and per other character. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   let letters = 0;

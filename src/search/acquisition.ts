@@ -34,7 +34,7 @@ export function logMean(logarithms: readonly number[]): number {
 export interface Landscape {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
-  /** The best points so far, whose neighbours are sampled. */
+  /** The best points so far; points near them are sampled. */
   readonly best: readonly ParameterVector[];
   /** Keys of evaluated points, which aren't proposed again. */
   readonly seen: ReadonlySet<string>;

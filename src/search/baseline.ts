@@ -17,7 +17,7 @@ export interface Task {
   readonly proposed?: number;
   /** True if repeated evaluations of a point can differ because each iteration plays different episodes. */
   readonly noisy?: boolean;
-  /** True if other proposers contribute, so `history` may contain points far from this search's own. */
+  /** True if other proposers contribute too, so that `history` may contain points far from this search's own. */
   readonly shared?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Baseline {
   ) => Promise<readonly ParameterVector[]>;
 }
 
-/** Folds the history into a cached state. A call processes only new entries, or starts over if earlier ones change. */
+/** Folds the history into a cached state. A call processes only new entries, or starts over if earlier ones changed. */
 export function foldHistory<S>(
   start: (task: Task) => S,
   add: (state: S, evaluated: Evaluated, index: number) => void,

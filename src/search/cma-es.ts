@@ -13,7 +13,7 @@ import type { CmaEsConfig } from './settings.js';
 
 /** With more parameters than this, only the diagonal of the covariance matrix is adapted. */
 const fullCovarianceLimit = 100;
-/** A distribution with a higher ratio of axes counts as degenerate. */
+/** A distribution counts as degenerate if its longest axis is this many times as long as its shortest. */
 const longestAxisRatio = 1e7;
 
 /** Constants derived from the number of parameters and the population size. */
@@ -59,8 +59,9 @@ interface Search {
 
 /**
  * Starts at the best point of the warm-up, or at the centre of the range if there is no warm-up or the config says so.
- * The distribution is updated after every `population` evaluations, from the samples as rounded to allowed values. Once
- * it is as narrow as the grid of values and finds nothing better, the search restarts from a random point.
+ * The distribution is updated after every `population` evaluations, from the samples as rounded to allowed values. If
+ * it becomes degenerate, or as narrow as the grid of values without finding anything better, the search restarts from a
+ * random point.
  */
 export function createCmaEs(config: CmaEsConfig): Baseline {
   const fold = foldHistory<Search>(
@@ -100,7 +101,7 @@ export function createCmaEs(config: CmaEsConfig): Baseline {
   };
 }
 
-/** Defaults if sigma isn't set, tuned together; `share` is sigma as a share of the range (docs/tasks.md). */
+/** Defaults if sigma isn't set, tuned as described in docs/tasks.md; `share` is sigma as a share of the range. */
 const tuned = { share: 1 / 3, population: 6 } as const;
 
 function startSearch(task: Task, config: CmaEsConfig): Search {

@@ -20,7 +20,7 @@ export interface WeightedStep {
   readonly y: readonly number[];
 }
 
-/** Stores all n² entries, so it learns correlations between coordinates. An update costs O(n³). */
+/** Stores all n² entries, to learn correlations between coordinates. An update costs O(n³). */
 export function createFullCovariance(n: number): Covariance {
   const c = Matrix.eye(n);
   let axes = Matrix.eye(n);

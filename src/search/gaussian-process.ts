@@ -148,7 +148,7 @@ export interface Posterior {
   readonly highest: number;
   /** Mean and variance of the function at a point, excluding noise. */
   at(point: Float64Array): { readonly mean: number; readonly variance: number };
-  /** Adds a point, assuming that its target equals the posterior mean there. */
+  /** Returns the posterior with one more point, whose target is assumed to equal the posterior mean there. */
   believing(point: Float64Array): Posterior;
 }
 

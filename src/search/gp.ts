@@ -25,15 +25,15 @@ const bestCount = 5;
 /** Maximum number of parameters for which each gets its own length scale; above this, all share one. */
 const mostLengths = 24;
 const fitIterations = 8;
-/** Number of proposals between refits, for short and for long histories. */
+/** Number of evaluations between refits, for short and for long histories. */
 const [refitEvery, refitSeldom] = [3, 10];
 /** A history with more than `above` entries is thinned to the best, the latest, and a random sample of the rest. */
 const thinning = { above: 200, best: 100, latest: 50 } as const;
 
 /**
- * Each fit starts from the prior's mean, so a resumed run gets the same results. With enough points, a process
- * with one length scale per parameter is averaged with one that shares a length scale, which suits rotated
- * problems better.
+ * Each fit starts from the prior's mean, so a resumed run gets the same results. With enough points, two processes are
+ * averaged: one has a length scale per parameter; the other has a single length scale, which suits rotated problems
+ * better.
  */
 export function createGp(): Baseline {
   const believed = createBelief();
@@ -81,7 +81,7 @@ function thinned(history: readonly Evaluated[]): readonly Evaluated[] {
 
 /** Fits one process with a shared length scale and, given enough points, one with a length scale per parameter. */
 async function fitted(task: Task, shown: readonly Evaluated[]): Promise<readonly Hyperparameters[]> {
-  // All returns may still be equal, for example before the second proposal of a run.
+  // All returns may still have been equal when the last fit was due.
   if (isFlat(shown)) return [];
   const observations = observationsOf(task, shown);
   const { count } = task.parameters;

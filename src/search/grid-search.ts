@@ -6,7 +6,7 @@ import { type Baseline, evaluatedKeys, sampleUnseen, type Task } from './baselin
 import { createValueGrid, drawPoint, isTable, type ValueGrid } from './moves.js';
 import type { GridConfig } from './settings.js';
 
-/** Maximum number of points in the first grid, unless two values per parameter already exceed it. */
+/** Maximum number of points in the default first grid, unless two values per parameter already exceed it. */
 const mostPoints = 1000;
 
 /** After this many evaluated points in a row, the grid counts as exhausted, and random points follow. */
@@ -135,7 +135,7 @@ function createLevel(
   };
 }
 
-/** A number coprime to `all`, near its golden section. Its multiples visit each point once, far apart at first. */
+/** A number coprime to `all`, near its golden section: its multiples visit each point once, far apart at the start. */
 function spreadStride(all: bigint): bigint {
   let stride = (all * 618_034n) / 1_000_000n || 1n;
   while (greatestCommonDivisor(stride, all) !== 1n) stride++;

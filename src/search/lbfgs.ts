@@ -9,7 +9,7 @@ export interface Point {
 
 /** Number of recent steps remembered, each with its change of the gradient. */
 const memory = 10;
-/** Constants of the Armijo and Wolfe conditions, as in SciPy. */
+/** Constants of the Armijo and Wolfe conditions, as in SciPy's L-BFGS-B. */
 const [sufficientDecrease, sufficientFlattening] = [1e-3, 0.9];
 /** Maximum number of evaluations per line search. */
 const mostTries = 20;
@@ -56,7 +56,7 @@ function searchDirection(slope: Float64Array, pairs: readonly Pair[]): Float64Ar
   return r.map((value) => -value);
 }
 
-/** Finds a step that satisfies the Wolfe conditions by bisection; undefined if the function can't be lowered. */
+/** Finds a step that satisfies the Wolfe conditions or, failing that, lowers the function; undefined if none does. */
 async function searchLine(
   evaluate: Evaluate,
   { x, value, slope }: Point,

@@ -1,4 +1,4 @@
-/** Vectors, and Cholesky factors stored row by row: 4 to 10 times faster for fits than a library's matrices. */
+/** Vectors and Cholesky factors, stored row by row; fits are 4 to 10 times as fast as with a library's matrices. */
 /** Dot product over the elements of `a`, which may be shorter than `b`. */
 export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;

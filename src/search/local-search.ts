@@ -9,7 +9,7 @@ import type { HillClimbConfig, OnePlusOneEsConfig } from './settings.js';
 /** Standard deviation of a hill-climbing step as a share of the range, tuned as described in docs/tasks.md. */
 const hillStep = 1 / 6;
 
-/** Uniform random search, the weakest baseline. */
+/** Uniform random search; for programs, draws random programs. */
 export function createRandomSearch(): Baseline {
   const evaluated = evaluatedKeys();
   const programs = programBaseline(randomPrograms);
@@ -23,7 +23,7 @@ export function createRandomSearch(): Baseline {
   };
 }
 
-/** Gaussian steps in every coordinate from the best point so far (the newest if tied); tables redraw entries. */
+/** Gaussian steps in every coordinate from the best point so far (the newest if tied); for tables, redraws entries. */
 export function createHillClimb(config: HillClimbConfig): Baseline {
   const climb = climbing();
   return {
@@ -49,7 +49,7 @@ const climbing = () =>
     },
   );
 
-/** Probability with which a corner move changes a coordinate. */
+/** Probability that a corner move changes a coordinate. */
 const cornerProbability = 0.35;
 
 /**
@@ -80,7 +80,7 @@ export function createMix(): Baseline {
   };
 }
 
-/** Steps from a point, or draws one. @param stepOf deviation per coordinate; for tables, more entries to change */
+/** Steps from a point, or draws one if there is none. @param stepOf deviation; for tables, extra entries to redraw */
 function proposeFrom(
   from: Evaluated | undefined,
   { parameters: spec }: Task,

@@ -14,7 +14,7 @@ interface ProgramTask {
   readonly environment: EnvironmentSpec;
   /** All evaluations in memory, oldest first. */
   readonly history: readonly EvaluatedProgram[];
-  /** True for a source that would be a repeat. */
+  /** Returns true if proposing the source would be a repeat. */
   readonly isKnown: (source: string) => boolean;
 }
 
@@ -29,8 +29,8 @@ export type ProgramSearch = (task: ProgramTask, random: RandomGenerator) => stri
 
 const mostTries = 100;
 /**
- * Share of crossover; the others are mutations. Koza's share is 0.9; with few evaluations, more mutation is better: after
- * 200 evaluations of CartPole-v1, the mean best return of 12 runs was 267 with a share of 0.9, and 356 with 0.2.
+ * Share of crossovers; all others are mutations. Koza's share is 0.9. With few evaluations, more mutations are better:
+ * after 200 evaluations of CartPole-v1, the mean best return of 12 runs was 267 with a share of 0.9, and 356 with 0.2.
  */
 const crossoverShare = 0.2;
 
@@ -38,16 +38,16 @@ export const randomPrograms: ProgramSearch = ({ environment, isKnown }, random) 
   firstUnknown(isKnown, () => randomProgram(environment, random));
 
 /**
- * Steady-state genetic programming with tournaments: J. R. Koza, “Genetic Programming” (1992). The population are the
- * best evaluations so far; of equal scores, the shorter source and then the earlier evaluation is better. Programs that
- * aren't of the grammar can't be parents, so a tournament that one wins gives a random program.
+ * Steady-state genetic programming with tournaments: J. R. Koza, “Genetic Programming” (1992). The population consists
+ * of the best evaluations so far; ties go to the shorter source, then to the earlier evaluation. Programs that aren't
+ * from the grammar can't be parents: if one wins a tournament, a random program is proposed.
  */
 export const geneticPrograms =
   ({ population, tournament }: Omit<GeneticConfig, 'provider'>): ProgramSearch =>
   (task, random) => {
     const { environment, history, isKnown } = task;
     if (history.length < population) return randomPrograms(task, random);
-    // Sorting keeps the order of evaluations that are equally good.
+    // Sorting is stable, so the earlier of equally good evaluations stays first.
     const ranked = history
       .toSorted((a, b) => b.score - a.score || a.source.length - b.source.length)
       .slice(0, population);

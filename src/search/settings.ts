@@ -1,4 +1,4 @@
-/** The `model` section of a config for baselines. */
+/** Config sections for baselines, screening and novelty. */
 import { z } from 'zod';
 
 const count = (minimum: number) => z.int().min(minimum);

@@ -59,11 +59,11 @@ const streamOf = (run: SwitchedRun, iteration: number, candidate: number) =>
 /** A switching rule that learns from the results of each iteration. */
 interface Learner {
   choose(iteration: number, run: SwitchedRun): readonly number[];
-  /** @param gained per candidate, whether it beat all earlier iterations; false if it wasn't evaluated */
+  /** @param gained whether each candidate beat all earlier iterations; false if it wasn't evaluated */
   observe(chosen: readonly number[], gained: readonly boolean[]): void;
 }
 
-/** Replays the iterations before the requested one, each only once. */
+/** Replays the iterations before the requested one; later calls continue from there. */
 function folded(start: () => Learner): Switch {
   let learner = start();
   let next = 1;

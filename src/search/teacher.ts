@@ -1,4 +1,4 @@
-/** A teacher: a mixture of moves from evolutionary search, so diverse that its best proposals can be imitated. */
+/** A teacher: a mixture of moves from evolutionary search, diverse enough that its best proposals merit imitation. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { RandomGenerator } from '../random/generator.js';
 import { type Evaluated, vectorKey } from '../rollout/replay-buffer.js';
@@ -30,7 +30,7 @@ interface Past {
   good: readonly Evaluated[];
 }
 
-/** What a move starts from; `good` is never empty. */
+/** The input of a move; `good` is never empty. */
 interface Situation extends Omit<Past, 'seen'> {
   readonly spec: ParameterSpec;
   readonly grid: ValueGrid;
@@ -38,9 +38,9 @@ interface Situation extends Omit<Past, 'seen'> {
 }
 
 /**
- * Draws uniformly if there is no history. Each proposal draws its own standard deviation, log-uniformly between
- * a 120th and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between
- * one and half of the entries (log-uniform), and a direction copies entries.
+ * Draws uniformly if there is no history. Each proposal draws its own standard deviation, log-uniformly between a 120th
+ * and a quarter of the range (0.1 to 3 for a range of ±6). For tables, a Gaussian step redraws between one and half of
+ * the entries (log-uniform), and a direction move copies entries.
  */
 export function createTeacher(): Baseline {
   const fold = foldHistory<Past>(
@@ -160,7 +160,7 @@ function proposeTable(move: Move, situation: Situation): ParameterVector {
   }
 }
 
-/** Two of the good or recent points; the same point twice if there is only one. */
+/** Draws two of the good or recent points, better one first; the same point twice if there is only one. */
 function pair({ all, good, random }: Situation) {
   const shown = [...new Set([...good, ...all.slice(-recentCount)])];
   const [a, b] = two(shown, random);

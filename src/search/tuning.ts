@@ -1,4 +1,4 @@
-/** Tunes the constants of programs: when, and to which values. */
+/** Tunes the constants of programs: decides when to tune, and proposes values. */
 import type { ParameterSpec, ParameterVector } from '../policies/policy.js';
 import type { ProgramConstant } from '../programs/program.js';
 import type { RandomGenerator } from '../random/generator.js';
@@ -16,8 +16,8 @@ export interface ProgramEvaluation {
 }
 
 /**
- * After 20 evaluations, the mean best return of 8 runs on a CartPole-v1 program with 5 poor constants was 473 with `gp`,
- * 330 with `cma-es` and 245 with `hill-climb`.
+ * The searches that can tune constants. On a CartPole-v1 program with 5 poor constants, their mean best returns over 8
+ * runs, after 20 evaluations, were 473 (`gp`), 330 (`cma-es`) and 245 (`hill-climb`).
  */
 export type TuningSearch = 'cma-es' | 'gp' | 'hill-climb';
 
@@ -62,7 +62,7 @@ function searchBy(by: TuningSearch): Baseline {
 }
 
 function shareOf(value: number, { low, high }: Range): number {
-  // Halves, because the width of the widest range is infinite.
+  // Halve the values, because the width of the widest range would overflow.
   const exact = (value / 2 - low / 2) / (high / 2 - low / 2);
   return Number(Math.min(1, Math.max(0, exact)).toFixed(share.decimals));
 }
@@ -82,17 +82,17 @@ function rounded(value: number, decimals: number): number {
 
 /** The model and tuning take turns, counted in evaluations. */
 export interface TuningSchedule {
-  /** Evaluations of the model's programs before each tuning phase. */
+  /** Number of evaluations of the model's programs before each tuning phase. */
   readonly after: number;
-  /** Evaluations of each tuning phase. */
+  /** Number of evaluations in each tuning phase. */
   readonly evaluations: number;
-  /** How many of the best structures share a phase; `best` is 1. */
+  /** Number of best structures that share a phase; `best` means 1. */
   readonly of: 'best' | number;
 }
 
 /**
- * The structure whose constants the next evaluation tunes; undefined if the model proposes. A phase tunes the structures
- * that were best when it began, in turn, among those with constants. If there are none, the model continues.
+ * The structure whose constants the next evaluation tunes; undefined if the model proposes. A phase takes turns among
+ * the structures with constants that were best when it began. If there are none, the model continues.
  * @param entries all evaluations, oldest first
  * @param ahead number of evaluations proposed but not in `entries` yet
  */
@@ -122,7 +122,7 @@ export function tuningDue(
   return turn();
 }
 
-/** The structures with constants, by the best score of each; the earlier first if tied. */
+/** The structures that have constants, ranked by their best scores; the earlier first if tied. */
 function bestStructures(entries: readonly ProgramEvaluation[]): readonly number[] {
   const best = new Map<number, number>();
   for (const { parameters, score } of entries) {

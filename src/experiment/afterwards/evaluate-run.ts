@@ -22,13 +22,13 @@ import { closeEnvironment, workersFor } from '../assemble.js';
 import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
 interface EvaluationRequest {
-  /** Run, or file of a program. */
+  /** A run, or a program file. */
   readonly run: string;
   readonly runsDir: string;
-  /** Environment to play, for a program in a file. */
+  /** Environment to play; required for a program file. */
   readonly environment?: string | undefined;
   readonly episodes: number;
-  /** Root seed of the episodes; by default, the run's seed, but with episodes that the run never played. */
+  /** Root seed of the episodes (default: the run's); they differ from all episodes that the run evaluated on. */
   readonly seed?: number | undefined;
   /** Defaults to the best policy of the run. */
   readonly iteration?: number | undefined;
@@ -38,7 +38,7 @@ interface EvaluationRequest {
 /** Output of `evaluate --json`. */
 export interface EvaluationFigures {
   readonly run: string;
-  /** Iteration of the evaluated policy; null for a program in a file. */
+  /** Iteration of the evaluated policy; null for a program file. */
   readonly iteration: number | null;
   readonly episodes: number;
   readonly mean: number;
@@ -49,15 +49,15 @@ export interface EvaluationFigures {
   readonly iqm: number;
   readonly min: number;
   readonly max: number;
-  /** Mean number of steps. */
+  /** Mean episode length, in steps. */
   readonly meanLength: number;
   readonly parameters: ParameterVector;
-  /** Source of a program; `parameters` then holds its structure and its constants. */
+  /** Source code, if the policy is a program; `parameters` then holds its structure and constants. */
   readonly program?: string;
   readonly returns: readonly number[];
 }
 
-/** Evaluates a policy; warns if its run's modules have changed since. */
+/** Evaluates a policy; warns if a module that it uses has changed since the run. */
 export async function evaluateRun(
   request: EvaluationRequest,
   context: CommandContext,

@@ -1,4 +1,4 @@
-/** Exports the program of a run as a file of its own. */
+/** Exports a run's program to a standalone file. */
 import { basename, resolve } from 'node:path';
 import { type CommandContext, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -17,7 +17,7 @@ interface ProgramRequest {
   readonly runsDir: string;
   /** Defaults to the best policy of the run. */
   readonly iteration?: number | undefined;
-  /** 1-based candidate number within that iteration; defaults to the best one. */
+  /** 1-based candidate number within the iteration; defaults to the iteration's best. */
   readonly candidate?: number | undefined;
   /** Defaults to `js`. */
   readonly language?: string | undefined;
@@ -25,7 +25,7 @@ interface ProgramRequest {
   readonly out?: string | undefined;
 }
 
-/** The file of an exported program. */
+/** Where a program was exported to, and which program it was. */
 export interface ExportedProgram {
   readonly file: string;
   readonly language: ProgramLanguage;
@@ -34,7 +34,7 @@ export interface ExportedProgram {
   readonly candidate: number;
 }
 
-/** @throws UserError if the run's policies are no programs, or the program can't be translated */
+/** @throws UserError if the language is unknown, or the run's policies aren't programs or can't be translated */
 export async function exportProgram(
   { candidate, iteration, language: wanted = 'js', out, run: name, runsDir }: ProgramRequest,
   { cwd }: Pick<CommandContext, 'cwd'>,
@@ -60,7 +60,7 @@ export async function exportProgram(
   return { file: shownPath(file, cwd), language, iteration: entry.iteration, candidate: entry.candidate };
 }
 
-/** Where the program comes from, and its return: the confirmed one if there is one. */
+/** Describes the program's origin and its return (the confirmed return, if it has been confirmed). */
 function describedIn({ config, manifest, path }: OpenedRun, entry: BufferEntry): readonly string[] {
   const { options } = config.environment;
   const given = Object.keys(options).length === 0 ? '' : ` ${JSON.stringify(options)}`;

@@ -1,4 +1,4 @@
-/** Draws an episode, played by one of a run's policies, as an animation. */
+/** Draws an episode of one of a run's policies as an animation. */
 import { basename, join } from 'node:path';
 import { type CommandContext, requireCount, shownPath } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -20,13 +20,13 @@ import {
 import { faultsInFile, openPlayedPolicy, type PlayedPolicy } from '../programs/program-file.js';
 
 interface PictureRequest {
-  /** Run, or file of a program. */
+  /** A run, or a program file. */
   readonly run: string;
   readonly runsDir: string;
-  /** Environment to play, for a program in a file. */
+  /** Environment to play; required for a program file. */
   readonly environment?: string | undefined;
   readonly iteration: NotablePolicy | number;
-  /** 1-based candidate number within that iteration; defaults to the best one. */
+  /** 1-based candidate number within the iteration; defaults to the iteration's best. */
   readonly candidate?: number | undefined;
   /** 1-based number of an evaluated episode; use `seed` for any other episode. */
   readonly episode?: number | undefined;
@@ -47,17 +47,17 @@ interface PictureRequest {
 export interface PictureFigures {
   readonly run: string;
   readonly environment: string;
-  /** Null for a program in a file. */
+  /** Null for a program file. */
   readonly iteration: number | null;
-  /** 0-based; null for a program in a file. */
+  /** 0-based; null for a program file. */
   readonly candidate: number | null;
-  /** 0-based index among the evaluated episodes; null for a seed outside the evaluation. */
+  /** 0-based index among the evaluated episodes; null if the seed isn't among them. */
   readonly episode: number | null;
   readonly seed: number;
   readonly return: number;
-  /** Number of steps. */
+  /** Episode length, in steps. */
   readonly length: number;
-  /** The return recorded by the evaluation; null if there is none. */
+  /** Return recorded when the run evaluated this episode; null if it didn't. */
   readonly recorded: number | null;
   readonly asRecorded: boolean | null;
   readonly out: string;
@@ -65,11 +65,11 @@ export interface PictureFigures {
   readonly bytes: number;
   readonly frames: number;
   readonly seconds: number;
-  /** Playback speed as a multiple of the task's own; null if the task has none. */
+  /** Playback speed relative to the task's own; null if they are equal or the task has none. */
   readonly speed: number | null;
 }
 
-/** Replays an episode with a policy and writes the picture to a file. */
+/** Replays an episode and writes the picture to a file. */
 export async function drawPicture(
   request: PictureRequest,
   context: CommandContext,
@@ -153,7 +153,7 @@ function chooseEpisode(
   });
 }
 
-/** Default path of the picture: inside the run directory, or beside the program's file. */
+/** Default path of the picture: in the run directory, or next to the program file. */
 function defaultFile(
   { entry, file, path = '', run: { config } }: PlayedPolicy,
   { episode, seed }: DrawnEpisode,

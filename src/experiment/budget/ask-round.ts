@@ -1,6 +1,4 @@
-/**
- * Sends the pending requests of a round. Each is recorded before it is sent, and again as soon as its answer arrives.
- */
+/** Sends the pending requests of a round. Records each before it is sent, and its answer as soon as it arrives. */
 import pLimit from 'p-limit';
 import {
   type AnswerGrammar,
@@ -36,15 +34,15 @@ export interface AskingRequest {
   readonly iteration: number;
   readonly grammar?: AnswerGrammar;
   readonly seed: (candidate: number, attempt: number) => number;
-  /** Finds an already paid call of an interrupted iteration with the same messages. */
+  /** Finds a completed call of an interrupted iteration with the same messages. */
   readonly recorded: Lookup<CallRecord>;
-  /** Finds an unprocessed answer of an interrupted iteration. */
+  /** Finds an answer that an interrupted iteration received but hadn't interpreted. */
   readonly arrived?: Lookup<EndedCall>;
   readonly model: LanguageModel;
   /** Absent for proposals. */
   readonly purpose?: CallPurpose;
   readonly member?: string | undefined;
-  /** True if the calls cost nothing and the ledger ignores them. */
+  /** True for a baseline that runs alongside a language model: its calls use no tokens and cost nothing. */
   readonly isFree?: boolean;
   /** True for a baseline, which reads no prompt. */
   readonly isBaseline?: boolean;
@@ -56,16 +54,16 @@ export interface AskingRequest {
   /** Once this is aborted, no more requests are sent; calls in flight continue. */
   readonly finish?: AbortSignal;
   readonly now: () => Date;
-  /** Whether the model's server has ever been reached; true if omitted. */
+  /** Returns whether the model's server has ever been reached; assumed true if omitted. */
   readonly isReached?: () => boolean;
   /** Called with the approximate waiting time if the rate limit delays a request. */
   readonly onWait?: (milliseconds: number) => void;
-  /** Called for each fault of an attempt, call or reply. */
+  /** Called for each failed attempt, failed call, and fault in a reply. */
   readonly onFault?: GenerateOptions['onFault'];
   readonly ask?: (request: AskedRequest) => Promise<SentRequest>;
 }
 
-/** A candidate to request, with the messages of its next call. */
+/** A candidate and the messages of its next call. */
 export interface Asked {
   readonly candidate: number;
   readonly messages: readonly ChatMessage[];
@@ -76,7 +74,7 @@ export interface Asked {
   readonly score?: readonly string[] | undefined;
 }
 
-/** `recorded`: a call whose outcome an earlier process determined; `ended`: a call without an outcome yet. */
+/** `recorded`: a call that an earlier process interpreted; `ended`: a call whose answer hasn't been interpreted yet. */
 type Reply =
   | { readonly kind: 'recorded'; readonly call: CallRecord }
   | { readonly kind: 'ended'; readonly call: EndedCall };
@@ -95,18 +93,18 @@ export function finalError(
 }
 
 export interface Round {
-  /** Undefined where nothing was requested. */
+  /** Undefined for candidates that got no reply. */
   readonly replies: readonly (Reply | undefined)[];
-  /** True if a stop request or a time limit prevented some requests. */
+  /** True if a stop request or a time limit prevented or aborted some requests. */
   readonly isCut: boolean;
   readonly limit?: LimitName;
-  /** Releases the budget reserved for these calls, once the ledger has recorded them. */
+  /** Releases the budget reserved for these calls; call it once the ledger has recorded them. */
   readonly release: () => void;
 }
 
 /**
- * Requests every pending candidate that has no recorded reply: in one group call if the model supports it,
- * otherwise one by one.
+ * Requests every pending candidate that has no reply yet. On the first attempt, candidates with the same prompt share
+ * one call if the model supports it.
  */
 export async function askRound(
   request: AskingRequest,
@@ -175,7 +173,7 @@ export async function askRound(
   }
 }
 
-/** Groups the candidates that answer the same prompt. */
+/** Groups the candidates by prompt. */
 function ofOnePrompt<One extends { readonly item: Asked }>(
   asked: readonly One[],
 ): readonly (readonly One[])[] {
@@ -189,10 +187,10 @@ const isAborted = ({ outcome }: EndedCall) => outcome?.kind === 'error' && outco
 type Room = Extract<ReturnType<Ledger['reserve']>, { kind: 'granted' }>;
 
 /**
- * Waits for its turn, then sends one request for the candidates. The request is recorded before it is sent,
- * and each answer when it arrives.
- * @returns the calls of the first candidates, possibly not of all; an error is assigned to the first one.
- * Empty if a stop request ends the wait
+ * Waits for its turn, then sends one request for the candidates. Records it before sending it, and each answer when it
+ * arrives.
+ * @returns one call per answer, in candidate order; later candidates may have none. An error counts as the first
+ * candidate's call. Empty if a stop request ends the wait
  */
 async function ask(
   request: AskingRequest,
@@ -276,7 +274,7 @@ async function settle(call: () => Promise<readonly Completion[]>): Promise<Settl
   }
 }
 
-/** @param base returns the k-th call without its outcome */
+/** @param base returns the k-th call, without its result */
 function endedCalls(
   settled: Settled,
   costOf: (usage: Usage) => number | undefined,

@@ -1,4 +1,4 @@
-/** Counts what calls use and decides whether the next one could exceed a limit. */
+/** Tracks the usage of model calls and decides whether the next call could exceed a limit. */
 import type { Config, LimitsConfig } from '../../config/config.js';
 import { isByBaseline } from '../../config/model.js';
 import { type ChatMessage, type ModelErrorKind, mayBePaid, type Usage } from '../../models/language-model.js';
@@ -37,10 +37,10 @@ import {
   usageOfCall,
 } from './usage.js';
 
-/** Longest completion to request, in tokens, if a limit counts completion tokens and no setting bounds them. */
+/** Longest completion to request, in tokens, if a limit depends on its length but no setting bounds it. */
 const longestUnknown = 8192;
 
-/** Tracks how much calls may still use: of the run's own budget, of the shared budget, and per call. */
+/** Tracks how much more calls may use: in this run, in all runs that share the budget, and per call. */
 export class Headroom {
   limits: LimitsConfig;
   readonly #own: Budget;
@@ -64,7 +64,7 @@ export class Headroom {
     return this.#scopes().some(([, given]) => isAnyLimit(given));
   }
 
-  /** The limit that one call per prompt, with completions of `length` tokens, could exceed. */
+  /** The first limit that one call per prompt, with completions of `length` tokens, could exceed, if any. */
   refusal(
     { worst }: Pick<CountedModel, 'worst'>,
     prompts: readonly number[],
@@ -91,7 +91,7 @@ export class Headroom {
     return low;
   }
 
-  /** True if the run, and all runs that share its budget, can use this much more. */
+  /** True if this much more usage would exceed neither the run's own limits nor the shared ones. */
   holds(amounts: Amounts): boolean {
     const { total = {}, ...own } = this.limits;
     const limit = passed(own, withMore(this.#own, amounts)) ?? passed(total, withMore(this.#shared, amounts));
@@ -121,20 +121,20 @@ const withMore = ({ spent, reserved }: Budget, amounts: Amounts) => plus(plus(sp
 type Reservation =
   | {
       readonly kind: 'granted';
-      /** Longest completion reserved for one call; undefined if there is no limit or no known length. */
+      /** Maximum completion length of one call, in tokens; undefined if no limit or setting bounds it. */
       readonly maxTokens: number | undefined;
       /**
-       * Reserves the same amount again to retry `calls` calls, if the failed request may have been billed.
-       * Returns false if there is no room.
+       * Returns whether the limits allow a retry. If the failed request may have been billed, also reserves the retry's
+       * worst case, for `calls` candidates.
        */
       tryAgain(kind: ModelErrorKind, calls: number): boolean | Promise<boolean>;
-      /** Reserves only what these calls used, until they are recorded, so that other calls have room. */
+      /** Until these calls are recorded, reserves only what they used, which frees the rest for other calls. */
       settle(calls: readonly EndedCall[]): void;
       release(): void;
     }
   | { readonly kind: 'refused'; readonly limit: LimitName };
 
-/** The usage that counts towards a run's limits. */
+/** Sums the usage of calls as it counts towards a run's limits. */
 export function spentBy(
   calls: Iterable<EndedCall>,
   { critic, feedback, limits, model }: Pick<Config, 'critic' | 'feedback' | 'limits' | 'model'>,
@@ -186,15 +186,15 @@ export class Ledger {
     return this.#totals;
   }
 
-  /** Cost of one call, or undefined if there is no price. Includes an estimate of unreported tokens. */
+  /** Cost of one call, including unreported tokens (estimated); undefined if there is no price. */
   cost(usage: Usage, purpose?: CallPurpose): number | undefined {
     const { price } = this.#for(purpose);
     return price && amountsOf(usage, price).cost;
   }
 
   /**
-   * Reserves the worst-case use of one call per prompt, until `release`. If that could exceed a limit, refuses
-   * and names the limit. If processes share limits, call this within `exclusively`.
+   * Reserves the worst-case usage of one call per prompt until `release`. If that could exceed a limit, refuses and
+   * names the limit. If processes share limits, call this within `exclusively`.
    * @param isFree true if the answer comes from a baseline that runs alongside a language model
    */
   reserve(messages: readonly (readonly ChatMessage[])[], isFree = false, purpose?: CallPurpose): Reservation {
@@ -206,8 +206,8 @@ export class Ledger {
   }
 
   /**
-   * True if this many more calls with this prompt fit within the limits, assuming that each is about as long
-   * as the longest so far.
+   * True if this many more calls with this prompt fit within the limits, assuming that no completion is more than twice
+   * as long as the longest so far.
    */
   hasRoomFor(prompt: readonly ChatMessage[], calls: number): boolean {
     const model = this.#model;
@@ -216,7 +216,7 @@ export class Ledger {
     return this.#headroom.refusal(model, prompts, length) === undefined;
   }
 
-  /** Runs `work`, which reserves part of the budget, while no other process can. */
+  /** Runs `work`, which reserves part of the budget, while other processes can't reserve any. */
   async exclusively<T>(work: () => T): Promise<T> {
     return this.#shared.exclusively === undefined ? work() : this.#shared.exclusively(work);
   }
@@ -262,7 +262,7 @@ export class Ledger {
     this.#totals = addUsage([this.#totals, usageOfCall(call, unreported, price !== undefined, isTimed)]);
   }
 
-  /** A call's usage, without and with attempts whose answers were lost. */
+  /** A call's usage, excluding and including failed attempts that may have been billed. */
   #usedBy(call: EndedCall): readonly [used: Amounts, all: Amounts] {
     const { price } = this.#for(call.purpose);
     const used = { ...amountsOf(call.completion?.usage ?? {}, price), calls: 1 };
@@ -317,7 +317,7 @@ export class Ledger {
     };
   }
 
-  /** Upper bounds on what the call's lost attempts may have used. */
+  /** Upper bounds on the usage of the call's failed attempts that may have been billed. */
   #lostTries(call: EndedCall): readonly Amounts[] {
     const model = this.#for(call.purpose);
     if (!model.usesTokens || isByBaseline(call)) return [];

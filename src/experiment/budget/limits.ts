@@ -2,7 +2,7 @@
 import type { LimitsConfig } from '../../config/config.js';
 import type { Cap, LimitName } from '../../runs/calls.js';
 
-/** Usage of calls, either counted or in the worst case. */
+/** Usage of calls, either actual or worst-case. */
 export interface Amounts {
   readonly calls: number;
   readonly promptTokens: number;
@@ -46,12 +46,12 @@ const scopeKeys = ['calls', 'tokens', ...keys.filter((key) => key !== 'calls')] 
 export const isAnyLimit = (limits: ScopeLimits): boolean =>
   scopeKeys.some((key) => limits[key] !== undefined);
 
-/** The first limit that `amounts` would exceed. */
+/** The first limit that `amounts` exceed, if any. */
 export function passed(limits: ScopeLimits, amounts: Amounts): keyof ScopeLimits | undefined {
   return scopeKeys.find((key) => limits[key] !== undefined && amountOf(amounts, key) > limits[key]);
 }
 
-/** How much of each limit is used, in the order of the config. */
+/** How much of each configured limit has been used. */
 export function capsOf(
   limits: LimitsConfig,
   used: {
@@ -80,7 +80,7 @@ export function capsOf(
   ];
 }
 
-/** The usage of past calls, and the reservations of calls in flight. */
+/** Usage of completed calls, and reservations for calls in flight. */
 export interface Budget {
   spent: Amounts;
   reserved: Amounts;
@@ -95,11 +95,11 @@ export interface SharedBudget {
   /** Wall time of the other runs, in milliseconds. */
   readonly otherMs: number;
   /**
-   * Runs `work`, which reserves part of the budget, while no other process can; omitted if there are no other
-   * processes.
+   * Runs `work`, which reserves part of the budget, while other processes can't reserve any; omitted if there are no
+   * other processes.
    */
   exclusively?<T>(work: () => T): Promise<T>;
-  /** Publishes the current use to other processes. */
+  /** Publishes the current usage to other processes. */
   publish?(): void;
 }
 

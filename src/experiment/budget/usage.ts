@@ -37,7 +37,7 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
   for (const usage of totals) {
     for (const key of counts) sum[key] += usage[key];
     if (usage.cost !== undefined) cost = (cost ?? 0) + usage.cost;
-    // The oldest prices are the least certain.
+    // Keep the oldest date, because old prices are the least certain.
     if (usage.listed !== undefined && (listed === undefined || usage.listed < listed)) listed = usage.listed;
     if (usage.unreported !== undefined) unreported = (unreported ?? 0) + usage.unreported;
     for (const kind in usage.faults) {
@@ -55,7 +55,7 @@ export function addUsage(totals: readonly UsageTotals[]): UsageTotals {
 }
 
 /**
- * The usage of one call, to be added to the totals of its run.
+ * The usage of one call, in the form of a run's totals.
  * @param unreported tokens that count towards limits in addition to those the provider reported
  * @param isTimed whether its duration counts as model time
  */
@@ -106,9 +106,8 @@ export function amountsOf({ unreported, ...usage }: Usage, price: PriceConfig | 
 }
 
 /**
- * The most that a call of this size can use, if the whole prompt is cached and the whole answer is reasoning.
- * @param thoughtsApart if true, the thoughts may be as long as the answer, and a second request's prompt
- * contains them
+ * The most that a call of this size can use. Counts the whole prompt as cached and the whole answer as reasoning.
+ * @param thoughtsApart if true, the thoughts may be as long as the answer, and a second request's prompt contains them
  */
 function worstOf(
   asked: number,
@@ -135,19 +134,19 @@ export interface CountedOptions {
   readonly price: PriceConfig | undefined;
   /** Longest completion the model may produce, if set. */
   readonly maxTokens: number | undefined;
-  /** False for baselines. */
+  /** False for baselines and people. */
   readonly usesTokens: boolean;
   readonly thoughtsApart?: ThoughtsApart;
-  /** Tokens of each prompt that aren't text, such as pictures. */
+  /** Tokens per prompt for anything other than text, such as pictures. */
   readonly tokensBeside?: number;
   /** False for a person, whose time is not model time; true by default. */
   readonly isTimed?: boolean;
 }
 
-/** Assumed completion length, in tokens, until one has been seen. */
+/** Assumed length of the longest completion, in tokens, until a longer one arrives. */
 const assumedCompletion = 1024;
 
-/** Estimates the lengths and the worst-case cost of one model's calls. */
+/** Estimates the lengths and the worst-case usage of one model's calls. */
 export class CountedModel {
   readonly price: PriceConfig | undefined;
   readonly usesTokens: boolean;
@@ -155,7 +154,7 @@ export class CountedModel {
   readonly #maxTokens: number | undefined;
   readonly #tokensBeside: number;
   #thoughtsApart: ThoughtsApart;
-  /** In tokens. */
+  /** In tokens; at least `assumedCompletion`. */
   longestCompletion = assumedCompletion;
   /** The largest ratio of reported to estimated prompt tokens; at least 1. */
   #promptFactor = 1;
@@ -176,7 +175,7 @@ export class CountedModel {
     this.#thoughtsApart = thoughtsApart;
   }
 
-  /** Maximum length of a completion, or of each part if thoughts are separate; undefined if nothing limits it. */
+  /** Maximum number of tokens in a completion, or in each part if thoughts are separate; undefined if unlimited. */
   fixedLength({ perCall }: LimitsConfig): number | undefined {
     const { completionTokens, reasoningTokens } = perCall ?? {};
     const half = completionTokens && Math.floor(completionTokens / 2);
@@ -187,7 +186,7 @@ export class CountedModel {
   readonly worst = (prompt: number, length: number): Amounts =>
     worstOf(prompt, length, this.price, this.#thoughtsApart !== 'never');
 
-  /** Upper bound on the tokens of a prompt. */
+  /** Estimated upper bound on the tokens of a prompt. */
   promptTokens(messages: readonly ChatMessage[]): number {
     return this.usesTokens ? Math.ceil(this.#mostTokens(messages) * this.#promptFactor) : 0;
   }
@@ -211,7 +210,7 @@ export class CountedModel {
   }
 }
 
-/** The model settings that a ledger needs; for a portfolio, those of its language model. */
+/** The model settings that a ledger needs. For a portfolio, they describe its language model. */
 export function countedBy(config: ModelConfig) {
   const model = languageModelOf(config);
   return {
@@ -222,7 +221,7 @@ export function countedBy(config: ModelConfig) {
   };
 }
 
-/** Like `countedBy`, for separate models that answer calls other than proposals. */
+/** Like `countedBy`, but for models that answer calls other than proposals. */
 export function countedOthers(
   config: Pick<Config, 'critic' | 'feedback' | 'model'>,
 ): Partial<Record<CallPurpose, CountedOptions>> {

@@ -30,7 +30,7 @@ export interface PersonAccess {
   };
   readonly draw?: Draw | undefined;
   readonly stepSeconds: number | undefined;
-  /** Called when the person ends the input, which ends the run. */
+  /** Called if the wait ends without an answer because the input was closed or the run was stopped. */
   readonly onEnd: () => void;
   /** Called with the time spent waiting for an answer. */
   readonly onWaited: (milliseconds: number) => void;
@@ -96,7 +96,7 @@ export function personFor(
   };
 }
 
-/** A timeout has a different finish reason from an empty answer. */
+/** A timeout and an empty answer have different finish reasons. */
 const completionOf = (outcome: Exclude<Outcome, { kind: 'ended' }>, latencyMs: number): Completion => ({
   text: outcome.kind === 'answered' ? outcome.text : '',
   finishReason: outcome.kind === 'answered' ? 'stop' : 'other',
@@ -117,7 +117,7 @@ function show(access: PersonAccess, text: string, seen: SeenEpisode): string | u
       columns: (terminal.columns || 80) - 1,
       depth: terminal.getColorDepth?.() ?? 1,
     });
-    // Written unstyled: the picture has its own colours.
+    // Write without styles, because the picture has its own colours.
     terminal.write(`${lines.join('\n')}\n`);
   }
   note(`full episode: ${shown}`);
@@ -148,7 +148,7 @@ const late = (minutes: number | undefined, withdrawn: AbortSignal): Promise<Outc
         onAbort(withdrawn, () => clearTimeout(timer));
       });
 
-/** Resolves when another process or a time limit stops the run. */
+/** Resolves when one of the signals aborts. */
 const stopped = (signals: readonly (AbortSignal | undefined)[], withdrawn: AbortSignal): Promise<Outcome> =>
   new Promise((resolve) => {
     for (const signal of signals) {
@@ -160,7 +160,7 @@ const stopped = (signals: readonly (AbortSignal | undefined)[], withdrawn: Abort
 export interface Answers {
   /** Delivers an answer; ignored if the question is no longer open. */
   give(question: string, said: Said): void;
-  /** Resolves with the answer to a question. A later question replaces an earlier one. */
+  /** Resolves with the answer to a question. Replaces the open question, whose promise then never resolves. */
   of(question: string): Promise<Said>;
 }
 
@@ -211,8 +211,8 @@ export const drawing =
   };
 
 /**
- * Selects evenly spaced moments of an episode, as indices among the drawn frames and as step numbers, without
- * drawing anything.
+ * Selects evenly spaced moments of an episode without drawing anything. `at` is an index among the drawn frames, `step`
+ * a step number.
  * @param stepSeconds duration of an environment step
  */
 export function momentsOf(

@@ -1,4 +1,4 @@
-/** Questions about an episode: rendered from templates for a model, a few lines for a person. */
+/** Questions about an episode: rendered from templates for a model, or written as a few lines for a person. */
 
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -84,7 +84,7 @@ export function visionQuestions(parts: {
   };
 }
 
-/** Number of steps listed for a person if the environment can't be drawn. */
+/** Maximum number of steps shown to a person if the environment can't be drawn. */
 const shownSteps = 20;
 
 /** Questions for a person. @param isDrawn whether the episode is shown as a picture */
@@ -123,7 +123,7 @@ export interface FeedbackAssembly {
 
 /**
  * @param place directory of the run, or the parent directory of a future run
- * @param ask asks the person in the terminal; undefined if there is none
+ * @param ask asks the person in the terminal; undefined if there is no terminal
  * @throws UserError if feedback must come from a person and nobody can be reached
  */
 export function requirePerson(
@@ -147,7 +147,7 @@ export const isDrawn = (environment: Environment | RemoteEnvironment): boolean =
   !isRemote(environment) && canDraw(environment);
 
 /**
- * @param model the model that looks at the pictures; undefined if a person is asked
+ * @param model the model that sees the pictures; undefined if a person is asked
  * @throws UserError if the model can't see images or the environment can't be drawn
  */
 export function requirePictures(

@@ -1,4 +1,4 @@
-/** Policies that are programs in files of their own, such as those that `policyloop export program` writes. */
+/** Policies in standalone program files, such as those written by `policyloop export program`. */
 import { resolve } from 'node:path';
 import type { CommandContext } from '../../base/context.js';
 import { UserError } from '../../base/errors.js';
@@ -16,12 +16,12 @@ import { findRun } from '../../runs/listing/names.js';
 import { type NotablePolicy, type OpenedRun, readWholeRun } from '../../runs/open-run.js';
 import { readRegularFile } from '../../storage/regular-file.js';
 
-/** In bytes; an exported program has some lines around its source. */
+/** In bytes; leaves room for the lines that an export adds around the source. */
 const largestFile = 200_000;
 
 export const isProgramFile = (name: string): boolean => /\.m?js$/.test(name);
 
-/** Reads a program, which runs in the sandbox and never as a module. @throws UserError that names the line of a fault */
+/** Reads a program, which runs in the sandbox and never as a module. @throws UserError if it is invalid */
 export async function openProgramFile(
   file: string,
   environment: EnvironmentSpec,
@@ -36,7 +36,7 @@ export async function openProgramFile(
   });
 }
 
-/** Turns faults of a file's program into errors that name the file. */
+/** Turns program faults into UserErrors that name the file. */
 export async function faultsInFile<T>(file: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -46,29 +46,29 @@ export async function faultsInFile<T>(file: string, work: () => T | Promise<T>):
   }
 }
 
-/** A policy that a command plays: one of a run, or a program in a file. */
+/** A policy that a command plays, from a run or from a program file. */
 export interface PlayedPolicy {
   readonly run: Pick<OpenedRun, 'config' | 'family'> & {
     readonly manifest: Pick<OpenedRun['manifest'], 'environment' | 'modules' | 'seed'>;
   };
   readonly entry: BufferEntry;
-  /** Directory of the run. */
+  /** Directory of the run; absent for a program file. */
   readonly path?: string;
-  /** The program's file. */
+  /** The program file; absent for a run. */
   readonly file?: string;
 }
 
 interface PolicyRequest {
-  /** Run, or file of a program. */
+  /** A run, or a program file. */
   readonly run: string;
   readonly runsDir: string;
-  /** Required for a program. */
+  /** Required for a program file; invalid for a run. */
   readonly environment?: string | undefined;
   readonly iteration?: NotablePolicy | number | undefined;
   readonly candidate?: number | undefined;
 }
 
-/** @param choose chooses the policy of a run */
+/** @param choose chooses one of a run's policies */
 export async function openPlayedPolicy(
   { candidate, environment: id, iteration = 'best', run: name, runsDir }: PolicyRequest,
   { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
@@ -76,17 +76,17 @@ export async function openPlayedPolicy(
 ): Promise<PlayedPolicy> {
   if (!isProgramFile(name)) {
     if (id !== undefined)
-      throw new UserError({ field: '--environment', value: id, message: 'only for a program in a .js file' });
+      throw new UserError({ field: '--environment', value: id, message: 'can only be used with a .js file' });
     const run = await readWholeRun(findRun(name, { cwd, runsDir }));
     return { run, entry: choose(run), path: run.path };
   }
   if (id === undefined)
     throw new UserError({
-      ...{ field: '--environment', message: 'a program in a file needs the environment in which it acts' },
-      remedy: 'add it, such as --environment CartPole-v1; list them with policyloop environments',
+      ...{ field: '--environment', message: 'a program file needs an environment to act in' },
+      remedy: 'add one, such as --environment CartPole-v1; list them with policyloop environments',
     });
   if (iteration !== 'best' || candidate !== undefined)
-    throw new UserError({ field: '--iteration', value: name, message: 'a file contains only one program' });
+    throw new UserError({ field: '--iteration', value: name, message: 'this file has only one program' });
   const policy = { kind: 'program' } as const;
   const config = { ...parseConfig({ environment: id, policy, model: { provider: 'random' } }, cwd), policy };
   const environment = await openEnvironment(config.environment, env, 1);

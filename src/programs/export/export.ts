@@ -1,4 +1,4 @@
-/** Writes programs as files that run without this package. */
+/** Exports programs as files that run without this package. */
 import { observationNames } from '../../environments/catalogue/observation-names.js';
 import type { EnvironmentSpec } from '../../environments/environment.js';
 import { isVector, seededRandom } from '../prelude.js';
@@ -8,11 +8,11 @@ import { pythonHelpers } from './python-expressions.js';
 export const programLanguages = ['js', 'python'] as const;
 export type ProgramLanguage = (typeof programLanguages)[number];
 
-/** Lines around the source in an exported module. */
+/** Lines that enclose the source in an exported module. */
 const [begin, end] = ['// The program:', '// End of the program.'];
 
 /**
- * A module with `act(observation, memory)` and `policy()`, which returns the policy of one episode.
+ * Code of a module with `act(observation, memory)` and `policy()`, which returns a policy for one episode.
  * @param comment lines of the comment at the top
  * @throws UserError if the program can't be translated to Python
  */
@@ -26,7 +26,7 @@ export function exportedProgram(
   return language === 'js' ? javaScript(source, environment, lines) : python(source, environment, lines);
 }
 
-/** The source in an exported module, or in another text without its `export`; lines keep their numbers. */
+/** Extracts the source from an exported module, or removes `export` from another file; line numbers don't change. */
 export function programIn(text: string): string {
   const [first, last] = [text.indexOf(`\n${begin}\n`), text.lastIndexOf(`\n${end}\n`)];
   if (first >= 0 && last > first) {
@@ -83,7 +83,7 @@ export function policy(${isRandom ? 'seed = 0' : ''}) {
 `;
 }
 
-/** `Math` with the random numbers of the sandbox. */
+/** Code that creates a `Math` object with the random numbers of the sandbox. */
 const seeded = `const seeded = (from) => {${seededRandom}
 seed(from, Math.floor(from / 4294967296));
 return Object.create(Math, { random: { value: random } });

@@ -1,30 +1,30 @@
-/** Translates expressions. */
+/** Translates JavaScript expressions to Python. */
 import type { AnyNode, CallExpression, NewExpression } from 'acorn';
 import { packageText } from '../../base/package.js';
 import { calledName } from '../syntax.js';
 
 export type Lines = readonly string[];
 
-/** A Python expression in parentheses if it needs them, and the type that its value is known to have. */
+/** A Python expression, in parentheses if necessary, and the type of its value, if known. */
 interface Code {
   readonly text: string;
   readonly kind?: 'number' | 'boolean' | undefined;
 }
 
-/** The variables that a statement sees. */
+/** The variables that a statement can use. */
 export interface Scope {
   readonly visible: Set<string>;
-  /** Variables of the function. */
+  /** Variables that the function declares. */
   readonly own: Set<string>;
-  /** Variables of outer functions that the function assigns. */
+  /** Variables of outer functions that the function assigns to. */
   readonly outer: Set<string>;
   /** True in a block within the function. */
   readonly isNested?: boolean;
-  /** In a loop: what `continue` does first. */
+  /** In a loop: lines to run before `continue`. */
   readonly onContinue?: Lines;
 }
 
-/** Thrown for JavaScript that has no translation. */
+/** Thrown for JavaScript that can't be translated. */
 export class Untranslatable extends Error {
   readonly node: AnyNode;
 
@@ -61,7 +61,7 @@ function float(value: number): Code {
   return { text: /[.e]/.test(text) ? text : `${text}.0`, kind: 'number' };
 }
 
-/** The value as a truth value. */
+/** Translates an expression that is used as a truth value. */
 export function test(node: AnyNode, scope: Scope): Code {
   if (node.type === 'LogicalExpression' && node.operator !== '??') {
     const operator = node.operator === '&&' ? 'and' : 'or';
@@ -149,7 +149,7 @@ const listed = (parts: readonly (AnyNode | null)[], scope: Scope): Lines =>
     return part === null ? 'None' : expression(part, scope).text;
   });
 
-/** The key of a property, or of a member of an object. */
+/** Python code for the key of a property or of an object's member. */
 export function keyOf(
   node: { readonly computed: boolean } & ({ readonly key: AnyNode } | { readonly property: AnyNode }),
   scope: Scope,
@@ -167,7 +167,7 @@ export function logical(operator: string, a: Code, b: Code): Code {
   return open(`${then} if ${first} else ${other}`, a.kind === b.kind ? a.kind : undefined);
 }
 
-/** Operators by what translates them, if their operands aren't known to be numbers. */
+/** Python helpers for operators, used where Python's own operator could give a different result. */
 const operators: Readonly<Record<string, string>> = {
   ...{ '+': 'add', '/': 'div', '%': 'rem', '**': 'Math_pow', in: 'has' },
   ...{ '===': 'same', '!==': 'not same', '==': 'loose', '!=': 'not loose' },
@@ -186,7 +186,7 @@ export function binary(node: AnyNode, operator: string, a: Code, b: Code): Code 
 
 const calculated = /^Math_(?:a?(?:sin|cos|tan)h?|atan2|hypot|exp|expm1|sqrt|log|log2|log10|log1p)$/;
 const rounded = /^Math_(?:floor|ceil|trunc)$/;
-/** Methods that call a function at once, so that it may use the variables of a loop. */
+/** Helpers that call their function argument immediately, so that it can safely use a loop's variables. */
 const calling = /^js_(?:map|filter|some|every|reduce)$|^Array_from$/;
 
 function called(node: CallExpression | NewExpression, scope: Scope): Code {
@@ -204,7 +204,7 @@ function called(node: CallExpression | NewExpression, scope: Scope): Code {
   return call(helper, [...object, ...given], helper.startsWith('Math') ? 'number' : undefined);
 }
 
-/** Such as `Math_max` for `Math.max`; undefined for what the program defines. */
+/** Name of a built-in's helper, such as `Math_max` for `Math.max`; undefined for names that the program defines. */
 function builtIn(node: AnyNode, { visible }: Scope): string | undefined {
   if (node.type === 'Identifier') return visible.has(node.name) ? undefined : node.name;
   if (node.type !== 'MemberExpression' || node.object.type !== 'Identifier') return undefined;

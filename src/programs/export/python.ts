@@ -15,8 +15,8 @@ import {
 } from './python-expressions.js';
 
 /**
- * Translates the top level of a program: `act` and, if it declares them, `constants`.
- * @throws UserError that names what has no translation
+ * Translates a whole program, including `act` and, if declared, `constants`.
+ * @throws UserError that names the code that can't be translated
  */
 export function pythonLines(source: string): Lines {
   const script = syntaxTree(source);
@@ -48,7 +48,7 @@ function declaredBy(node: AnyNode): Lines {
   return node.type === 'VariableDeclaration' ? node.declarations.flatMap(({ id }) => namesIn(id)) : [];
 }
 
-/** The scope of a block. In Python, blocks share their function's variables, so the names must be new to it. */
+/** The scope of a block. In Python, blocks share their function's variables, so nested blocks need new names. */
 function declaring(nodes: readonly AnyNode[], scope: Scope): Scope {
   const visible = new Set(scope.visible);
   for (const node of nodes) {
@@ -64,7 +64,7 @@ function declaring(nodes: readonly AnyNode[], scope: Scope): Scope {
 const indent = (line: string) => `    ${line}`;
 const indented = (lines: Lines) => (lines.length > 0 ? lines : ['pass']).map(indent);
 
-/** Function declarations come first. */
+/** Translates statements, with function declarations first, because JavaScript hoists them. */
 function block(statements: readonly AnyNode[], outer: Scope): Lines {
   const scope = declaring(statements, outer);
   const isLater = ({ type }: AnyNode) => Number(type !== 'FunctionDeclaration');
@@ -74,7 +74,7 @@ function block(statements: readonly AnyNode[], outer: Scope): Lines {
 const nested = (node: AnyNode, scope: Scope): Lines =>
   indented(block(node.type === 'BlockStatement' ? node.body : [node], { ...scope, isNested: true }));
 
-/** @param onContinue what `continue` does first */
+/** @param onContinue lines to run at the end of each iteration, also before `continue` */
 const loop = (node: AnyNode, scope: Scope, onContinue: Lines = []): Lines => [
   ...nested(node, { ...scope, onContinue }),
   ...onContinue.map(indent),
@@ -89,7 +89,7 @@ function statement(node: AnyNode, scope: Scope): Lines {
     case 'VariableDeclaration':
       return node.declarations.flatMap(({ id, init }) => {
         if (id.type === 'Identifier' && isFunction(init)) return define(init, id.name, scope);
-        // In JavaScript, `var` keeps the value of the turn before.
+        // In JavaScript, `var` without a value keeps the value of the previous iteration.
         if (!init && node.kind === 'var' && scope.onContinue) throw new Untranslatable(node);
         return bind(id, init ? expression(init, scope).text : 'None', scope);
       });
@@ -130,7 +130,7 @@ function statement(node: AnyNode, scope: Scope): Lines {
   }
 }
 
-/** Lines of an expression whose value isn't used. */
+/** Translates an expression whose value isn't used. */
 function effect(node: AnyNode, scope: Scope): Lines {
   const read = (part: AnyNode) => expression(part, scope);
   if (node.type === 'SequenceExpression') return node.expressions.flatMap((part) => effect(part, scope));
@@ -147,7 +147,7 @@ function effect(node: AnyNode, scope: Scope): Lines {
   return changed(left, combine(operator, read(left), read(right)).text, scope);
 }
 
-/** Assigns a value made of the old one; so the place is evaluated twice. */
+/** Assigns a value computed from the old one. The target is evaluated twice, so it must not contain calls. */
 function changed(place: AnyNode, text: string, scope: Scope): Lines {
   if ([...nodesIn(place)].some(({ type }) => type === 'CallExpression')) throw new Untranslatable(place);
   return bind(place, text, scope);

@@ -19,7 +19,7 @@ interface Group {
   readonly values: Map<number, Value>;
   readonly conflicts: Set<number>;
   readonly start: number;
-  /** True if nothing but a bullet or a label precedes the set on its line. */
+  /** True if only a bullet or a label precedes the set on its line. */
   readonly opens: boolean;
   end: number;
   keysOnLine: number;
@@ -61,7 +61,7 @@ export function readAssignments(text: string, lists: readonly WrittenSet[], coun
   }));
 }
 
-/** Whether the next value belongs to `group`; `gap` is the text before it. */
+/** Whether the next value belongs to `group`; `gap` is the text between them. */
 function continues(group: Group, index: number, gap: string, opens: boolean, count: number): boolean {
   const { keysOnLine, values } = group;
   const isComplete = values.size >= count;

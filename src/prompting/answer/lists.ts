@@ -5,7 +5,7 @@ import { isPlaceholder, type Value, valueAt, type WrittenSet, wholeValue } from 
 const named =
   /(?:param\w*|policy|weights?|theta|\u03b8|answer|final|vector|table)["']?\s*(?:\[[\d: ]*\]\s*)?(?:[:=]|is|are)?\s*(?:[a-z.]{1,20}\()?\s*["']?$/i;
 const labelled = /[\p{L}\p{N}"')\]]\s*[:=]\s*(?:[a-z.]{1,20}\()?\s*["']?$/iu;
-/** Text before or after a list that shows it to be an index or part of an expression. */
+/** Text before or after a list that marks it as an index or part of an expression. */
 const before = /[\p{L}\p{N}_\]]$|[*/^%+][ \t]*$|[-+!<>]=[ \t]*$|[^\s,;:([{-][ \t]{0,4}-[ \t]*$|-$/u;
 const after = /^[)\t ]*(?:[/^%+[]|-?[ \t]*[\d[]|if\b)/;
 const foreignCall = /[a-z]\($(?<!(?:array|tensor|tuple|list)\()/i;
@@ -48,7 +48,7 @@ function itemsOf(content: string): readonly Value[] | undefined {
 
 const numberLines =
   /^([^\n]*[:=])?((?:[ \t"']*(?:[-*+\u2022>|][ \t]+|\d{1,3}[.)][ \t]+)?[+-]? ?\.?\d[-+.\deE,;|\t ]*(?:["'})\]]+[.,]?[ \t]*)?(?:\n|$))+)/gm;
-/** `params[3]:` is followed by a single value, not a set. */
+/** A key such as `params[3]:` is followed by a single value, not by a set. */
 const isKey = /(?:\[ ?\d+ ?\]|^\s*\w?\d+)["')]*\s*[:=]$|[-+/]=$/;
 
 /** Finds lines that contain only numbers; adjacent lines also form a joint set. */
@@ -77,7 +77,7 @@ const name =
 const isName = (cell: string) => name.test(cell);
 const isNumeric = (cell: string) => /^[+-]? ?\.?\d/.test(cell);
 
-/** Tables with a column of parameter names and a column of values, or with one column per parameter. */
+/** Reads tables with a column of parameter names and a column of values, or with one column per parameter. */
 export function readTables(text: string): readonly WrittenSet[] {
   return [...text.matchAll(/(?:^[ \t]*\|[^\n]*(?:\n|$))+/gm)].map(({ 0: table, index: start }) => {
     const rows = table

@@ -5,7 +5,7 @@ import type { ProgramFailure } from '../../programs/program.js';
 import { findSets, type NumberSet } from './sets.js';
 import { isPlaceholder, isWord } from './values.js';
 
-/** Why a reply has no usable parameters: logged, counted and explained to the model, but not thrown. */
+/** Why a reply has no usable parameters. Failures are logged, counted and explained to the model, not thrown. */
 export type ParseFailure =
   | { kind: 'missing' }
   | { kind: 'count'; expected: number; found: number; absent: readonly number[]; unknown: readonly number[] }
@@ -15,7 +15,7 @@ export type ParseFailure =
   | { kind: 'duplicate-index'; indices: readonly number[] }
   | { kind: 'not-finite'; values: readonly IndexedText[] }
   | ({ kind: 'repeated' } & SeenParameters)
-  /** The parameters are closer than `novelty.distance` to known ones or to others of the group. */
+  /** The parameters are closer than `novelty.distance` to known ones or to others from the same iteration. */
   | ({ kind: 'too-close'; distance: number; least: number } & SeenParameters)
   /** The revision is further than `critic.distance` from the original parameters. */
   | { kind: 'too-far'; distance: number; most: number }
@@ -23,7 +23,7 @@ export type ParseFailure =
   | ({ kind: 'program' } & ProgramFailure)
   /** Feedback was requested, but the reply contains neither a rating nor a remark. */
   | { kind: 'no-feedback' }
-  /** The reply was cut off at its token limit before the answer was complete. */
+  /** The reply ends before the answer is complete, usually because of the token limit. */
   | { kind: 'truncated' }
   /** The reply only repeats the prompt's parameters or format example. */
   | { kind: 'echo' };
@@ -40,23 +40,23 @@ export type ParseResult =
 export type SeenParameters = {
   readonly iteration?: number;
   readonly score?: number;
-  /** For programs that aren't identical: what they share with the earlier one. */
+  /** What a program shares with the earlier one if the two aren't identical. */
   readonly same?: 'actions' | 'structure';
 };
 
 export interface ParseContext {
-  /** Finds earlier uses of these parameters: in an evaluation, or in the same group. */
+  /** Finds earlier uses of these parameters: in an evaluation, or in the same iteration. */
   readonly seen?: (parameters: ParameterVector) => SeenParameters | undefined;
   readonly finishReason?: FinishReason;
-  /** True if `answerGrammar` was enforced: the list in that form is the answer, whatever surrounds it. */
+  /** True if `answerGrammar` was enforced: the list in that form is the answer, regardless of the text around it. */
   readonly constrained?: boolean | undefined;
 }
 
 type Candidate = Readonly<{ set: NumberSet; result: ParseResult }>;
 
 /**
- * Parses the parameters in a reply: among complete sets that are new, the one in the requested form and place,
- * otherwise the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
+ * Parses the parameters in a reply. Among complete sets that are new, prefers one in the requested form and place, then
+ * the last. Takes linear time, never throws, and never returns a number that isn't in the reply.
  */
 export function parseParameters(reply: string, spec: ParameterSpec, context: ParseContext = {}): ParseResult {
   const held = context.constrained ? grammarAnswer(reply, spec.count) : undefined;
@@ -98,7 +98,7 @@ export function parseParameters(reply: string, spec: ParameterSpec, context: Par
   return legend === undefined ? failed({ kind: 'missing' }) : validate(legend, spec, context);
 }
 
-/** Finds the answer in a reply generated under `answerGrammar`, between free text and a reason. */
+/** Extracts the answer from a reply generated under `answerGrammar`, without the free text before or after it. */
 function grammarAnswer(text: string, count: number): string | undefined {
   const json = /(?<!\\)"params"\s*:\s*(\[[^[\]]*\])/.exec(text)?.[1];
   if (json !== undefined) return json;

@@ -24,7 +24,7 @@ function undecorated(text: string): string {
 
 export const blank = (text: string) => text.replace(/[^\n]/g, ' ');
 
-/** The text to search for sets (fences, comments and JSON strings blanked out), and the positions of the fences. */
+/** Blanks out fences, code comments and JSON strings; also returns the positions of the fences. */
 export function prepared(raw: string): { plain: string; fences: readonly number[] } {
   const fences: number[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Reads programs from replies. */
+/** Reads programs, and edits to programs, from replies. */
 import { answerText } from '../../models/answer-text.js';
 import type { ParameterVector } from '../../policies/policy.js';
 import { applyEdits } from '../../programs/edits.js';
@@ -7,8 +7,8 @@ import { isProgramFault, programParameters } from '../../programs/program.js';
 import type { ParseContext, ParseFailure, ParseResult } from './parse.js';
 
 /**
- * Reads the program of a reply and adds it to the library: the last code block that defines `act`, or the text from
- * the first definition on if there is no code block.
+ * Reads the program of a reply and adds it to the library: the last code block that defines `act`, otherwise the last
+ * code block or, if there is none, the text from the first definition to the last brace.
  */
 export function readProgram(
   reply: string,
@@ -22,7 +22,7 @@ export function readProgram(
   return added(asWritten(reply, source), programs, context, isCut);
 }
 
-/** Reads search-and-replace blocks and applies them to the parent; a reply with a whole program is read as such. */
+/** Applies a reply's search-and-replace blocks to the parent; a reply without blocks is read as a whole program. */
 export function readEdits(
   reply: string,
   parent: ParameterVector,
@@ -43,7 +43,7 @@ const areEdits = (text: string) => /^\s*<{5,}/m.test(text);
 
 /**
  * The program that a reply proposes, even if it can't be used; undefined if it has none.
- * @param parent the source that edits change, if edits are asked for
+ * @param parent the source that edits change, if edits were requested
  */
 export function proposedSource(reply: string, parent: string | undefined): string | undefined {
   const { text } = answerText(reply);
@@ -96,9 +96,9 @@ const definesAct = /\bact\b\s*(?:\(|=)/;
 const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
 const editBlock = /^[ \t]*<{5,}.*?(?:^[ \t]*>{5,}[^\n]*$|(?![\s\S]))/gms;
 
-/** The code block as the reply has it, because removing thinking also changes code that looks like a tag: `a[result]`. */
+/** The code block in the original reply: removing thinking also changes code that looks like a tag (`a[result]`). */
 function asWritten(reply: string, source: string): string {
-  // Fences are not paired, because thinking may hold a single one.
+  // Try every fence as a start instead of pairing fences, because thinking may contain an unpaired one.
   const starts = [...reply.matchAll(/^[ \t]*(?:```|~~~)/gm)].slice(-20);
   const blocks = starts.map(({ index }) => {
     const [[, , code = ''] = []] = reply.slice(index).matchAll(codeBlock);
@@ -113,7 +113,7 @@ export const withoutProgram = (reply: string): string =>
     .replaceAll(codeBlock, (block) => (definesAct.test(block) || areEdits(block) ? '' : block))
     .replaceAll(editBlock, '');
 
-/** The source in a reply, and whether its code block is closed. */
+/** The source in a reply, and whether it ends with a closing fence or brace. */
 function sourceIn(text: string): { readonly source: string | undefined; readonly isClosed: boolean } {
   const blocks = [...text.matchAll(codeBlock)];
   const chosen = blocks.findLast(([, , code]) => definesAct.test(code!)) ?? blocks.at(-1);

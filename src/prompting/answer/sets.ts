@@ -8,7 +8,7 @@ import { predictionIn, scoreAt, type WrittenSet } from './values.js';
 
 export interface NumberSet extends WrittenSet {
   readonly isBlock: boolean;
-  /** How likely the set is the answer, judging by form and position; negative for a quotation. */
+  /** Likelihood of being the answer, judging by form and position; a set with a negative rank is never chosen. */
   readonly rank: number;
   readonly predicted: number | undefined;
 }
@@ -91,12 +91,12 @@ function inPlace(
 const opener = /\{\s*"params"\s*:\s*(?=\n)/;
 const jsonReason = /"(?:reason|reasoning|explanation|rationale)"\s{0,8}:\s{0,8}"([^"\\]*(?:\\.[^"\\]*)*)/is;
 
-/** A code block; the last may have no end. */
+/** A code block; the last one may be unclosed. */
 const codeBlock = /^[ \t]*(```+|~~~+)[^\n`]*\n(.*?)(?:^[ \t]*\1[ \t]*$|(?![\s\S]))/gms;
 
 /**
- * The reason given in a reply, on one line: its text without the parameters or the program. For reports and datasets
- * only.
+ * The reason given in a reply, on one line: its text without the parameters or the program. Used only in reports and
+ * datasets.
  */
 export function statedReason(reply: string, limit = 600): string {
   const text = answerText(reply).text.replace(codeBlock, (block, _, code: string) =>

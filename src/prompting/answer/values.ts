@@ -13,7 +13,7 @@ export interface WrittenSet {
   readonly conflicts: readonly number[];
   readonly start: number;
   readonly end: number;
-  /** `params`: the values or the list have the prompt's name; `other`: the list has another name. */
+  /** `params`: the values or the list are named as in the prompt; `other`: the list has another name. */
   readonly naming: 'params' | 'other' | 'none';
 }
 

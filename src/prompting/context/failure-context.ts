@@ -87,7 +87,7 @@ function stated(failure: ParseFailure, name: string, scoreText: ScoreText): Part
   }
 }
 
-/** A share in percent, with two significant digits. */
+/** Formats a share as a percentage with two significant digits. */
 export const percent = (share: number) => String(Number((100 * share).toPrecision(2)));
 
 const seenText = ({ iteration, score }: SeenParameters, scoreText: ScoreText) => ({

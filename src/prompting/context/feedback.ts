@@ -16,10 +16,9 @@ export type Said = Pick<Feedback, 'rating' | 'remark'>;
 
 type Typed =
   | { readonly kind: 'said'; readonly said: Said }
-  /** A description of the problem. */
   | { readonly kind: 'unclear'; readonly problem: string };
 
-/** Matches `rating: 4`, as a model replies, and ratings in words. */
+/** Matches ratings that start with a word, such as `rating: 4` (as models write them) or `rated 4`. */
 const namesRating = /^rat(?:ing|ed?)\b\W*\d/i;
 
 const isRating = (text: string) => /^[1-5]$/.test(text);
@@ -98,7 +97,7 @@ export function readFeedback(reply: string, finishReason: FinishReason): Reading
 const cut = (remark: string) =>
   remark.length <= longestRemark ? remark : `${remark.slice(0, longestRemark - 1).trimEnd()}…`;
 
-/** The line shown below an evaluation with its feedback and the source; empty if there is no feedback. */
+/** The line shown below an evaluation, with its feedback and who gave it; empty if there is no feedback. */
 export function feedbackLines(feedback: Feedback | undefined): readonly string[] {
   if (feedback === undefined) return [];
   const who = feedback.from === 'person' ? 'a person who' : 'a vision model that';

@@ -10,7 +10,7 @@ import type { ProgressContext } from './prompt-context.js';
 import { type ScoreText, ScoreTexts, twoDecimals } from './scores.js';
 import { trajectoryLines } from './trajectory.js';
 
-/** Share of the token budget used after the window moves: it moves rarely, so that prompts share their beginning. */
+/** Share of the token budget kept when the window moves. It moves rarely, so that prompts share their beginning. */
 const keptShare = 0.75;
 
 /** The fields of an evaluation that determine whether it is remembered. */
@@ -135,7 +135,7 @@ interface HistoryTurn {
   readonly result: string;
 }
 
-/** The history of a run; formats each evaluation only once. */
+/** The history of a run; caches the formatted evaluations. */
 export interface History {
   /** Registers all evaluations in memory, oldest first; the format of a score depends on earlier scores. */
   know(held: readonly BufferEntry[]): void;
@@ -151,7 +151,7 @@ export interface History {
     readonly held: readonly BufferEntry[];
     /** The evaluations shown in the prompt, in that order. */
     readonly shown: readonly BufferEntry[];
-    /** True if the prompt continues a conversation and shows only evaluations that it lacks so far. */
+    /** True if the prompt continues a conversation and shows only evaluations that it doesn't contain yet. */
     readonly continued?: boolean;
     readonly parent?: { readonly entry: BufferEntry; readonly rank: number; readonly of: number } | undefined;
   }): ProgressContext;
@@ -175,7 +175,7 @@ export function createHistory({
       ...trajectoryLines(trajectory?.(entry), memory, memory.digits === undefined ? undefined : scores.of),
     ].join('\n  ');
   const format = (entry: BufferEntry) => below(historyLine(entry, encoding, scores.of), entry);
-  // Prompts of a long run show only a few of its evaluations, so only their texts are cached.
+  // Prompts of a long run show only a few of its evaluations, so cache only the texts of those shown.
   let shownTexts = new WeakMap<BufferEntry, string>();
   let counts = new WeakMap<BufferEntry, number>();
   const know = (held: readonly BufferEntry[]) => {
@@ -267,7 +267,7 @@ function bestContext(
   };
 }
 
-/** Splits the shown evaluations into the `memory.best` highest (default: all; best last) and the rest, oldest first. */
+/** Splits the shown evaluations into the `memory.best` highest, best last, and the rest, oldest first. */
 export function rankHistory(
   shown: readonly BufferEntry[],
   encoding: Encoding,

@@ -1,4 +1,4 @@
-/** Formats scores for prompts: two decimals, plus as many more as needed to tell scores apart. */
+/** Formats scores for prompts: two decimals, plus as many more as needed to distinguish scores. */
 import { formatValue } from '../notation/grammar.js';
 
 interface Scored {
@@ -20,7 +20,7 @@ export const twoDecimals: ScoreText = (score) => formatValue(score, 2);
 /** Two decimals, as in `131.35`; below 1, as many as needed for `digits` significant digits, as in `0.000123`. */
 export const scoreText = (score: number, digits: number): string => written(score, decimalsOf(score, digits));
 
-/** Formats scores that are all known; `digits` is `memory.digits`, undefined in runs of earlier versions. */
+/** Formats scores that are all known in advance; `digits` is `memory.digits`, undefined in runs of earlier versions. */
 export function scoreTexts(digits: number | undefined, scores: readonly number[]): ScoreText {
   const texts = new ScoreTexts(digits);
   texts.know(scores.map((score) => ({ iteration: 0, score })));
@@ -77,7 +77,7 @@ export class ScoreTexts {
   }
 }
 
-/** The scores that determine the common number of decimals: the warm-up's or, if these are equal, more. */
+/** The scores that determine the common number of decimals: the warm-up's, or more if those are all equal. */
 function firstScores(entries: readonly Scored[]): readonly number[] {
   const first = entries[0]?.score;
   const proposed = entries.findIndex(({ iteration }) => iteration > 0);

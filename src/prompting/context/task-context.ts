@@ -112,7 +112,7 @@ export function taskContext(task: Task, form: AnswerForm): TaskContext {
   };
 }
 
-/** @param config of the policy; undefined if unknown */
+/** @param config the policy's section of the config; undefined if unknown */
 function programContext(environment: EnvironmentSpec, config: PolicyConfig | undefined) {
   const names = observationNames(environment);
   return {

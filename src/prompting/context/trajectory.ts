@@ -25,7 +25,7 @@ export function trajectoryLines(
 type Episode = Pick<EpisodeRecord, 'observations' | 'actions' | 'rewards' | 'terminated' | 'truncated'>;
 type Value = Observation | Action;
 
-/** `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
+/** Up to `count` evenly spaced steps as `step | observation | action | reward`, then how the episode ended. */
 export function trajectoryRows(episode: Episode, count: number, returnText?: ScoreText): readonly string[] {
   const rows = evenSteps(episode.actions.length, count).map((t) => {
     const { observations, actions, rewards } = episode;
@@ -34,14 +34,14 @@ export function trajectoryRows(episode: Episode, count: number, returnText?: Sco
   return [...rows, `end | ${show(episode.observations.at(-1)!)} | ${outcome(episode, returnText)}`];
 }
 
-/** `count` evenly spaced indices out of `length`, from the first to the last. */
+/** Up to `count` evenly spaced indices below `length`, from the first to the last. */
 export function evenSteps(length: number, count: number): readonly number[] {
   const shown = Math.min(length, count);
   if (shown <= 1) return shown === 1 ? [0] : [];
   return Array.from({ length: shown }, (_, i) => Math.round((i * (length - 1)) / (shown - 1)));
 }
 
-/** Length, return and ending; first and last observation; ranges and means of observations, rewards and actions. */
+/** Ending, length and return; first and last observation; counts, or ranges and means, of observations and actions. */
 export function trajectorySummary(episode: Episode, returnText?: ScoreText): readonly string[] {
   const { observations, actions } = episode;
   return [
@@ -61,7 +61,7 @@ function outcome({ actions, rewards, terminated }: Episode, returnText?: ScoreTe
 /** Maximum number of distinct values listed with their counts. */
 const countedValues = 12;
 
-/** Counts each value if they are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
+/** Counts values that are integers or strings; for vectors, gives each component's minimum, mean and maximum. */
 function describe(name: string, values: readonly Value[], counted: string): readonly string[] {
   const first = values[0];
   if (first === undefined) return [];

@@ -1,4 +1,4 @@
-/** Describes policies that compute outputs from a vector: which parameter is which weight. */
+/** Describes linear and network policies: how the weights are arranged, and which parameter is which weight. */
 import { short } from '../../environments/catalogue/facts.js';
 import { layersOf } from '../../policies/mlp.js';
 import { outputNames, type PolicyDescription, type Projection } from '../../policies/policy.js';

@@ -9,9 +9,9 @@ import { type AnswerForm, formatParameters, writtenAnswer } from './grammar.js';
 
 export interface Encoding {
   readonly spec: ParameterSpec;
-  /** The parameters as prompts show them; one-to-one up to rounding. */
+  /** Converts parameters to the values that prompts show; one-to-one up to rounding. */
   encode(parameters: ParameterVector): ParameterVector;
-  /** The inverse of `encode`; the result is within range and has the right number of decimals. */
+  /** The inverse of `encode`; the result is within the range and has the required number of decimals. */
   decode(encoded: ParameterVector): ParameterVector;
   /** Writes a policy, with this separator between its parameters. */
   text(parameters: ParameterVector, separator?: string): string;
@@ -21,7 +21,7 @@ export interface Encoding {
   result(score: string): string;
   /** Writes an answer that proposes a policy. */
   answer(parameters: ParameterVector, form: AnswerForm, reason?: string): string;
-  /** Reads an answer; the inverse of `answer`. `seen` is checked for the decoded parameters. */
+  /** Reads an answer; the inverse of `answer`. `seen` receives the decoded parameters. */
   read(reply: string, context?: ParseContext): ParseResult;
   /** Reads an answer that changes a parent. */
   readChanges(reply: string, parent: ParameterVector, context?: ParseContext): ParseResult;
@@ -30,7 +30,7 @@ export interface Encoding {
 /** The values that models trained on the `compact` set can read: −6.0 to 6.0, each a single token. */
 const compactRange = { low: -6, high: 6, decimals: 1 } as const;
 
-/** How the policies of a family are written. */
+/** Selects the encoding of a family's policies. */
 export function encodingFor(family: Pick<PolicyFamily, 'description' | 'parameters'>, set: string): Encoding {
   const programs = programsOf(family);
   return programs === undefined
@@ -38,7 +38,7 @@ export function encodingFor(family: Pick<PolicyFamily, 'description' | 'paramete
     : programEncoding(family.parameters, programs);
 }
 
-/** The `compact` set maps ranges to the one its models were trained on; integers and other sets are unchanged. */
+/** For the `compact` set, maps values to the range that its models were trained on; integers stay unchanged. */
 export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   const { high, low } = compactRange;
   const isOwn = spec.low === low && spec.high === high && spec.decimals === compactRange.decimals;
@@ -57,7 +57,7 @@ export function encodingOf(spec: ParameterSpec, set: string): Encoding {
   );
 }
 
-/** Programs are written as code blocks. */
+/** Writes programs as code blocks. */
 export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): Encoding {
   const text = (parameters: ParameterVector) => fenced(programs.program(parameters).source);
   const same = (parameters: ParameterVector) => parameters;
@@ -71,7 +71,7 @@ export function programEncoding(spec: ParameterSpec, programs: ProgramLibrary): 
   };
 }
 
-/** @param decode gives parameters within the range, with the right number of decimals */
+/** @param decode returns parameters within the range, with the required number of decimals */
 function numericEncoding(
   own: ParameterSpec,
   spec: ParameterSpec,

@@ -13,7 +13,7 @@ export interface AnswerForm {
 /** Parameters on the first line and a reason below; used if the format isn't enforced. */
 export const freeForm: AnswerForm = { notation: 'labels', whole: false, reason: 'last' };
 
-/** Chooses the form of answers: JSON if the format is enforced. A local model then gives no reason, to answer faster. */
+/** Chooses the form of answers: by default, JSON if it is enforced. A local model gives no reason, to save time. */
 export function answerFormOf(
   model: { readonly format?: string; readonly provider?: string } | undefined,
   { answer, set }: { readonly answer?: 'json' | 'labels' | undefined; readonly set: string },
@@ -65,7 +65,7 @@ export function writtenAnswer(
   return reason === '' || place === 'none' ? line : `${line}\n${reason}`;
 }
 
-/** A value with exactly `decimals` decimals; never `-0`. */
+/** Formats a value with exactly `decimals` decimals, never as `-0`. */
 export function formatValue(value: number, decimals: number): string {
   const text = value.toFixed(decimals);
   return text.startsWith('-') && Number(text) === 0 ? text.slice(1) : text;

@@ -39,7 +39,7 @@ interface Prompts<Context> {
   user(context: Context): string;
   /** @param scoreText formats scores as the preceding prompt did */
   formatCorrection(context: Context, failure: ParseFailure, scoreText?: ScoreText): string;
-  /** SHA-256 of the sources of all templates available to these prompts. */
+  /** SHA-256 of the sources of the templates and of the partials that they include. */
   readonly hash: string;
 }
 
@@ -50,7 +50,7 @@ export interface PromptSet extends Prompts<PromptContext> {
 }
 
 export interface PromptSetOptions {
-  /** `numeric`, `semantic`, `compact`, or the path of a folder with the same files. */
+  /** `numeric`, `semantic`, `compact`, `programs`, or the path of a folder with the same files. */
   readonly set: string;
   /** Path of a template that describes the environment, instead of the built-in one. */
   readonly description?: string | undefined;
@@ -91,11 +91,11 @@ export type FeedbackPrompts = Prompts<FeedbackContext>;
 
 type OtherOptions = Pick<PromptSetOptions, 'set' | 'ownPolicy' | 'userHelpers'>;
 
-/** @throws UserError see `loadPromptSet` */
+/** @throws UserError with file, line and column if a template is invalid */
 export const loadCriticPrompts = (options: OtherOptions): CriticPrompts =>
   loadOthers('critic', criticSets, options, [criticContextSchema, criticCorrectionSchema]);
 
-/** @throws UserError see `loadPromptSet` */
+/** @throws UserError with file, line and column if a template is invalid */
 export const loadFeedbackPrompts = (options: OtherOptions): FeedbackPrompts =>
   loadOthers('feedback', feedbackSets, options, [feedbackContextSchema, feedbackCorrectionSchema]);
 

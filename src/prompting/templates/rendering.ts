@@ -22,8 +22,8 @@ export interface WantedTemplate {
 }
 
 /**
- * Loads templates and their partials from `sets` (the last one wins); `ownPolicy`: `policy-own` replaces `policy`.
- * Returns renderers and the SHA-256 of all sources.
+ * Loads templates, and partials from `sets` (later sets win); with `ownPolicy`, `policy-own` replaces the partial
+ * `policy`. Returns renderers and the SHA-256 of the sources used.
  * @throws UserError for a missing file, a syntax error, or an undefined variable
  */
 export function loadTemplates(
@@ -123,7 +123,7 @@ export async function loadHelpers(path: string): Promise<TemplateHelpers> {
     if (!/^[A-Za-z_]\w*$/.test(name))
       throw new UserError({
         file,
-        message: 'a helper name can contain only letters, digits and _',
+        message: 'a helper name must consist of letters, digits and _, and not start with a digit',
         value: name,
       });
     if (!['string', 'number', 'boolean', 'function'].includes(typeof value))

@@ -25,7 +25,7 @@ export type TemplateHelpers = ReadonlyMap<string, Helper>;
 /** The Handlebars helpers that templates may use. */
 export const blockHelpers: readonly string[] = ['if', 'unless', 'each', 'with'];
 
-/** Finds undefined names and unchecked optional values in a template and its partials, which it also returns. */
+/** Finds undefined names and unchecked optional values in a template and its partials, whose names it also returns. */
 export function checkTemplate(
   template: ParsedTemplate,
   context: Shape,
@@ -72,7 +72,7 @@ interface Place {
 
 /** Maximum nesting of blocks and partials; the built-in sets reach 6. */
 export const deepest = 50;
-/** Maximum number of statements; partials that include others twice double it per level. The built-in sets have 500. */
+/** Maximum number of statements; each level of partials included twice doubles it. The built-in sets have 500. */
 const mostStatements = 50_000;
 
 function at({ file }: Place, node: Node, problem: Problem): Problem {

@@ -20,7 +20,7 @@ export function shapeOfSchema(schema: z.core.$ZodType): Shape {
   return { kind: 'object', optional: false, fields: Object.fromEntries(fields) };
 }
 
-/** The shape of some data; a list's items have the shape of the first. */
+/** The shape of some data; assumes that all items of a list have the shape of the first. */
 export function shapeOfData(data: Fact): Shape {
   if (typeof data !== 'object') return value;
   if (isList(data)) return { kind: 'list', optional: false, item: shapeOfData(data[0] ?? '') };
@@ -34,7 +34,7 @@ const isList = (data: Fact): data is readonly Fact[] => Array.isArray(data);
 export const withField = (context: Shape, name: string, field: Shape): Shape =>
   context.kind === 'object' ? { ...context, fields: { ...context.fields, [name]: field } } : context;
 
-/** All variables of a schema, in its order. */
+/** All described variables of a schema, in the schema's order. */
 export function variablesOf(
   schema: z.core.$ZodType,
   path = '',

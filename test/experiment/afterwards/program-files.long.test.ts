@@ -128,6 +128,6 @@ describe('a program in a file', () => {
   it('needs its environment, and nothing of a run', async () => {
     await expect(commandLine(place, ['evaluate', 'plain.js'])).rejects.toThrow('--environment');
     await expect(evaluated('plain.js', '--iteration', '1')).rejects.toThrow('only one program');
-    await expect(evaluated(at('programs'))).rejects.toThrow('only for a program in a .js file');
+    await expect(evaluated(at('programs'))).rejects.toThrow('can only be used with a .js file');
   });
 });
