@@ -23,14 +23,14 @@ export interface CurveArm {
 const colours = 8;
 
 interface CurveOptions {
-  /** Evaluations between the values of a curve, of which the first is at `step`; without it, values are by iteration. */
+  /** Number of evaluations from one value of a curve to the next; if absent, there is one value per iteration. */
   readonly step?: number;
   /** False if each arm is a single run. */
   readonly areMeans?: boolean;
   readonly isNormalised?: boolean | undefined;
 }
 
-/** The bands of more arms would hide each other, so they are shown only on request. */
+/** Maximum number of arms whose bands are shown at first; more bands would hide each other. */
 const mostBands = 4;
 
 /**
@@ -63,7 +63,7 @@ export function armCurves(
     series: [
       ...runs.map(
         (curve): Series => ({
-          ...{ label: 'single runs', draw: 'line', colour: '--spread', width: 1 },
+          ...{ label: 'individual runs', draw: 'line', colour: '--spread', width: 1 },
           values: along(curve),
         }),
       ),
@@ -134,7 +134,7 @@ function meanCurve(curves: readonly (readonly number[])[], range: Interval): rea
   });
 }
 
-/** Whether intervals, as of two runs, are so wide that they would flatten the curves. */
+/** True if the intervals are so wide that the curves would look flat, for example with only two runs. */
 function isWider(points: readonly CurvePoint[], values: readonly number[]): boolean {
   const ends = points.flatMap(({ interval }) => interval);
   return largest(ends) - smallest(ends) > 3 * (largest(values) - smallest(values));
