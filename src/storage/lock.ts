@@ -147,9 +147,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/**
- * A process on another host can't be checked, so it counts as alive. A lock without a host is left from a crash.
- */
+/** A process on another host can't be checked, so it counts as alive. A lock without a host is from a crash. */
 function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(/\s/);
   if (host === undefined) return false;
