@@ -74,7 +74,7 @@ export interface RunFigures extends RunResult, Labels {
   readonly feedback?: FeedbackFigures;
   /** Number of replies too close to earlier proposals: rejected (`asked`), or moved; absent without `novelty`. */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
-  /** Number of usable proposals, and of those evaluated; absent without `screening`. */
+  /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;

@@ -46,7 +46,7 @@ export function adaptationTotals(adaptations: readonly Adaptation[]): Adaptation
 }
 
 /**
- * Example: `12 updates in 43.1 s of 1 min 48 s; reward spread 0.32, 8 % of groups flat; entropy 1.7 nats per token`
+ * Example: `9 updates in 43 s of 2 min 4 s; reward spread 0.32, 8 % of groups flat; entropy 1.7 nats per token`.
  */
 export function adaptationText(
   { flat, last, seconds, spread, updates }: AdaptationTotals,

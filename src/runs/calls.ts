@@ -42,7 +42,7 @@ export type Stage = Exclude<CallPurpose, 'correction'>;
 /** Candidate numbers of the revision and the feedback question; they follow the numbers of the proposals. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
-/** The reason why a reply was rejected; `ambiguous` occurs only in older runs. */
+/** Why a reply was rejected; `ambiguous` occurs only in older runs. */
 export type LoggedFailure =
   | ParseFailure
   | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
@@ -78,7 +78,7 @@ export interface CallRecord extends CallPosition {
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
-  /** Set on the first call of a request for several completions: their number. The other calls follow. */
+  /** Only on the first call of a request for several completions: their number. Their other calls follow. */
   readonly choices?: number;
   /** Absent if the call failed. */
   readonly completion?: Completion;

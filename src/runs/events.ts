@@ -89,14 +89,14 @@ export type StopReason =
     };
 
 /**
- * An update of the model from the answers since the previous update. Token figures are means over trained tokens.
+ * An update of the model from the answers since the last one; `entropy`, `kl` and `mismatch` are means over tokens.
  */
 export interface Adaptation {
   /** 1-based. */
   readonly update: number;
   readonly answers: number;
   readonly groups: number;
-  /** Mean over the answers. */
+  /** Mean reward of the answers. */
   readonly reward: number;
   /** Mean over groups of the standard deviation of their rewards. */
   readonly spread: number;

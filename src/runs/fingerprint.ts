@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import type { Manifest } from './manifest.js';
 
-/** Keys that may change when a run resumes because they don't affect its iterations. */
+/** Keys that may change when a run resumes, because they don't affect the results of an iteration. */
 const mayChange: ReadonlySet<string> = new Set([
   'name',
   'iterations',

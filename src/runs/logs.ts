@@ -20,7 +20,7 @@ import {
   type Place,
 } from './log-lines.js';
 
-/** The content of a run up to its last complete iteration. Iterables are read from disk each time. */
+/** The content of a run up to its last complete iteration. Each loop over an iterable reads from disk. */
 export interface RecordedRun {
   readonly entries: readonly BufferEntry[];
   readonly episodes: Iterable<EpisodeRecord>;
@@ -183,7 +183,7 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
   });
 }
 
-/** Concatenates iterables; every iteration reads them again. */
+/** Concatenates iterables; each loop over the result reads them again. */
 export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
   return {
     *[Symbol.iterator]() {

@@ -45,7 +45,7 @@ export function registerTraining(runs: string, output: string): void {
       closeSync(descriptor);
     }
   } catch {
-    // The training run works without this entry, so a directory that isn't writable is no reason to fail.
+    // The training run works without this entry, so don't fail if the directory isn't writable.
   }
 }
 

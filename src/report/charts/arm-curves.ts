@@ -9,8 +9,8 @@ import { type Chart, chartFigure, type Series } from '../../web/chart.js';
 export interface CurveArm {
   readonly name: string;
   /**
-   * Best return so far of each repeat, starting at iteration 0 (or along another axis); shorter for an
-   * unfinished repeat.
+   * Best return so far of each repeat, from iteration 0 on, or every `step` evaluations; shorter for an unfinished
+   * repeat.
    */
   readonly curves: readonly (readonly number[])[];
   /** Smallest and largest possible return. */
@@ -23,7 +23,7 @@ export interface CurveArm {
 const colours = 8;
 
 interface CurveOptions {
-  /** Number of evaluations from one value of a curve to the next; if absent, there is one value per iteration. */
+  /** Number of evaluations per value of a curve, so the first is at `step`; if absent, one value per iteration. */
   readonly step?: number;
   /** False if each arm is a single run. */
   readonly areMeans?: boolean;

@@ -5,7 +5,7 @@ import type { FeedbackResult, LoggedEvent, Revision } from '../../runs/events.js
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
-/** What the critic contributed to a run. */
+/** Contribution of the critic to a run. */
 export interface RevisionFigures extends StageUsage {
   /** Proposals that the critic was asked to revise. */
   readonly asked: number;
@@ -133,7 +133,7 @@ export function feedbackFiguresText(figures: FeedbackFigures): string {
   return `${plural(results.length, 'question')}: ${given} answered${rated}; ${usedText(figures)}`;
 }
 
-/** What a portfolio member contributed. */
+/** Contribution of a portfolio member to a run. */
 export interface MemberFigures {
   readonly member: string;
   /** Number of candidates requested from the member. */

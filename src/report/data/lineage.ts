@@ -44,7 +44,7 @@ export function lineage(
   proposals: readonly LoggedProposal[],
   calls: ShownCalls['calls'],
 ): readonly Descent[] {
-  // A baseline reads no prompt.
+  // Baselines don't read prompts.
   const prompted = new Set(
     proposals.flatMap(({ attempts, entry, member = data.config.model.provider }) =>
       findBaseline(member) || calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0

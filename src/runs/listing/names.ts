@@ -34,7 +34,7 @@ export interface Named {
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
 
-/** Path of the training run with this name; undefined if none, or anything else as well, has the name. */
+/** Path of the only item with this name, if it is a training run; otherwise undefined. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
   const found = matches(name, places, isOneOf(['run', 'repeats', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;

@@ -279,7 +279,7 @@ async function shut(files: readonly string[], connection: DuckDBConnection): Pro
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** Interval of checks of memory use, in milliseconds. Queries don't block them: DuckDB has its own threads. */
+/** Milliseconds between checks of memory use. Queries don't block them, because DuckDB has its own threads. */
 const lookEvery = 5;
 
 const isReady = ({ memory }: QueryRequest['limits']) => process.memoryUsage.rss() < memory / 2;
