@@ -51,7 +51,7 @@ export function embedJson(id: string | undefined, value: unknown): Html {
   return html`<script type="application/json"${id !== undefined && html` id="${id}"`}>${trusted(jsonForScript(value))}</script>`;
 }
 
-/** JSON without characters that could end a script element or confuse an older parser. */
+/** Writes JSON without characters that could end a script element or break an older JavaScript parser. */
 export function jsonForScript(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -59,7 +59,7 @@ export function jsonForScript(value: unknown): string {
   );
 }
 
-/** Marks text as safe markup. Only for policyloop's own styles and scripts. */
+/** Marks text as safe markup. Only for policyloop's own styles and scripts, and for escaped JSON. */
 export function trusted(text: string): Html {
   return { [markup]: text };
 }

@@ -40,7 +40,7 @@ export const signed =
 
 export const formatSigned = signed(formatReturn);
 
-/** Numbers that agree to this many digits differ only by rounding errors, accumulated over an episode. */
+/** Maximum number of digits: numbers that agree to this many differ only by an episode's rounding errors. */
 const mostDigits = 11;
 
 /**
@@ -103,7 +103,7 @@ export function formatCompact(value: number): string {
   return formatNumber(value, 3);
 }
 
-/** `512 B`, `12.3 kB`, `988 MB`, `1.98 GB`: decimal units, three significant digits. */
+/** Bytes in decimal units with three significant digits: `512 B`, `12.3 kB`, `988 MB`, `1.98 GB`. */
 export function formatBytes(bytes: number): string {
   if (bytes < 999.5) return `${Math.round(bytes)} B`;
   if (bytes < 999_500) return `${formatNumber(bytes / 1e3, 3)} kB`;
@@ -135,7 +135,7 @@ export function formatTime(iso: string): string {
   return `${new Date(time).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** What a cost is in. @param listed month of the list prices behind it */
+/** States the currency of a cost. @param listed month of the list prices used for it */
 export const costNote = ({ listed }: { readonly listed?: string | undefined }): string =>
   listed === undefined
     ? 'in US dollars, or the currency of model.price'

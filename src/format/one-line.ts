@@ -1,4 +1,4 @@
-/** Strings for files that other programs interpret line by line: scripts, Modelfiles, instructions. */
+/** Checks and quotes strings for files that other programs read line by line, such as scripts and Modelfiles. */
 import { UserError } from '../base/errors.js';
 
 const breaking = /[\p{Cc}\u2028\u2029]/u;
@@ -29,5 +29,5 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The beginning of a text in one line. */
+/** The beginning of a text, at most 200 characters in one line. */
 export const excerpt = (text: string): string => text.slice(0, 400).replace(/\s+/g, ' ').trim().slice(0, 200);

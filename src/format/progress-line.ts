@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { formatDuration } from './numbers.js';
 import { shortened } from './width.js';
 
-/** Text next to a bar. Narrow terminals drop it, or use its short form if it has one. */
+/** Text next to a bar. A narrow terminal drops strings; of other figures, it shows the short form, if any. */
 export type Figure = string | { readonly text: string; readonly short?: string };
 
 export const textOf = (figure: Figure): string => (typeof figure === 'string' ? figure : figure.text);
@@ -71,7 +71,7 @@ export class TimeLeft {
     this.#recent = [...this.#recent, { at, value }].slice(-recentUpdates - 1);
   }
 
-  /** Example: `3 min 20 s left`; undefined before any progress, in the last second, and once everything is done. */
+  /** Example: `3 min 20 s left`; undefined before any progress, and if less than half a second is left. */
   text(now: number, total: number): string | undefined {
     const [first, last] = [this.#recent[0]!, this.#recent.at(-1)!];
     const done = last.value - first.value;

@@ -34,7 +34,7 @@ export interface Progress {
   emit(record: object): void;
   /** Prints a permanent line, above the bar if there is one. */
   say(text: string): void;
-  /** Prints a permanent line if updates overwrite each other; otherwise, the update itself stays visible. */
+  /** Prints a permanent line on a terminal, where updates overwrite each other; elsewhere, updates stay visible. */
   keep(text: string): void;
   /** Prints a permanent line even in quiet mode. */
   alert(text: string): void;
@@ -43,8 +43,8 @@ export interface Progress {
   /** Sets the amount done and the figures shown next to the bar. */
   update(value: number, figures?: readonly Figure[]): void;
   /**
-   * Shows why nothing happens for the next `forMs` milliseconds: on a terminal, until the next update;
-   * elsewhere, as a line if there would otherwise be no output for ten seconds.
+   * Says why nothing will happen for `forMs` milliseconds: on a terminal, until the next update; elsewhere, only if
+   * there would otherwise be no output for ten seconds.
    */
   pause(text: string, forMs: number): void;
   /** Restores the terminal; further calls have no effect. */
@@ -166,7 +166,7 @@ class ProgressBar implements Progress {
     this.say(text);
   }
 
-  /** Leaves one column free, because a cursor after the last column would be on the next line. */
+  /** Leaves one column free, because a cursor after the last column would move to the next line. */
   readonly #width = () => (this.#terminal.columns || 80) - 1;
 
   begin({ label, total, value = 0, timed = true, amount = formatCount }: Work) {

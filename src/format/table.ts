@@ -15,11 +15,11 @@ export interface Column<Row> {
   readonly name?: string;
   /** Number columns are right-aligned, even if they contain text such as `3 of 20`. An estimate has an interval. */
   readonly kind?: 'text' | 'number' | 'estimate' | 'bar';
-  /** Number format for people, with enough digits to tell numbers apart; CSV has all digits. */
+  /** Number format for people, who see enough digits to tell numbers apart; CSV has all digits. */
   readonly format?: NumberFormat;
   /** Shown in bold on pages, for the main column of the table. */
   readonly strong?: boolean;
-  /** Except in CSV, leaves the cell empty if it and all grouped columns before it repeat the row above. */
+  /** Leaves a cell empty if it and all grouped columns before it repeat the row above; not in CSV and Markdown. */
   readonly grouped?: boolean;
   readonly cell: (row: Row) => Cell;
 }
@@ -34,11 +34,11 @@ interface Estimate {
 /** Text with extras that only some outputs show. A cell of kind `bar` shows a share in [0, 1] as a bar on pages. */
 interface Marked {
   readonly text: string;
-  /** Explanation of the text, shown in parentheses, or below it on a page. */
+  /** Explanation of the text, shown after it in parentheses or, on a page, below it; not in CSV. */
   readonly detail?: string | undefined;
   readonly href?: string | undefined;
   readonly mark?: string | undefined;
-  /** Whether to format the text as code, in Markdown and on pages. */
+  /** True to format the text as code, in Markdown and on pages. */
   readonly code?: boolean;
   readonly share?: number;
 }
@@ -67,7 +67,7 @@ export const estimate = <Row>(title: Title, cell: CellOf<Row>, more: More<Row> =
   kind: 'estimate',
 });
 
-/** A column of bars; screen readers read the cell's text. */
+/** A column of bars, each with a percentage for screen readers. */
 export const bar = <Row>(shareOf: (row: Row) => number): Column<Row> => ({
   ...text('', (row) => ({ text: `${Math.round(100 * shareOf(row))} %`, share: shareOf(row) }), {
     spoken: 'share',
@@ -121,7 +121,7 @@ export function csvTable<Row>(rows: readonly Row[], columns: Columns<Row>): stri
 /** Maximum number of columns that fit side by side on a phone; with more, each row becomes a list of its cells. */
 const mostOnPhone = 4;
 
-/** A table for a page. It scrolls if it is wide and becomes lists on a phone; `tall` ones also scroll vertically. */
+/** A table for a page. Scrolls if it is wide, also vertically if `tall`; on a phone, many columns become lists. */
 export function htmlTable<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -137,7 +137,7 @@ export function htmlTable<Row>(
     const repeated = repetitions(shown, rows, r);
     return html`<tr>${shown.map((column, c) => {
       const cell = htmlCell(column, column.cell(row));
-      // On a phone, the list of each row must be self-contained; a row's header is read out.
+      // On a phone, the list of each row must be self-contained; screen readers need each row's header.
       const content = repeated[c] ? (stacks || c === 0) && html`<span class="repeated">${cell}</span>` : cell;
       const label = stacks && column.title !== '' && html` data-label="${column.title}"`;
       return c === 0
@@ -237,7 +237,7 @@ function csvCells(cell: Cell, isEstimate: boolean): readonly (string | number | 
   return 'value' in cell ? [cell.value, ...interval] : [cell.text];
 }
 
-/** Spreadsheets ignore invisible characters before a sign, and accept its full-width form. */
+/** Start of a formula: spreadsheets ignore invisible characters before the sign, and accept full-width signs. */
 const formula = /^(?:[\t\r\n]|[\s\p{Cf}\p{Cc}]*[=+\-@＝＋－＠])/u;
 
 /**

@@ -8,14 +8,14 @@ import { padded, wrapped } from './width.js';
 export interface TextTable {
   readonly titles: readonly string[];
   readonly right: readonly boolean[];
-  /** Per column: whether it stays next to the previous one, like an interval. */
+  /** Per column: true if it must stay next to the previous one, as an interval must. */
   readonly joined: readonly boolean[];
   readonly lines: readonly (readonly string[])[];
 }
 
 const gap = 2;
 
-/** Minimum width of a column whose text is wrapped. */
+/** Minimum width to which a text column is shrunk. */
 const narrowest = 14;
 
 /**

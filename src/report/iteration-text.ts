@@ -34,11 +34,11 @@ export function iterationFigures(
     field: candidate === undefined ? '--iteration' : '--candidate',
     message: 'not found in this run',
     value: candidate ?? iteration,
-    remedy: `choose 0 (the warm-up) to ${recorded.iteration}`,
+    remedy: `choose an iteration from 0 (the warm-up) to ${recorded.iteration}`,
   });
 }
 
-/** Formats the iteration as text. Prompts shared by several candidates are shown once. */
+/** Formats the iteration as text. A prompt that equals the previous one isn't repeated. */
 export function iterationText({ iteration, evaluations, calls }: IterationFigures): string {
   const candidates = [...new Set([...calls, ...evaluations].map(({ candidate }) => candidate))];
   const arePrograms = evaluations.some(({ program }) => program !== undefined);
@@ -76,7 +76,7 @@ export function iterationText({ iteration, evaluations, calls }: IterationFigure
     .join('\n\n');
 }
 
-/** The evaluated program, unless the last reply shows it. */
+/** The evaluated program, unless the last reply already shows it. */
 function programText(entry: BufferEntry | undefined, calls: readonly CallRecord[]): readonly string[] {
   const source = entry?.program?.trim();
   if (source === undefined || calls.at(-1)?.completion?.text.includes(source)) return [];

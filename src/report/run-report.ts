@@ -78,7 +78,7 @@ export function runPage(data: RunData): Page {
   };
 }
 
-/** The policy with the highest confirmed mean or, if none was confirmed, the highest score. */
+/** Shows the confirmed policy or, if none was confirmed, the policy with the highest score. */
 function bestPolicy(data: RunData, labels: TaskLabels): Html {
   const { confirmed } = data;
   const observed = bestEntry(data.entries);

@@ -54,7 +54,7 @@ export interface RunFigures extends RunResult, Labels {
   readonly environment: string;
   readonly model: string;
   readonly seed: number;
-  /** How the model was trained; absent if it wasn't. */
+  /** Statistics of the model's training; absent if it wasn't trained. */
   readonly learning?: AdaptationTotals;
   readonly top: readonly {
     readonly iteration: number;
@@ -63,24 +63,22 @@ export interface RunFigures extends RunResult, Labels {
     readonly parameters: ParameterVector;
     /** Source of a program; `parameters` then holds its structure and its constants. */
     readonly program?: string;
-    /** The proposer: a portfolio member or `critic`; absent if there is only one. */
+    /** The proposer: a portfolio member, or `critic` for a revision; absent otherwise. */
     readonly by?: string;
     /** Present if the parameters are coordinates in a random subspace of the weights. */
     readonly weights?: ParameterVector;
   }[];
-  /** What the critic contributed; absent if there is none. */
+  /** Contribution of the critic; absent if it was never called. */
   readonly revisions?: RevisionFigures;
   /** The feedback on episodes; absent if nobody was asked. */
   readonly feedback?: FeedbackFigures;
-  /**
-   * How many proposals too close to earlier ones were requested again or moved; absent without `novelty`.
-   */
+  /** Number of replies too close to earlier proposals: rejected (`asked`), or moved; absent without `novelty`. */
   readonly tooClose?: { readonly asked: number; readonly moved: number };
-  /** How many proposals were usable, and how many of these were evaluated; absent without `screening`. */
+  /** Number of usable proposals, and how many were evaluated; absent without `screening`. */
   readonly screened?: { readonly proposed: number; readonly evaluated: number };
   /** Number of rejected and failed calls, by kind. */
   readonly failures: Readonly<Record<string, number>>;
-  /** Commands that other processes sent to the run. */
+  /** Executed commands that other processes sent to the run. */
   readonly controlled: readonly LoggedControl[];
 }
 

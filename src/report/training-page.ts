@@ -1,4 +1,4 @@
-/** The page of a training run: the same as a file and in the live view, for every kind of training. */
+/** The page of any kind of training run, both for a file and for the live view. */
 import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { shownPath } from '../base/context.js';
@@ -31,7 +31,7 @@ import { baselines, dataView, samplesView } from './views/training-view.js';
 
 export interface ShownTraining extends TrainingFiles {
   readonly samples: readonly RecordedSample[];
-  /** For a file; the live view sends rows separately. */
+  /** Present for a file; the live view sends rows separately. */
   readonly rows?: TrainingRows;
   readonly secondsLeft?: number | undefined;
 }
@@ -49,7 +49,7 @@ export function trainingPage(training: ShownTraining): Page {
   const isRunning = facts.status === 'running' || facts.status === 'paused';
   const last = metrics.at(-1)?.time;
   return {
-    // A training run counts as stalled after a minute, plus three times its longest event, without news.
+    // A training run counts as stalled if it writes nothing for a minute plus three times its longest event.
     following:
       isRunning && training.rows !== undefined && last !== undefined
         ? { written: last, silence: 60 + 3 * largest(metrics.map(({ seconds }) => seconds)) }
@@ -61,7 +61,7 @@ export function trainingPage(training: ShownTraining): Page {
       ['alarms', 'Alarms', warningList(alarms(training))],
       ['use', facts.status === 'completed' ? 'Use it' : 'Resume', useOf(training)],
       ['course', 'Progress', courseOf(training.rows, wordsFor(training))],
-      ['samples', 'What the model says', samplesView(samples, facts)],
+      ['samples', 'Sample answers', samplesView(samples, facts)],
       ['baselines', 'Baselines', baselines(training)],
       ['data', 'Data', dataView(training)],
       ['config', 'Config', about !== undefined && preformatted(stringify(config))],
@@ -129,7 +129,7 @@ function stateText(training: ShownTraining): string {
 const doneText = ({ facts: { steps } }: ShownTraining): string =>
   steps.of === 0 ? '' : `${Math.floor((100 * steps.done) / steps.of)} %`;
 
-/** The final figure, then amounts. */
+/** Shows the final figure, then how much was trained. */
 function headline({ facts, metrics }: ShownTraining): Html {
   const { best, episodes, first, seconds, steps, tokens, unit } = facts;
   const losses = metrics.flatMap(({ kind, loss, reward }) =>
@@ -177,7 +177,7 @@ function wordsFor({ about, facts, metrics }: ShownTraining): TrainingWords {
   };
 }
 
-/** Data for the app. Without rows, those that the live view sends are shown. */
+/** Data for the charts. Without rows, the charts show the rows that the live view sends. */
 function courseOf(rows: TrainingRows | undefined, words: TrainingWords): Html {
   if (rows === undefined) return html`<figure>${embedJson(undefined, { words })}</figure>`;
   const { evaluation, step, validation } = rows;

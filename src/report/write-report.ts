@@ -24,8 +24,8 @@ import { renderReport } from './run-report.js';
 
 /**
  * Writes `report.html` for the run at `path`, or for the repeats below it; returns its path.
- * @param played the run's policies, if this process ran it: only then are episodes of a user's module or of programs drawn, because
- * a report never imports the code that a run refers to
+ * @param played the run's policies, if this process ran it. Without them, no episodes of modules or programs are
+ * drawn, because a report never imports code that a run refers to.
  */
 export async function writeReport(path: string, played?: PolicyFamily): Promise<string> {
   const report = join(path, runFiles.report);
@@ -127,7 +127,7 @@ async function animationsOf(run: OpenedRun, played: PolicyFamily | undefined): P
   }
 }
 
-/** Leaves out what can't be drawn: some environments, and programs that fail. */
+/** Returns undefined for what can't be drawn: some environments, and programs that fail. */
 function undrawn(error: unknown): undefined {
   if (!(error instanceof UserError || isProgramFault(error))) throw error;
 }

@@ -1,4 +1,4 @@
-/** Statistics on the training done during a run, and a text summary of them. */
+/** Sums up how the model was trained during a run, as figures and as text. */
 import { formatDuration, formatNumber, plural } from '../format/numbers.js';
 import { mean } from '../statistics/descriptive.js';
 import type { Adaptation, LoggedEvent } from './events.js';
@@ -10,9 +10,9 @@ export interface AdaptationTotals {
   readonly answers: number;
   /** Part of the run's wall time. */
   readonly seconds: number;
-  /** Mean standard deviation of the rewards in a group. */
+  /** Standard deviation of the rewards within a group, averaged over groups and updates. */
   readonly spread: number;
-  /** Share of groups whose rewards were all equal, so nothing was learned from them. */
+  /** Share of groups that taught nothing because all their rewards were equal. */
   readonly flat: number;
   /** The last update with an optimizer step. */
   readonly last?: Adaptation;
@@ -46,7 +46,7 @@ export function adaptationTotals(adaptations: readonly Adaptation[]): Adaptation
 }
 
 /**
- * Example: `12 updates in 43.1 s of 1.8 min; reward spread 0.32, 8 % of groups flat; entropy 1.7 nats per token`.
+ * Example: `9 updates in 43 s of 2 min 4 s; reward spread 0.32, 8 % of groups flat; entropy 1.7 nats per token`.
  */
 export function adaptationText(
   { flat, last, seconds, spread, updates }: AdaptationTotals,

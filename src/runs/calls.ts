@@ -16,9 +16,9 @@ export const callId = ({ iteration, candidate, attempt }: CallPosition): string 
   `iteration ${iteration}, candidate ${candidate}, attempt ${attempt}`;
 
 /**
- * Purpose of a call: a proposal, a correction of one, a revision by the critic, or feedback. Corrections of
- * revisions and feedback keep their purpose. Terms used everywhere: a *call* asks a model once; a *proposal*
- * is one *candidate*'s first call with its corrections; an *evaluation* is a policy whose episodes were
+ * Purpose of a call: a proposal, a correction of a proposal, a revision by the critic, or feedback. Corrections of
+ * a revision or of feedback keep its purpose. Terms used everywhere: a *call* asks a model once; a *proposal* is
+ * the first call for one *candidate* with its corrections; an *evaluation* is a policy with the episodes that it
  * played.
  */
 export type CallPurpose = 'proposal' | 'correction' | 'critic' | 'feedback';
@@ -31,7 +31,7 @@ export const purposeOf = ({ attempt, purpose }: Purposeful): CallPurpose =>
 
 export const purposeSql = "coalesce(purpose, CASE WHEN attempt > 0 THEN 'correction' ELSE 'proposal' END)";
 
-/** Purpose of all calls of one candidate, revision or question. */
+/** Purpose of a call, counting corrections as proposals. */
 export function stageOf(call: Purposeful): Stage {
   const purpose = purposeOf(call);
   return purpose === 'correction' ? 'proposal' : purpose;
@@ -39,10 +39,10 @@ export function stageOf(call: Purposeful): Stage {
 
 export type Stage = Exclude<CallPurpose, 'correction'>;
 
-/** Candidate numbers of the revision and the feedback question, which follow those of the proposals. */
+/** Candidate numbers of the revision and the feedback question; they follow the numbers of the proposals. */
 export const numbersAfter = (candidates: number) => ({ critic: candidates, feedback: candidates + 1 });
 
-/** The reason why a reply was rejected; `ambiguous` occurs only in older runs. */
+/** Why a reply was rejected; `ambiguous` occurs only in older runs. */
 export type LoggedFailure =
   | ParseFailure
   | { readonly kind: 'ambiguous'; readonly readings: readonly [string, string] };
@@ -57,28 +57,28 @@ export interface CallRecord extends CallPosition {
   readonly seed: number;
   /** Absent for proposals and corrections in older runs: use `purposeOf`. */
   readonly purpose?: CallPurpose;
-  /** Name of the model in a portfolio. */
+  /** With a portfolio: name of the member that was called. */
   readonly member?: string;
   /** With `pipeline`: number of earlier iterations whose results the prompt could not show yet. */
   readonly behind?: number;
   readonly outcome:
     | {
         readonly kind: 'accepted';
-        /** Empty for an action in a game and for feedback. */
+        /** Empty for actions in games and for feedback. */
         readonly parameters: ParameterVector;
         /** The return predicted by the reply. */
         readonly predicted?: number;
-        /** Set if the proposal was too close to an earlier one: its original parameters and its distance. */
+        /** Set if a proposal too close to an earlier one was moved: its original parameters and distance. */
         readonly moved?: { readonly from: ParameterVector; readonly distance: number };
         /** The source of the proposed program. */
         readonly program?: string;
         readonly action?: Action;
-        /** All actions, if they were scored. */
+        /** All possible actions with their scores, if the model scored actions. */
         readonly scored?: readonly ScoredChoice[];
       }
     | { readonly kind: 'rejected'; readonly failure: LoggedFailure }
     | FailedCall;
-  /** Number of completions requested together, if several; the calls of the other completions follow this one. */
+  /** Only on the first call of a request for several completions: their number. Their other calls follow. */
   readonly choices?: number;
   /** Absent if the call failed. */
   readonly completion?: Completion;
@@ -91,7 +91,7 @@ export interface CallRecord extends CallPosition {
 /** A finished call whose answer may not have been processed yet. */
 export type EndedCall = Omit<CallRecord, 'outcome'> & Partial<Pick<CallRecord, 'outcome'>>;
 
-/** Faults of a call: those of its attempts and of its reply. */
+/** Kinds of the faults in a call: in its failed attempts and in its reply. */
 export function faultsOf({ completion, outcome }: EndedCall): readonly string[] {
   const tries = outcome?.kind === 'error' ? outcome.failedTries : completion?.failedTries;
   return [
@@ -114,9 +114,9 @@ export interface UsageTotals {
   readonly latencyMs: number;
   /** Absent without a price. */
   readonly cost?: number;
-  /** Month of the list prices behind the cost, e.g. `2026-09`; absent with `model.price`. */
+  /** Month of the list prices used for the cost, e.g. `2026-09`; absent with `model.price`. */
   readonly listed?: string;
-  /** Estimated tokens that count towards limits although the provider did not report them (upper bound). */
+  /** Upper bound on the tokens that the provider did not report; it counts towards limits. */
   readonly unreported?: number;
   /** Number of faults by kind (ModelErrorKind, ReplyFault). */
   readonly faults?: Readonly<Record<string, number>>;
@@ -147,6 +147,6 @@ export interface Cap {
   readonly cap: number;
 }
 
-/** What a page shows as the reply: nothing for a search over programs, which answers with numbers. */
+/** The reply to show on a page; undefined for a search over programs, whose replies contain only numbers. */
 export const shownReply = ({ completion, messages }: CallRecord, arePrograms: boolean): string | undefined =>
   arePrograms && messages.length === 0 ? undefined : completion?.text;

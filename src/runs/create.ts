@@ -38,8 +38,8 @@ export function createRunDirectory(
 }
 
 /**
- * Writes the files that turn an empty directory into a run or a group. If one fails, the directory stays
- * empty, so the same command works again.
+ * Writes the files that turn an empty directory into a run or a group. If writing fails, removes them all, so the
+ * command can be repeated.
  */
 function begin(path: string, files: Readonly<Record<string, string>>): void {
   try {
@@ -51,7 +51,7 @@ function begin(path: string, files: Readonly<Record<string, string>>): void {
 }
 
 /**
- * Creates the directory of repeats.
+ * Creates the parent directory of repeats.
  * @param group content of `group.json`
  * @throws UserError if the directory is not empty
  */
@@ -85,7 +85,7 @@ export function requireEmpty(path: string): void {
 }
 
 /**
- * Whether all files come from a process that was killed before its run existed; its lock proves that
+ * True if all files come from a process that was killed before its run existed. Its lock file proves that
  * policyloop wrote them.
  */
 function isCutOffStart(path: string, names: readonly string[]): boolean {

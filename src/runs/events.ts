@@ -11,18 +11,18 @@ export interface GameTurn {
   readonly message: string;
   /** The model's reply. */
   readonly reply?: string;
-  /** Absent if the reply named no action. */
+  /** Absent if nothing was played because the reply named no action. */
   readonly action?: Action;
-  /** Name of the action, if it is a number that has one. */
+  /** The action's name, if the action is a number with a name. */
   readonly words?: string;
-  /** False if the action doesn't come from the reply; absent for players without a model. */
+  /** False if the reply named no possible action; absent for players without a model. */
   readonly valid?: boolean;
   readonly reward: number;
 }
 
 /** A game: a line of `episodes.jsonl`. Its calls have the same iteration and candidate. */
 export interface GameRecord {
-  /** Number of the batch of concurrent games. */
+  /** Number of the batch of games that were played concurrently. */
   readonly iteration: number;
   readonly candidate: number;
   /** 0-based index of the game. */
@@ -45,8 +45,8 @@ export interface GameRecord {
 }
 
 /**
- * A candidate evaluated on seeds that played no part in selecting it. `selection`: one of the best few
- * candidates, to choose among them. `final`: the chosen candidate.
+ * A candidate evaluated on seeds that played no part in selecting it. `selection`: measured to choose among the
+ * best few candidates. `final`: the chosen candidate.
  */
 export interface Confirmation {
   readonly stage: 'selection' | 'final';
@@ -89,24 +89,24 @@ export type StopReason =
     };
 
 /**
- * An update of the model from the candidates evaluated since the last update; means are over trained tokens.
+ * An update of the model from the answers since the last one; `entropy`, `kl` and `mismatch` are means over tokens.
  */
 export interface Adaptation {
   /** 1-based. */
   readonly update: number;
   readonly answers: number;
   readonly groups: number;
-  /** Mean over the answers. */
+  /** Mean reward of the answers. */
   readonly reward: number;
   /** Mean over groups of the standard deviation of their rewards. */
   readonly spread: number;
-  /** Share of groups whose rewards are all equal, so nothing is learned from them. */
+  /** Share of groups that teach nothing because all their rewards are equal. */
   readonly flat: number;
-  /** Optimizer steps; if 0, all groups were flat and the following fields are absent. */
+  /** Optimizer steps; if 0, there was nothing to learn from, and the other optional fields are absent. */
   readonly steps: number;
   readonly loss?: number;
   readonly gradientNorm?: number;
-  /** In nats. */
+  /** In nats per token. */
   readonly entropy?: number;
   /** KL divergence to the initial model, and between trainer and sampler, in nats per token. */
   readonly kl?: number;
@@ -115,7 +115,7 @@ export interface Adaptation {
   readonly seconds: number;
 }
 
-/** A setting changed during the run; `was` or `now` is absent if not set. */
+/** A setting changed during the run; `was` is absent if it was newly set, and `now` if it was removed. */
 export interface SettingChange {
   /** Dotted path. */
   readonly key: string;
@@ -123,12 +123,12 @@ export interface SettingChange {
   readonly now?: unknown;
 }
 
-/** Result of a revision, which is also a candidate of its iteration. */
+/** Result of a revision. A revision is itself a candidate of its iteration, with number `candidate`. */
 export interface Revision {
   readonly kind: 'revised';
   readonly iteration: number;
   readonly candidate: number;
-  /** The revised candidate. */
+  /** Number of the candidate that it revises. */
   readonly revises: number;
   /** `kept`: the answer changes nothing. `rejected`: no usable answer. */
   readonly result: 'better' | 'no-better' | 'kept' | 'rejected';
@@ -158,9 +158,9 @@ export interface FeedbackResult extends FeedbackQuestion, Pick<Feedback, 'rating
 /** Proposal outcomes over all completed iterations. */
 export interface ProposalTally {
   readonly rejected: number;
-  /** Proposals that the critic revised. */
+  /** Proposals that the critic was asked to revise. */
   readonly revisions: number;
-  /** Revisions that scored higher. */
+  /** Revisions that scored higher than the original. */
   readonly better: number;
 }
 
@@ -175,7 +175,7 @@ export function tallyOf(events: Iterable<RunEvent>, before?: ProposalTally): Pro
   return { better, rejected, revisions };
 }
 
-/** Everything that happens in a run. Console, files, report and tests read this one stream. */
+/** Everything that happens in a run. The console, the logs and the report are all made from these events. */
 export type RunEvent =
   | {
       readonly kind: 'run-started';
@@ -227,7 +227,7 @@ export type RunEvent =
       /** The update of the model; absent if it isn't trained. */
       readonly adapted?: Adaptation;
       readonly usage: UsageTotals;
-      /** How much of each limit is used. */
+      /** How much of each limit has been used. */
       readonly caps?: readonly Cap[];
     }
   | { readonly kind: 'warning'; readonly message: string }
@@ -239,16 +239,16 @@ export type RunEvent =
       readonly request: number;
       readonly action: 'pause' | 'resume' | 'stop' | 'set';
       readonly iteration: number;
-      /** What `iteration` counts, if not iterations. */
+      /** Unit that `iteration` counts, if not iterations. */
       readonly unit?: 'game' | 'step' | 'update' | 'run';
       /** For `set`; empty if nothing changed. */
       readonly changes?: readonly SettingChange[];
     }
-  /** The user has asked to stop, but the run waits for calls in flight, for at most `seconds` if set. */
+  /** The user has asked the run to stop; it waits for calls in flight, but at most `seconds` if set. */
   | { readonly kind: 'waiting'; readonly seconds?: number }
   /** A request waits for the rate limit (`model.requestsPerMinute`) or for Retry-After. */
   | { readonly kind: 'rate-limited'; readonly seconds: number }
-  /** `of`: number of measurements to come, one more than `candidates` if there are several. */
+  /** `of`: number of measurements, which is one more than `candidates` if there are several of them. */
   | {
       readonly kind: 'confirmation-started';
       readonly candidates: number;
@@ -263,7 +263,7 @@ export type RunEvent =
       readonly confirmed?: Confirmation;
       readonly racing?: RacingTotals;
       readonly usage: UsageTotals;
-      /** How much of each limit is used. */
+      /** How much of each limit has been used. */
       readonly caps?: readonly Cap[];
     };
 

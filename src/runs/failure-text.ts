@@ -8,7 +8,7 @@ import type { CallRecord, LoggedFailure } from './calls.js';
 
 export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>> = {
   'rate-limit': 'the provider is limiting the request rate',
-  quota: 'the provider accepts no requests for longer than `model.maxRetryAfterSeconds`',
+  quota: 'the provider requires a longer wait than `model.maxRetryAfterSeconds` allows',
   server: 'the provider failed',
   network: 'no connection',
   cut: 'the connection broke before the answer was complete',
@@ -27,11 +27,11 @@ export const faultMeaning: Readonly<Record<ModelErrorKind | ReplyFault, string>>
   loop: 'one phrase repeated until the length limit',
   overlong: 'a reply longer than requested',
   'prompt-cut': 'the server truncated the prompt',
-  'usage-missing': 'no token counts, so they are estimated',
+  'usage-missing': 'token counts are missing, so they are estimated',
   'usage-wrong': 'implausible token counts; missing ones are estimated',
 };
 
-/** Kind of a failed call in the tables of a report. */
+/** The kinds by which a report counts failed calls. */
 export type FailureKind = LoggedFailure['kind'] | `error: ${ModelErrorKind}`;
 
 export function failureKind(
@@ -70,7 +70,7 @@ const rejectionMeaning: Readonly<Record<LoggedFailure['kind'], string>> = {
   ambiguous: 'a reply that earlier versions found ambiguous',
 };
 
-/** The meaning of a fault, or of `rejected: …`; undefined for a kind of another version. */
+/** The meaning of a fault, or of `rejected: …`; undefined for a kind that this version doesn't know. */
 export function kindMeaning(kind: string): string | undefined {
   const [, reason] = /^rejected: (.*)$/s.exec(kind) ?? [];
   const [meanings, key]: [Readonly<Record<string, string>>, string] =

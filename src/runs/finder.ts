@@ -1,4 +1,4 @@
-/** Finds runs and plans in folders. */
+/** Finds runs and plans (studies, collections and groups of repeats) in folders. */
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readOwnJson } from '../storage/files.js';
@@ -6,10 +6,10 @@ import { collectionFile, groupFile, planFile, runFiles } from './reader.js';
 
 const isRun = (path: string) => existsSync(join(path, runFiles.manifest));
 
-/** Maximum depth; runs of studies are two levels down. */
+/** Maximum depth of folders to search; runs of studies are two levels down. */
 const deepest = 4;
 
-/** Paths of the runs in a folder and its subfolders, by name. */
+/** Paths of the runs in a folder and its subfolders, sorted by name. */
 export function runsBelow(folder: string, depth = 0): readonly string[] {
   if (isRun(folder)) return [folder];
   if (depth > deepest || !existsSync(folder)) return [];
@@ -20,7 +20,7 @@ export function runsBelow(folder: string, depth = 0): readonly string[] {
     .flatMap((name) => runsBelow(join(folder, name), depth + 1));
 }
 
-/** The outermost study or collection below `root` that contains a run. */
+/** The outermost study or collection below `root` that contains a run; undefined if there is none. */
 export function holderOf(name: string, root: string): string | undefined {
   const around = dirname(name);
   if (around === '.') return undefined;
@@ -28,7 +28,7 @@ export function holderOf(name: string, root: string): string | undefined {
   return holderOf(around, root) ?? (holds ? around : undefined);
 }
 
-/** Record, lock and description of each kind of plan: a directory of runs that belong together. */
+/** A plan is a directory of runs that belong together. For each kind: its record, its lock and a description. */
 export const planKinds = {
   repeats: { record: groupFile, lock: runFiles.lock, name: 'repeats' },
   controls: { record: planFile, lock: 'controls.lock', name: 'a table of baselines' },
@@ -66,8 +66,8 @@ export function planAround(path: string): PlanDirectory | undefined {
 }
 
 /**
- * The number of concurrent runs set by `key=value` overrides: undefined if they set something else, `'wrong'`
- * if invalid.
+ * The number of concurrent runs set by the override `jobs=…`: undefined without it, `'wrong'` if it is invalid or
+ * combined with others.
  */
 export function jobsAsked(overrides: readonly string[]): number | 'wrong' | undefined {
   const [first, ...others] = overrides.filter((text) => text.startsWith('jobs='));

@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import { changedModules, type ModuleHashes } from '../modules/sources.js';
 import type { Manifest } from './manifest.js';
 
-/** Keys that may change when a run resumes because they don't affect its iterations. */
+/** Keys that may change when a run resumes, because they don't affect the results of an iteration. */
 const mayChange: ReadonlySet<string> = new Set([
   'name',
   'iterations',
@@ -33,9 +33,7 @@ const mayChange: ReadonlySet<string> = new Set([
   'model.onChange',
 ]);
 
-/**
- * SHA-256 of everything that must not change within a run: parts of the config, prompt templates, modules.
- */
+/** SHA-256 of everything that must not change within a run: fixed settings, prompt templates and modules. */
 export function fingerprint(config: object, promptHash: string, modules?: ModuleHashes): string {
   return createHash('sha256')
     .update(JSON.stringify([fixedParts(config), promptHash, ...(modules === undefined ? [] : [modules])]))
@@ -55,7 +53,7 @@ function changedSettings(was: NonNullable<Manifest['settings']>, now: NonNullabl
 }
 
 const newStart = {
-  run: "start a new run (to import this one's replay buffer, set its warmup.from)",
+  run: "start a new run (with warmup.from, to import this run's replay buffer)",
   play: 'start a new play with the changed config (policyloop play CONFIG)',
 } as const;
 
@@ -88,13 +86,10 @@ function fixedParts(config: object): readonly (readonly [string, unknown])[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Models in addition to the run's own. */
+/** Settings of models other than the one that proposes. */
 const ownModels: ReadonlySet<string> = new Set(['critic.model', 'feedback.model']);
 
-/**
- * Compares the members of a portfolio and the other models key by key, so the same keys may change as for a
- * single model.
- */
+/** Splits portfolio members and additional models into single keys, so the same keys may change as for `model`. */
 function settingsAt(path: string, value: unknown): [string, unknown][] {
   if (ownModels.has(path) && typeof value === 'object' && value !== null)
     return Object.entries(value)
@@ -152,12 +147,12 @@ export function requireSame(
       assembly.prompts.hash === manifest.prompts
         ? `the config of this ${kind} has changed since it started`
         : `the prompt templates have changed since this ${kind} started`,
-    remedy: `restore them, or ${newStart[kind]}`,
+    remedy: `undo the changes, or ${newStart[kind]}`,
   });
 }
 
 /**
- * Explains how to continue a finished run; undefined if it isn't finished.
+ * Explains how to continue a finished run; undefined if it isn't finished, or if `now` already lets it continue.
  * @param was the config that it ran with
  */
 export function whatCompletes(

@@ -39,7 +39,7 @@ const logFields = {
   ],
 } as const satisfies Record<LogName, readonly Field[]>;
 
-/** How a complete line of the large logs begins, and a substring that it must contain. */
+/** Beginning of every complete line in the large logs, and a substring that it must contain. */
 const placePattern = /^\{"iteration":(\d+),"candidate":(\d+),/;
 const marker = { episodes: ',"episode":', calls: '"outcome":{"kind":"' } as const;
 
@@ -83,7 +83,7 @@ function unlessBroken<T>(read: () => T, onBroken: OnBroken): T | undefined {
   }
 }
 
-/** Required fields of an answered call. */
+/** Additional required fields of a call with a completion. */
 const completionFields = [
   [['completion', 'text'], 'string'],
   [['completion', 'finishReason'], 'string'],
@@ -106,8 +106,8 @@ function lacking(item: unknown, fields: readonly Field[]): string | undefined {
 }
 
 /**
- * Scans a log line by line. Lines of calls and episodes are large, so those that look complete at both ends
- * are not parsed; damage inside is found when they are read.
+ * Scans a log line by line. Lines of calls and episodes are large, so they are only parsed if one of their ends
+ * looks incomplete; other damage is found when they are read.
  * @throws UserError with line and byte for a broken line
  */
 export function extentOf<T>(
@@ -159,7 +159,7 @@ export function* callsOf(files: LogFiles, most: number, onBroken: OnBroken): Gen
   }
 }
 
-/** A message's text, or its parts relative to the last message at the same position. */
+/** A message whose text may be encoded relative to the last message at the same position. */
 interface WrittenMessage {
   readonly role: ChatMessage['role'];
   readonly content: string | readonly TextPart[];
@@ -170,13 +170,13 @@ export interface WrittenCall extends Omit<CallRecord, 'messages'> {
   readonly messages: readonly WrittenMessage[];
 }
 
-/** Every 256th prompt is written in full, so that lines after a damaged one can be read. */
+/** Every 256th prompt is written in full, which limits how many lines after a damaged one are unreadable. */
 const linesBetweenWhole = 256;
 
 /** Shorter messages are always written in full. */
 const shortestShared = 200;
 
-/** The last message at each position of the prompts so far. */
+/** Remembers the last message at each position of a prompt. */
 class LastMessages {
   #texts: (string | undefined)[] = [];
 
@@ -193,7 +193,7 @@ class LastMessages {
 const isWhole = ({ messages }: Pick<WrittenCall, 'messages'>) =>
   messages.every(({ content }) => typeof content === 'string');
 
-/** Encodes calls relative to earlier ones. */
+/** Encodes the messages of each call relative to earlier messages. */
 export class CallEncoder {
   readonly #last = new LastMessages();
 
@@ -217,7 +217,7 @@ function shorterOf(content: string, earlier: string): WrittenMessage['content'] 
   return isShorter && JSON.stringify(parts).length < content.length ? parts : content;
 }
 
-/** Decodes calls in the order written, starting at the first line or at one written in full. */
+/** Decodes calls in the order in which they were written, from the first line or any line written in full. */
 class CallDecoder {
   readonly #last = new LastMessages();
 

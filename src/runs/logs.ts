@@ -20,7 +20,7 @@ import {
   type Place,
 } from './log-lines.js';
 
-/** The content of a run up to its last complete iteration. Iterables are read from disk each time. */
+/** The content of a run up to its last complete iteration. Each loop over an iterable reads from disk. */
 export interface RecordedRun {
   readonly entries: readonly BufferEntry[];
   readonly episodes: Iterable<EpisodeRecord>;
@@ -33,7 +33,7 @@ export interface RecordedRun {
   readonly iteration: number;
   /** Number of lines of each log up to the end of that iteration. */
   readonly lines: Readonly<Record<LogName, number>>;
-  /** Descriptions of unusable parts, one line each. */
+  /** Descriptions of the parts that can't be used, one line each. */
   readonly faults: readonly string[];
 }
 
@@ -54,7 +54,7 @@ interface Scan {
 /**
  * Reads the evaluations and scans the other logs.
  * @param tolerant if true, broken lines are skipped and listed in `faults`
- * @throws UserError with line and byte for a broken line
+ * @throws UserError with line and byte for a broken line, unless `tolerant`
  */
 export function scanLogs(files: LogFiles, tolerant = false): Scan {
   const faults: string[] = [];
@@ -141,16 +141,16 @@ function noteFault(faults: string[], error: UserError): void {
   if (!faults.includes(fault)) faults.push(fault);
 }
 
-/** Iterations without line counts don't count as complete. */
+/** Line counts of an iteration that recorded none: no log reaches them, so it is incomplete. */
 const unknownLines = { evaluations: Infinity, episodes: Infinity, calls: Infinity };
 
-/** Which records belong to complete iterations or to evaluated warm-up policies. */
+/** Returns a test for records: true if they belong to a complete iteration or an evaluated warm-up policy. */
 function keptPlaces(complete: readonly BufferEntry[], last: number) {
   const warmup = new Set(complete.flatMap((entry) => (entry.iteration === 0 ? [entry.candidate] : [])));
   return ({ iteration, candidate }: Place) => iteration <= last && (iteration > 0 || warmup.has(candidate));
 }
 
-/** Earlier versions recorded returns that overflowed as null; such evaluations failed. */
+/** Leaves out evaluations with returns that overflowed, which earlier versions recorded as null. */
 function usable(complete: readonly BufferEntry[], files: LogFiles) {
   const entries = complete.filter(
     ({ score, returns }) => Number.isFinite(score) && returns.every((value) => Number.isFinite(value)),
@@ -166,9 +166,8 @@ function* keptItems<T>(items: Iterable<T>, isKept: (item: T) => boolean): Genera
 }
 
 /**
- * A crash loses at most two iterations: the one after the last commit and the interrupted one. If there are
- * more evaluations beyond the last complete iteration, other logs have lost lines, and cutting would lose even
- * more.
+ * A crash loses at most two iterations: the one after the last commit and the interrupted one. If more iterations
+ * than that have evaluations but are incomplete, other logs have lost lines, and cutting would lose even more.
  */
 function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: number): void {
   const file = files.evaluations;
@@ -180,11 +179,11 @@ function requireWhole(files: LogFiles, { iteration, lines }: RecordedRun, last: 
       `this file has evaluations of ${last - iteration} iterations (from byte ${endOfLine(file, lines.evaluations)} on) ` +
       `that the other logs don't record as complete: lines of ` +
       `${basename(files.events)}, ${basename(files.episodes)} or ${basename(files.calls)} are missing`,
-    remedy: `restore those files from a copy, or remove the lines from this one on to resume after iteration ${iteration}`,
+    remedy: `restore those files from a copy, or remove this line and all later ones to resume after iteration ${iteration}`,
   });
 }
 
-/** Concatenates iterables; every iteration reads them again. */
+/** Concatenates iterables; each loop over the result reads them again. */
 export function inTurn<T>(...parts: readonly Iterable<T>[]): Iterable<T> {
   return {
     *[Symbol.iterator]() {

@@ -17,9 +17,9 @@ export interface Manifest {
   readonly version: 1;
   /** Name of the run directory. */
   readonly run: string;
-  /** `running` without a process that holds the lock means that the run crashed. */
+  /** If `running`, but no process holds the lock, the run has crashed. */
   readonly status: 'running' | 'completed' | 'interrupted' | 'failed';
-  /** Present while the run is paused, until `policyloop resume`. */
+  /** Present while the run is paused. */
   readonly paused?: true;
   /** Why the run ended; absent while it is running. */
   readonly reason?: StopReason;
@@ -30,7 +30,7 @@ export interface Manifest {
   readonly activeMs: number;
   readonly versions: { readonly policyloop: string; readonly node: string; readonly commit?: string };
   readonly environment: string;
-  /** Only for an environment that isn't built in, so the run can be read without it. */
+  /** Only for an environment that isn't built in; lets the run be shown without it. */
   readonly spec?: RecordedSpec;
   /** Only for policies that aren't built in. */
   readonly policy?: RecordedPolicy;
@@ -57,10 +57,10 @@ export interface Manifest {
     readonly program?: string;
   };
   readonly confirmations: readonly Confirmation[];
-  /** Final savings of racing. */
+  /** Savings from racing, set when the run ends. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** How much of each limit is used. */
+  /** How much of each limit has been used. */
   readonly caps?: readonly Cap[];
   /** Only for games of an agent (`policyloop play`): `iterations` then counts games. */
   readonly play?: PlaySummary;
@@ -110,7 +110,7 @@ export const manifestShape = z.looseObject({
   usage: z.looseObject({ calls: z.number(), promptTokens: z.number(), completionTokens: z.number() }),
 });
 
-/** `group.json`: a directory whose subdirectories are repeats of one experiment. */
+/** Shape of `group.json`, which marks a directory whose subdirectories are repeats of one experiment. */
 export const groupShape = z.looseObject({
   version: z.literal(1),
   seeds: z.array(z.number()),

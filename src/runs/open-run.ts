@@ -39,11 +39,11 @@ export function requireConfig(file: string): string {
   throw new UserError({
     file,
     message: "this run's config is missing",
-    remedy: 'restore it from a copy, or write the config that it ran with',
+    remedy: 'restore it from a copy, or write it again with the settings of the run',
   });
 }
 
-/** Reads a run to play its policies again; imports their modules. @throws UserError if the run is damaged */
+/** Reads a run to play its policies again; imports the user's modules. @throws UserError if the run is damaged */
 export async function readWholeRun(path: string): Promise<OpenedRun> {
   const frame = await frameOf(path, async ({ manifest, config, policy }) => {
     const { id, options } = config.environment;
@@ -75,7 +75,7 @@ export async function readShownRun(path: string): Promise<OpenedRun> {
   };
 }
 
-/** Adds the sources of a run to its family's library. Returns one line for each that can't be read. */
+/** Adds the programs of a run to its policy family. @returns a message for each that can't be read */
 export function addPrograms(
   family: Pick<PolicyFamily, 'description'>,
   entries: readonly BufferEntry[],
@@ -94,7 +94,7 @@ export function addPrograms(
   });
 }
 
-/** Like `readShownRun`, without the logs; `unknown` lists what the run doesn't record about its policies. */
+/** Like `readShownRun`, without the logs; `unknown` is a note if the run doesn't record what its policies are. */
 export const readShownFrame = (path: string) => frameOf(path, shownParts);
 
 type RunFrame = Omit<OpenedRun, 'recorded'>;
@@ -111,7 +111,7 @@ async function frameOf(
   const manifest = readManifest(path);
   if (manifest.play !== undefined)
     throw new UserError({
-      message: "this is an agent's play, which has no numeric policy",
+      message: 'this is a play of an agent, which has no numeric policy',
       value: path,
       remedy:
         'use policyloop show, report, resume or compare; for more games, run policyloop play with another seed',
@@ -146,7 +146,7 @@ function withinReturns(manifest: Manifest, { environment, evaluation }: Config):
 
 const nothing = { kind: 'box', low: [], high: [] } as const;
 
-/** Reads the parts of a run from built-in and recorded data only. */
+/** Opens environment and policies from built-in and recorded data only, so no foreign code runs. */
 async function shownParts({
   config,
   manifest,

@@ -1,4 +1,4 @@
-/** Programs as text for people. */
+/** Formats programs as text for people. */
 import { harmless } from '../base/terminal-text.js';
 import { plural } from '../format/numbers.js';
 import type { ParameterVector } from '../policies/policy.js';
@@ -16,7 +16,7 @@ export function programTitle(recorded: Recorded | undefined): string {
   return `program, ${plural(lines, 'line')}, ${plural(recorded.parameters.length - 1, 'constant')}`;
 }
 
-/** The structure of a program, as 12 hexadecimal digits. */
+/** The hash that identifies a program's structure, as 12 hexadecimal digits. */
 export const structureText = ([structure = 0]: ParameterVector): string =>
   structure.toString(16).padStart(12, '0');
 

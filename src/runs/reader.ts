@@ -29,7 +29,7 @@ export const runFiles = {
   report: 'report.html',
   /** Folder. */
   animations: 'animations',
-  /** Folder: the adapter of a run that trained its model, as used by `model.adapter`. */
+  /** Folder: the adapter, for `model.adapter`, if the run trained its model. */
   adapter: 'adapter',
   lock: 'run.lock',
 } as const;
@@ -51,7 +51,7 @@ export function readRun(path: string): WholeRun {
 }
 
 /**
- * Opens the logs of a run without changing them: reads evaluations now, the others on demand.
+ * Opens the logs of a run without changing them: scans them all, and keeps only the evaluations in memory.
  * @param tolerant if true, broken lines are skipped and listed in `faults`
  * @throws UserError if there is no run or a file is damaged
  */
@@ -67,9 +67,7 @@ export const logsIn = (path: string): LogFiles => ({
   events: join(path, runFiles.events),
 });
 
-/**
- * The evaluations of complete iterations, read without the other logs, which are a hundred times as large.
- */
+/** The evaluations of complete iterations. Doesn't read the other logs, which can be a hundred times as large. */
 export function readEvaluations(path: string, { iterations }: Manifest): readonly BufferEntry[] {
   return evaluationsUntil(logsIn(path), iterations.done);
 }
@@ -80,11 +78,11 @@ export const logBytes = (path: string): number =>
     0,
   );
 
-/** Data that a run imported at its start. A resumed run uses this copy. */
+/** Data that a run copied from elsewhere when it started; a resumed run uses the copy. */
 export interface TakenOver {
   /** Parameters from an earlier run. */
   readonly imported: readonly ParameterVector[];
-  /** Episodes shown in its prompts. */
+  /** Demonstrations that its prompts show. */
   readonly demonstrations: readonly Demonstration[];
 }
 
@@ -131,7 +129,7 @@ function readShaped<T extends z.ZodType>(file: string, shape: T): z.output<T> {
     });
   let content: unknown;
   try {
-    // Manifests may come from untrusted sources, and their text is shown in terminals. Sources are escaped where shown.
+    // Terminals show text of manifests, which may be untrusted. Programs are escaped where they are shown.
     content = parseJson(readOwnText(file), (value, key) =>
       typeof value === 'string' && key !== 'program' ? harmlessLines(value) : value,
     );

@@ -1,5 +1,5 @@
 /**
- * Commands sent to the process of a run (`control.jsonl`, which exists only while the run is running), and the
+ * Commands for the process of a run, in `control.jsonl`, which exists only while the run is in progress, and the
  * question that the run asks a person.
  */
 import { appendFileSync, existsSync, lstatSync, rmSync } from 'node:fs';
@@ -27,12 +27,12 @@ const requestShape = z.discriminatedUnion('action', [
     rating: z.int().min(1).max(5).optional(),
     remark: z.string().max(longestRemark).optional(),
   }),
-  /** Each is `key=value`. */
+  /** Each override has the form `key=value`. */
   z.object({ action: z.literal('set'), overrides: z.array(z.string()).min(1) }),
 ]);
 
 export type ControlRequest = z.output<typeof requestShape>;
-/** Commands that change the course of a run; logged once executed. */
+/** Commands that change the course of a run. They are logged once they are executed. */
 export type SteeringRequest = Exclude<ControlRequest, { action: 'answer' }>;
 
 const fileOf = (path: string) => join(path, 'control.jsonl');
@@ -48,7 +48,7 @@ export function askOf(path: string, request: ControlRequest): number {
   return [...eachLine(file)].length;
 }
 
-/** The requests to one process, in order. */
+/** Reads the requests to one process, in order. */
 export class Requests {
   readonly #file: string;
   #size = 0;
@@ -77,7 +77,7 @@ export class Requests {
   }
 }
 
-/** Polls for requests until the returned function is called. Ignores errors, which the run itself reports. */
+/** Calls `look` periodically until the returned function is called. Ignores errors: the run reports them. */
 export function watchRequests(look: () => void): () => void {
   const timer = setInterval(() => {
     try {
@@ -87,7 +87,6 @@ export function watchRequests(look: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Polling interval. */
 export const pollMs = 250;
 
 const parsed = (line: string): ControlRequest | undefined => requestShape.safeParse(jsonIn(line)).data;
@@ -128,14 +127,14 @@ export const notPlayed = (path: string, status: string, remedy: string): UserErr
 const questionShape = z.object({
   /** Identifies the question within its run. */
   question: z.string().max(100),
-  /** Text to show. */
+  /** Text to show to the person. */
   text: z.string().max(20_000),
   /** File name of the picture, if there is one. */
   picture: z
     .string()
     .regex(/^feedback-\d{4,}\.gif$/)
     .nullable(),
-  /** The process that asks, as in the run's lock; a killed process may have left its question behind. */
+  /** The process that asks, as in the run's lock: identifies a question that a killed process left behind. */
   by: z.string(),
 });
 
@@ -163,13 +162,13 @@ export function readQuestion(run: string): OpenQuestion | undefined {
   }
 }
 
-/** Marks a directory that a live view shows. */
+/** Lock file in a directory that a live view shows. */
 const viewLock = '.view.lock';
 
-/** Number of parent folders in which a view may be open. */
+/** Maximum number of parent folders to check for a view. */
 const mostAbove = 6;
 
-/** Whether a live view shows the run at `path`, or will once it begins. */
+/** True if a live view shows the run at `path`, or will show it once it starts. */
 export function isViewed(path: string): boolean {
   let folder = resolve(path);
   for (let i = 0; i <= mostAbove; i++) {

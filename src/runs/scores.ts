@@ -17,15 +17,15 @@ const place = /\{"iteration":(\d+),"group":\d+,"candidate":(\d+),"source":"/y;
 const key = ',"score":';
 
 /**
- * The evaluations of complete iterations. Lines that end in another way than with their score, as after racing or
- * feedback, are parsed.
+ * The evaluations of complete iterations. If any line doesn't end with its score, as after racing or feedback, the
+ * whole file is parsed instead.
  * @throws UserError for a broken line or non-numeric returns
  */
 export function readScores(path: string, manifest: Manifest): readonly Scored[] {
   return quickScores(logsIn(path).evaluations, manifest.iterations.done) ?? readEvaluations(path, manifest);
 }
 
-/** Undefined if the file can't be read in this way. */
+/** Undefined if a line has another form, or if the file is missing or too large. */
 function quickScores(file: string, iterations: number): readonly Scored[] | undefined {
   const text = textOf(file);
   if (text === undefined) return undefined;
@@ -34,7 +34,7 @@ function quickScores(file: string, iterations: number): readonly Scored[] | unde
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
     place.lastIndex = from;
     const found = place.exec(text);
-    // Only a key of the line's outermost object can be followed by the only brace that ends the line.
+    // If only a number and the line's last brace follow, the key belongs to the outermost object.
     const at = text.lastIndexOf(key, end);
     const number = text.slice(at + key.length, end - 1);
     if (found === null || at < from || text[end - 1] !== '}' || !/^-?\d[\d.e+-]*$/.test(number))

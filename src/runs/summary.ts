@@ -24,11 +24,11 @@ import type { Manifest } from './manifest.js';
 import { programTitle, sourceLines } from './program-text.js';
 import { type RunStatus, readManifest, runFiles, statusOf } from './reader.js';
 
-/** The result of a run, read only from its manifest. */
+/** The result of a run, read from its manifest without the logs. */
 export interface RunSummary {
   readonly path: string;
   readonly manifest: Manifest;
-  /** Current status: a run that no process holds has crashed. */
+  /** Current status, which also tells whether the run crashed or is paused. */
   readonly status: RunStatus;
   /** Why the run ended, in words. */
   readonly ended: string;
@@ -72,12 +72,12 @@ export interface RunResult {
   readonly iterations: number;
   /** The highest observed mean return, biased upwards because it was selected on noise; see `confirmed`. */
   readonly best: NonNullable<Manifest['best']> | null;
-  /** The best candidate measured on fresh seeds. */
+  /** The chosen candidate, measured on fresh seeds; null if that hasn't been done. */
   readonly confirmed: Confirmation | null;
-  /** Savings of racing, at the end of the run. */
+  /** Savings from racing, over the whole run. */
   readonly racing?: RacingTotals;
   readonly usage: UsageTotals;
-  /** How much of each limit is used. */
+  /** How much of each limit has been used. */
   readonly caps?: readonly Cap[];
   readonly report: string;
 }
@@ -130,7 +130,7 @@ export function describeResult(result: RunResult, spec: ParameterSpec): string {
   return lines.join('\n');
 }
 
-/** The table of repeats and their summary. @param range of an episode's return */
+/** A table of the repeats, and a summary. @param range possible returns of an episode */
 export function describeRepeats(results: readonly RunResult[], range: Interval, width?: number): string {
   const summary = summarizeRepeats(results, range);
   const lines = [
@@ -188,7 +188,7 @@ export function describeReason(end: Pick<RunResult, 'reason' | 'status'>): strin
   return end.reason?.kind === 'no-proposals' ? `${headline}; first reason: ${cause}` : cause;
 }
 
-/** How a run ended, in words that follow its status. @param unit what it counts, such as `games` */
+/** How a run ended, in words that follow its status. @param unit plural of its unit, such as `games` */
 export function endText(
   { ended, manifest: { reason }, status }: Pick<RunSummary, 'ended' | 'manifest' | 'status'>,
   unit: string,
@@ -255,7 +255,7 @@ export function placeName(
   return `iteration ${place.iteration}${config.candidates > 1 ? `.${place.candidate + 1}` : ''}`;
 }
 
-/** Example: `12 calls, 3 failed, 45.1k tokens in (80 % cached), 2.0k out, cost 0.0123`. */
+/** Example: `12 calls, 3 failed, 45.1k tokens in (80 % cached), 2k out, cost 0.0123`. */
 export function formatUsage(usage: UsageTotals): string {
   const parts = [plural(usage.calls, 'call')];
   if (usage.errors > 0) parts.push(`${usage.errors} failed`);
@@ -278,7 +278,7 @@ export function formatUsage(usage: UsageTotals): string {
   return parts.join(', ');
 }
 
-/** Example: `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h 0 min`. */
+/** Example: `tokens 12.3k/50k, cost 0.0123/2, time 3 min 6 s/2 h`. */
 export function formatCaps(caps: readonly Cap[]): string {
   return caps
     .map(({ limit, used, cap }) => {

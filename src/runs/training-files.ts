@@ -8,7 +8,7 @@ export const trainingFiles = {
   /** Lineage, settings and state; the result contains a copy. */
   about: 'training.json',
   metrics: 'metrics.jsonl',
-  /** What the model says at evaluations. */
+  /** Samples of what the model replies at evaluations. */
   samples: 'samples.jsonl',
   checkpoint: 'checkpoint.safetensors',
   eventFiles: 'tensorboard',
@@ -19,10 +19,10 @@ export const trainingFiles = {
 /** Default folder of training runs. */
 export const trainingsFolder = 'tuned';
 
-/** Paths of the training runs started in a directory, one JSON line each; kept in its directory of runs. */
+/** File in the runs directory with the paths of training runs, one JSON line each, wherever their output is. */
 const registryFile = 'trainings.jsonl';
 
-/** Maximum size of the registry in bytes, and number of training runs read from its end. */
+/** Maximum size of that file in bytes, and maximum number of paths read from its end. */
 const [largestRegistry, mostRegistered] = [2 ** 24, 1000];
 
 /**
@@ -32,7 +32,7 @@ const [largestRegistry, mostRegistered] = [2 ** 24, 1000];
 export function registerTraining(runs: string, output: string): void {
   const known = registryText(runs);
   if (pathsIn(known).includes(output)) return;
-  // An incomplete last line stays one of its own. A single write, so that concurrent training runs don't mix.
+  // Don't append to an incomplete last line. Write only once, so concurrent training runs don't mix their lines.
   const line = `${/[^\n]$/.test(known) ? '\n' : ''}${JSON.stringify({ path: output })}\n`;
   const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_WRONLY } = constants;
   try {
@@ -45,11 +45,11 @@ export function registerTraining(runs: string, output: string): void {
       closeSync(descriptor);
     }
   } catch {
-    // The training run itself works without write access to this directory.
+    // The training run works without this entry, so don't fail if the directory isn't writable.
   }
 }
 
-/** Registered training runs that still exist, by path. Ignores anything else in the file, which may be damaged. */
+/** Registered training runs that still exist, sorted by path. Ignores everything else in a damaged file. */
 export const registeredTrainings = (runs: string): readonly string[] =>
   [...new Set(pathsIn(registryText(runs)))].filter(isOwnTraining).toSorted();
 

@@ -9,7 +9,7 @@ import { largest } from '../statistics/descriptive.js';
 import { JsonLinesFile, readJsonLines } from '../storage/json-lines.js';
 import type { CallPosition, CallPurpose, CallRecord, EndedCall } from './calls.js';
 
-/** A request about to be sent, for one or several answers. */
+/** A request that is about to be sent, for one or more answers. */
 export interface AskedRequest {
   readonly iteration: number;
   readonly attempt: number;
@@ -19,7 +19,7 @@ export interface AskedRequest {
 }
 
 export interface SentRequest {
-  /** Records that an attempt failed and is retried; its answer may have been billed. */
+  /** Records that an attempt failed and will be retried; its answer may have been billed. */
   lost(error: ModelErrorKind): void;
   answered(calls: readonly EndedCall[]): void;
 }
@@ -54,7 +54,7 @@ const fileName = 'underway.jsonl';
 export const callKey = ({ iteration, candidate, attempt, time }: CallPosition & { readonly time: string }) =>
   `${iteration}/${candidate}/${attempt}/${time}`;
 
-/** @param calls the run's log @param repair if true, cuts a torn last line off the file */
+/** @param calls the calls in the run's log @param repair if true, cuts a torn last line off the file */
 export function readCallsLeft(
   path: string,
   calls: Iterable<CallRecord>,
@@ -101,7 +101,7 @@ function withoutAnswer(
   };
 }
 
-/** The only writer of a run's calls in flight. */
+/** Writes a run's calls in flight; nothing else may write to the file. */
 export class CallsUnderway {
   readonly #path: string;
   #file: JsonLinesFile<Line>;
@@ -157,7 +157,7 @@ export class CallsUnderway {
     this.#open.delete(callKey(call));
   }
 
-  /** Keeps the file if it contains calls that aren't in the log. */
+  /** Closes the file, and deletes it unless it contains calls that aren't in the log. */
   async close(): Promise<void> {
     await this.#ready.catch(() => undefined);
     await this.#file.flush();
@@ -170,7 +170,7 @@ export class CallsUnderway {
     this.#lines.set(request, [...(this.#lines.get(request) ?? []), line]);
   }
 
-  /** Rewrites the file with the calls that are not logged yet; other iterations may be in flight. */
+  /** Rewrites the file with only the calls that are not logged yet, because other iterations may be in flight. */
   #letGo(): void {
     for (const [request, lines] of this.#lines) {
       const calls = lines.flatMap((line) => (line.kind === 'answered' ? line.calls : []));

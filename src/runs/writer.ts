@@ -29,7 +29,7 @@ export interface RunDirectory {
   readonly manifest: Manifest;
   /** The content of the run when it was opened. */
   readonly recorded: RecordedRun;
-  /** Writes an event to the file it belongs to. */
+  /** Appends an event to the logs that record it. */
   record(event: RunEvent): void;
   update(changes: ManifestChanges): void;
   /** Writes a request to disk before it is sent, so a crash neither hides a paid call nor loses an answer. */
@@ -93,7 +93,7 @@ export class RunWriter implements RunDirectory {
     readonly path: string;
     readonly manifest: Manifest;
     readonly recorded: RecordedRun;
-    /** Recorded calls that aren't in the log yet; they follow the logged ones. */
+    /** Recorded calls that aren't in the log yet; they are appended to it. */
     readonly unlogged?: readonly CallRecord[];
     readonly release: () => void;
     readonly now: () => Date;
@@ -177,7 +177,7 @@ export class RunWriter implements RunDirectory {
       await this.#underway.close();
     } finally {
       for (const file of files) file.close();
-      // Frees memory.
+      // Free the memory of the logs.
       this.#recorded = nothingRecorded;
       this.#release();
     }
@@ -188,7 +188,7 @@ export class RunWriter implements RunDirectory {
     calls.append([this.#calls.encode(call, calls.length)]);
   }
 
-  /** Events are flushed last: an iteration counts as complete only with its evaluations on disk. */
+  /** Flushes events last, so an iteration never counts as complete before its evaluations are on disk. */
   async #flush(): Promise<void> {
     await this.#committing;
     const { evaluations, episodes, calls, events } = this.#files;

@@ -29,17 +29,17 @@ const lockOf = (output: string) => `${output}.partial.lock`;
 
 let atExit = false;
 
-/** Keeps the locks of complete outputs until the process exits, because the command isn't finished before. */
+/** Keeps the locks of complete outputs until the process exits, because only then is the command finished. */
 export function markOutputsUntilExit(): void {
   atExit = true;
 }
 
-/** Whether an output with this name exists and must not be replaced. */
+/** True if an output with this name exists and must not be replaced. */
 export const isTaken = (output: string): boolean => existsSync(output) && !isCutOff(output);
 
 /**
- * Whether the command that wrote this output was killed after completing it, and the output hasn't changed
- * since. If so, the same command may replace it.
+ * True if the command that wrote this output was killed after completing it, and the output hasn't changed since.
+ * If so, the same command may replace it.
  */
 export function isCutOff(output: string): boolean {
   const lock = lockOf(output);
@@ -48,7 +48,7 @@ export function isCutOff(output: string): boolean {
   return completed === stateOf(output);
 }
 
-/** A hash that changes whenever a file of the output changes its name, size, time or inode. */
+/** A hash that changes with the name, size, modification time or inode of any file in the output. */
 function stateOf(output: string): string {
   const hash = createHash('sha256');
   const add = (path: string): void => {
@@ -63,8 +63,8 @@ function stateOf(output: string): string {
 }
 
 /**
- * Starts a file or directory, named `<output>.partial` until complete. Removes what a killed process left
- * behind.
+ * Starts a file or directory, which is named `<output>.partial` until it is complete. Removes an earlier draft of a
+ * killed process.
  * @throws UserError if another process is writing it, or if something else is named `<output>.partial`
  */
 export function openDraft(output: string): Draft {
@@ -75,7 +75,7 @@ export function openDraft(output: string): Draft {
   const lock = lockOf(output);
   const wasBegun = existsSync(lock);
   const replaces = isCutOff(output);
-  // If this process is killed, its lock shows later that the draft was policyloop's.
+  // If this process is killed, the lock that it leaves behind shows that policyloop wrote the draft.
   const release = lockRun(lock, { keepAtExit: true });
   if (existsSync(path) && !wasBegun) {
     release();
@@ -91,7 +91,7 @@ export function openDraft(output: string): Draft {
     path,
     complete() {
       syncAll(path);
-      // Second line of the lock, which `isCutOff` compares with the output.
+      // Write the second line of the lock, which `isCutOff` compares with the output.
       appendFileSync(lock, `${stateOf(path)}\n`);
       // Some systems can't rename a directory onto an empty one.
       if (replaces) rmSync(output, { recursive: true, force: true });

@@ -24,10 +24,10 @@ import { withPath } from './json-lines.js';
 import { type Links, longestPart, readRegularFile, requireShortNames } from './regular-file.js';
 
 /**
- * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file; a failure
- * leaves the old one.
+ * Replaces a file atomically: a crash, even of the system, leaves either the old or the new file; a failure leaves
+ * the old one.
  * @param content an iterable produces its parts as they are written
- * @throws system errors, with the path; UserError for a name that is too long
+ * @throws system errors, with the path; UserError for a device, or for a name that is too long
  */
 export function replaceFile(path: string, content: string | Uint8Array | Iterable<Uint8Array>): void {
   const { complete, descriptor, discard } = writeDraft(path, content);
@@ -91,7 +91,7 @@ export function refuseDevice(path: string): void {
   });
 }
 
-/** Flushes a file, or the entries of a directory, to disk. */
+/** Flushes a file, or the list of files in a directory, to disk. */
 export function sync(path: string): void {
   // Windows can't open directories, and flushes only files that are open for writing.
   if (process.platform === 'win32') return;
@@ -167,7 +167,7 @@ export const readOwnJson = (file: string): unknown => readJson(file, 'refuse');
 /**
  * Validates a value with a schema.
  * @param section path of the value within the file
- * @throws UserError with the file and field of everything that doesn't match the schema
+ * @throws UserError with the fields that don't match the schema: the first 20, and the number of others
  */
 export function checkedValue<S extends z.ZodType>(
   schema: S,

@@ -1,6 +1,6 @@
-/** Checks the nesting depth of untrusted JSON before parsing it, because code that traverses it may recurse. */
+/** Limits the nesting of untrusted JSON, so that recursive code that traverses it can't overflow the stack. */
 
-/** Legitimate files and messages are less than a tenth as deep. */
+/** Maximum nesting depth; legitimate files and messages need less than a tenth of it. */
 export const deepestJson = 200;
 
 /**
@@ -22,7 +22,7 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-/** Whether lists and objects are nested deeper than `limit`. Brackets in strings don't count. */
+/** True if lists and objects are nested deeper than `limit`. Brackets in strings don't count. */
 export function isDeeperThan(text: string, limit: number): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

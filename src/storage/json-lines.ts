@@ -28,7 +28,7 @@ export class JsonLinesFile<T> {
 
   /**
    * @param lines number of lines in the file
-   * @param collects whether lines are held in memory until `drain`
+   * @param collects if true, lines are held in memory until `drain` or `flush`
    */
   constructor(path: string, lines = 0, collects = false) {
     this.path = path;
@@ -42,8 +42,8 @@ export class JsonLinesFile<T> {
   }
 
   /**
-   * Appends items together. They are passed to the operating system before this returns (or by `drain`), and
-   * are on disk after `flush`.
+   * Appends items in a single write. They reach the operating system before this returns (if collected, with
+   * `drain`), and the disk with `flush`.
    */
   append(items: readonly T[]): void {
     if (items.length === 0) return;
@@ -106,7 +106,7 @@ export function withPath(error: unknown, path: string): unknown {
 }
 
 export interface ReadOptions {
-  /** Whether to remove an incomplete last line from the file; otherwise, it is only skipped. */
+  /** If true, removes an incomplete last line from the file; otherwise, only skips it. */
   readonly repair: boolean;
   /** Checks an item that is valid JSON; returns its problem, or undefined. */
   readonly problem?: ((item: unknown) => string | undefined) | undefined;
@@ -116,7 +116,7 @@ export interface ReadOptions {
 
 /**
  * The items of a JSONL file; undefined if the file doesn't exist.
- * @throws UserError with line and byte for an invalid line, unless it is an incomplete last one
+ * @throws UserError with line and byte for an invalid line; an incomplete last line is skipped
  */
 export function readJsonLines<T>(path: string, { links, problem, repair }: ReadOptions): T[] | undefined {
   if (!existsSync(path)) return undefined;
@@ -131,7 +131,7 @@ export function readJsonLines<T>(path: string, { links, problem, repair }: ReadO
 }
 
 export interface Line {
-  /** The line without its break; valid only until the next line is read. */
+  /** The line without its line break; valid only until the next line is read. */
   readonly bytes: Buffer;
   /** Position of the line's first byte. */
   readonly start: number;
@@ -139,7 +139,7 @@ export interface Line {
 
 const chunkSize = 1 << 20; // bytes
 
-/** In bytes; parsed JSON takes several times as much memory. */
+/** Maximum length of a line in bytes; once parsed, JSON takes several times as much memory. */
 export const longestLine = 64 * 2 ** 20;
 
 /**
@@ -204,7 +204,7 @@ interface LinePlace {
   readonly start: number;
 }
 
-/** @throws UserError for a line that isn't JSON, or in which `problem` finds one */
+/** @throws UserError for a line that isn't valid UTF-8 and JSON, or for which `problem` returns a message */
 export function itemOf<T>(bytes: Buffer, { problem, ...place }: LinePlace & Pick<ReadOptions, 'problem'>): T {
   const text = bytes.toString('utf8');
   const read = isUtf8(bytes) ? parseLine(text) : { problem: 'this line is not valid UTF-8' };

@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { UserError } from '../base/errors.js';
 
-/** Work takes only milliseconds, so a process that has held a lease this long must be dead. */
+/** Work takes only milliseconds, so a process that has held a lease for this long has probably died. */
 const leaseMs = 20_000;
 
-/** Maximum number of tries, about `waitMs` apart. */
+/** Maximum number of tries, at least `waitMs` apart. */
 const mostTries = 20_000;
 const waitMs = 7;
 
@@ -73,7 +73,7 @@ function take(path: string, draft: string, own: string): number | undefined {
   }
 }
 
-/** Removes only the stale lease that was read, because a slower process must not remove a new one. */
+/** Removes only the stale lease that was read: a slow process must not remove the new lease of another one. */
 function removeStale(path: string, aside: string, stale: Stats): void {
   try {
     renameSync(path, aside);

@@ -9,14 +9,14 @@ import { readRegularFile } from './regular-file.js';
 /** Functions that release the locks of this thread. */
 const held = new Set<() => void>();
 
-// A process that exits early must not leave locks.
+// A process that exits early must not leave locks behind.
 process.on('exit', () => {
   for (const release of held) release();
 });
 
 /**
  * Makes this process the only writer of a directory. Takes over locks left by crashed processes.
- * @param keepAtExit whether the lock stays if the process exits without releasing it, as if it had been killed
+ * @param keepAtExit if true, the lock stays if the process exits without releasing it, as if it had been killed
  * @returns a function that releases the lock
  * @throws UserError if another process, or other code in this one, holds the lock
  */
@@ -45,13 +45,13 @@ export function lockRun(path: string, { keepAtExit = false } = {}): () => void {
   }
 }
 
-/** Whether a live process holds the lock at `path`; that may be this process or one of its threads. */
+/** True if a live process, which may be this one or one of its threads, holds the lock at `path`. */
 export function isLocked(path: string): boolean {
   try {
     const holder = readLock(path);
     return holder !== undefined && isHeld(holder);
   } catch (error) {
-    // Not a lock that policyloop wrote, but a link, a pipe or a folder.
+    // This is a link, a pipe, a folder or a large file, but not a lock that policyloop wrote.
     if (error instanceof UserError) return false;
     throw error;
   }
@@ -126,7 +126,7 @@ function removeStale(path: string, stale: string): void {
   }
 }
 
-/** In bytes; a lock contains a process id, a host, a start time and sometimes the state of an output. */
+/** Maximum size in bytes; a lock contains a process id, a host, a start time and sometimes a hash. */
 const longestLock = 4096;
 
 function readLock(path: string): string | undefined {
@@ -152,7 +152,7 @@ function isHeld(holder: string): boolean {
   const [pid, host, start] = holder.trim().split(/\s/);
   if (host === undefined) return false;
   if (host !== hostname()) return true;
-  // A stale lock may contain the process id that this process has reused.
+  // A stale lock may contain this process's id, which the system has reused.
   if (Number(pid) === process.pid) return start === ownStart();
   if (!isRunning(Number(pid))) return false;
   // Another process may have reused the id.

@@ -41,7 +41,7 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
   try {
     if (size > mostBytes) throw tooLarge(path, size, mostBytes);
     const bytes = readBytes(descriptor, 0, size);
-    // Files in /proc report a size of 0.
+    // Files in /proc report a size of 0 but aren't empty.
     if (readSync(descriptor, Buffer.alloc(1), 0, 1, size) > 0) throw tooLarge(path, size + 1, size);
     return bytes;
   } finally {
@@ -49,12 +49,12 @@ export function readRegularFile(path: string, mostBytes: number, links: Links = 
   }
 }
 
-/** In bytes, for files that hold a state; logs may be larger. */
+/** Maximum size in bytes of a file other than a log. */
 const largestState = 64 * 2 ** 20;
 
 /**
  * The text of a file of a run, study or training run.
- * @throws UserError for a link, anything but a regular file, or a file that is too large
+ * @throws UserError for a link or anything else but a regular file, or for a file that is too large
  */
 export const readOwnText = (path: string): string =>
   readRegularFile(path, largestState, 'refuse').toString('utf8');
@@ -75,10 +75,10 @@ function tooLarge(file: string, size: number, most: number): UserError {
   return new UserError({ file, message: `has at least ${size} bytes; the maximum is ${most}` });
 }
 
-/** In bytes. File systems allow 255, but drafts and locks append a suffix. */
+/** Maximum length of a name in bytes. File systems allow 255, but drafts and locks append a suffix. */
 const longestName = 235;
 
-/** In characters, for a name to which a time or number is appended. */
+/** Maximum length, in characters, of a name to which a time or number is appended. */
 export const longestPart = 120;
 
 /** Explains why a string can't be a file name; undefined if it can. */

@@ -17,7 +17,7 @@ export interface SharedRecord {
 /** Number of versions to keep for processes that are still reading one. */
 const keptVersions = 3;
 
-/** The newest intact version in the directory. */
+/** The number of the newest version in the directory, and the content of the newest intact one. */
 export function readSharedRecord(directory: string): SharedRecord {
   const versions = versionsIn(directory);
   const version = versions.at(-1) ?? 0;
@@ -28,7 +28,7 @@ export function readSharedRecord(directory: string): SharedRecord {
   return { version, content: undefined };
 }
 
-/** @returns false, without writing anything, if another process has already replaced this version */
+/** @returns false if another process has already replaced this version */
 export function replaceSharedRecord(directory: string, version: number, content: unknown): boolean {
   const next = version + 1;
   const draft = join(directory, `${hostname()}-${process.pid}-${threadId}.draft`);

@@ -4,10 +4,10 @@ import { jsonIn } from './json-depth.js';
 import { longestLine } from './json-lines.js';
 import { openRegularFile } from './regular-file.js';
 
-/** Bytes per read. */
+/** Usual number of bytes per read. */
 const chunk = 4 * 2 ** 20;
 
-/** Bytes before the position that are compared with those read there. */
+/** Number of bytes before the position that are read again, to find out whether the file was rewritten. */
 const checked = 256;
 
 /** Follows a JSON Lines file, remembering only its position. */
@@ -18,7 +18,7 @@ export class Tail {
   #changed = 0;
   /** The last bytes read, which show whether the file was rewritten. */
   #last = Buffer.alloc(0);
-  /** Bytes of the next read; grows for longer lines. */
+  /** Number of bytes of the next read; grows for longer lines. */
   #size = chunk;
 
   constructor(path: string) {
@@ -32,7 +32,7 @@ export class Tail {
 
   /**
    * Passes new lines to `onLine`, skipping invalid JSON.
-   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: more lines may be ready
+   * @returns `again`: the file was truncated or replaced, so reading restarts; `more`: read on; `done`: at the end
    */
   look(onLine: (item: unknown) => void): 'again' | 'more' | 'done' {
     let descriptor: number;

@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import crc32c from 'crc-32/crc32c.js';
 
 /**
- * Writes the curves of a training run to a new event file in `folder`, created when training starts.
- * TensorBoard discards the steps of earlier files that the new file repeats.
+ * Writes curves to a new event file in `folder`, created by the `start` event. TensorBoard discards the steps of
+ * earlier files that the new file repeats.
  */
 export class EventFile<M extends CurveEvent> {
   readonly #folder: string;
   readonly #scalars: (metric: M) => Scalars;
   #descriptor: number | undefined;
 
-  /** @param scalars the values of a metric by curve name */
+  /** @param scalars returns the values of a metric by curve name */
   constructor(folder: string, scalars: (metric: M) => Scalars) {
     this.#folder = folder;
     this.#scalars = scalars;
@@ -56,7 +56,7 @@ interface CurveEvent {
   readonly time: string;
 }
 
-/** Names sort by time, then by the number of earlier files, which is the order in which TensorBoard reads them. */
+/** Names sort by time, then by the number of earlier files, because TensorBoard reads files in this order. */
 function createFile(folder: string, seconds: number): number {
   mkdirSync(folder, { recursive: true });
   const time = String(Math.floor(seconds)).padStart(10, '0');
@@ -118,7 +118,7 @@ function tag(field: number, wireType: number): Buffer {
   return Buffer.from(varint((field << 3) | wireType));
 }
 
-/** Seven bits per byte, lowest first; the eighth bit is set if another byte follows. */
+/** Encodes seven bits per byte, lowest first; the eighth bit is set if another byte follows. */
 function varint(value: number): number[] {
   let rest = BigInt.asUintN(64, BigInt(value));
   const bytes: number[] = [];

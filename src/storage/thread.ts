@@ -1,6 +1,6 @@
 /**
- * Starts threads and processes of policyloop. When policyloop runs from source (tests, development), they need
- * the TypeScript loader.
+ * Starts threads and processes of policyloop, with the TypeScript loader if it runs from source (tests,
+ * development).
  */
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';

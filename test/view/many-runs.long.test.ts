@@ -261,7 +261,7 @@ describe('actions', () => {
     const release = lockRun(join(place, nameOf(4, 1), runFiles.lock));
     const refused = await post('/api/remove', { of: ['lake', nameOf(4, 1)] });
     release();
-    expect(refused.body.error!.message).toContain('a process is writing here');
+    expect(refused.body.error!.message).toContain('a process is still writing to this directory');
     expect(existsSync(join(place, 'lake'))).toBe(true);
     expect((await post('/api/remove', { of: ['lake', 'best-1', nameOf(1, 1)] })).body.text).toBe(
       'moved 2 to the trash',

@@ -9,8 +9,8 @@ import { type Chart, chartFigure, type Series } from '../../web/chart.js';
 export interface CurveArm {
   readonly name: string;
   /**
-   * Best return so far of each repeat, starting at iteration 0 (or along another axis); shorter for an
-   * unfinished repeat.
+   * Best return so far of each repeat, from iteration 0 on, or every `step` evaluations; shorter for an unfinished
+   * repeat.
    */
   readonly curves: readonly (readonly number[])[];
   /** Smallest and largest possible return. */
@@ -23,14 +23,14 @@ export interface CurveArm {
 const colours = 8;
 
 interface CurveOptions {
-  /** Evaluations between the values of a curve, of which the first is at `step`; without it, values are by iteration. */
+  /** Number of evaluations per value of a curve, so the first is at `step`; if absent, one value per iteration. */
   readonly step?: number;
   /** False if each arm is a single run. */
   readonly areMeans?: boolean;
   readonly isNormalised?: boolean | undefined;
 }
 
-/** The bands of more arms would hide each other, so they are shown only on request. */
+/** Maximum number of arms whose bands are shown at first; more bands would hide each other. */
 const mostBands = 4;
 
 /**
@@ -63,7 +63,7 @@ export function armCurves(
     series: [
       ...runs.map(
         (curve): Series => ({
-          ...{ label: 'single runs', draw: 'line', colour: '--spread', width: 1 },
+          ...{ label: 'individual runs', draw: 'line', colour: '--spread', width: 1 },
           values: along(curve),
         }),
       ),
@@ -134,7 +134,7 @@ function meanCurve(curves: readonly (readonly number[])[], range: Interval): rea
   });
 }
 
-/** Whether intervals, as of two runs, are so wide that they would flatten the curves. */
+/** True if the intervals are so wide that the curves would look flat, for example with only two runs. */
 function isWider(points: readonly CurvePoint[], values: readonly number[]): boolean {
   const ends = points.flatMap(({ interval }) => interval);
   return largest(ends) - smallest(ends) > 3 * (largest(values) - smallest(values));

@@ -147,7 +147,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
   const sorted = entries.map(({ score }) => score).toSorted((a, b) => a - b);
   const [least, high, lower] = [sorted[0]!, sorted.at(-1)!, quantile(sorted, 0.25)];
   const spread = quantile(sorted, 0.75) - lower;
-  // Low outliers would make all others look the same.
+  // Clip low outliers, because they would make all other scores look the same.
   const low = spread > 0 ? Math.max(least, lower - 3 * spread) : least;
   const pixels = Uint8Array.from(entries, (entry) =>
     sequentialIndex(high > low ? (entry.score - low) / (high - low) : 1),
@@ -155,7 +155,7 @@ function scoreStrip(entries: readonly BufferEntry[]): string {
   return pngDataUri(pixels, pixels.length, sequentialPalette);
 }
 
-/** Short names for linear policies, networks and tables; otherwise the names of the spec. */
+/** Names by input and output, or by state, where possible; otherwise the names of the parameters. */
 function rowNames(spec: ParameterSpec, policy: PolicyDescription, labels: TaskLabels): readonly string[] {
   const isLinear = policy.kind === 'linear' && policy.places === undefined;
   if ((isLinear || policy.kind === 'mlp') && policy.projection === undefined) {

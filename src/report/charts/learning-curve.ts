@@ -8,7 +8,7 @@ import { type CurvePoint, curveChart } from '../../web/curve.js';
 import { isRejected, type LoggedProposal, onlyProposals, type RunData } from '../data/proposals.js';
 import type { ShownCalls } from '../data/shown-calls.js';
 
-/** Whether returns have at most two distinct values (success and failure), which makes quartiles uninformative. */
+/** True if returns have at most two distinct values (success and failure), which makes quartiles uninformative. */
 function isBinary(entries: readonly BufferEntry[]): boolean {
   const values = new Set<number>();
   return entries.every(({ returns }) => {
@@ -17,7 +17,7 @@ function isBinary(entries: readonly BufferEntry[]): boolean {
   });
 }
 
-/** Ends of the whisker and of its thicker part: range and quartiles or, for successes and failures, the standard error. */
+/** The spread to draw for an evaluation: range and quartiles or, if returns are binary, the standard error. */
 export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean) {
   if (isBinary) {
     const error = returns.length < 2 ? 0 : standardDeviation(returns) / Math.sqrt(returns.length);
@@ -29,7 +29,7 @@ export function spreadOf({ returns, score }: BufferEntry, isBinary: boolean) {
   return { low: sorted[0]!, high: sorted.at(-1)!, inner };
 }
 
-/** Maximum number of failed proposals marked. */
+/** Maximum number of failed proposals to mark: the latest ones. */
 const mostLost = 500;
 
 /** Draws each evaluation's score and spread, the best so far, the confirmed interval and the target. */

@@ -5,7 +5,7 @@ import type { FeedbackResult, LoggedEvent, Revision } from '../../runs/events.js
 import { largest, mean } from '../../statistics/descriptive.js';
 import type { LoggedProposal } from './proposals.js';
 
-/** What the critic contributed to a run. */
+/** Contribution of the critic to a run. */
 export interface RevisionFigures extends StageUsage {
   /** Proposals that the critic was asked to revise. */
   readonly asked: number;
@@ -50,7 +50,7 @@ export function revisionFigures(
 }
 
 /**
- * Example: `12 revisions: 5 better, 4 not better, 2 unchanged, 1 rejected; mean change in return 3.1, in parameters 8 %`.
+ * Example: `12 revisions: 5 better, 4 not better; mean change in return 3.1, in parameters 8 % of their range; …`.
  */
 export function revisionText(figures: RevisionFigures): string {
   const { asked, better, change, distance, kept, noBetter, rejected } = figures;
@@ -83,7 +83,7 @@ function usedFor(stage: Stage, calls: Iterable<CallRecord>): StageUsage {
   return used;
 }
 
-/** `12 calls, 3.1k tokens (included in usage)` */
+/** Example: `12 calls, 3140 tokens (included in usage)`. */
 export function usedText({ calls, cost, tokens }: StageUsage): string {
   const used = [
     plural(calls, 'call'),
@@ -126,14 +126,14 @@ export function feedbackFigures(
   };
 }
 
-/** `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3.1k tokens (included in usage)` */
+/** Example: `12 questions: 9 answered, mean rating 3.4 of 5; 12 calls, 3140 tokens (included in usage)`. */
 export function feedbackFiguresText(figures: FeedbackFigures): string {
   const { given, rating, results } = figures;
   const rated = rating === null ? '' : `, mean rating ${formatNumber(rating, 2)} of 5`;
   return `${plural(results.length, 'question')}: ${given} answered${rated}; ${usedText(figures)}`;
 }
 
-/** What a portfolio member contributed. */
+/** Contribution of a portfolio member to a run. */
 export interface MemberFigures {
   readonly member: string;
   /** Number of candidates requested from the member. */
@@ -142,7 +142,7 @@ export interface MemberFigures {
   readonly evaluated: number;
   /** Number of its evaluations that beat all earlier ones. */
   readonly improved: number;
-  /** Its share of all members' new bests, in [0, 1]; 0 if there are none. */
+  /** Its share of the new bests of all members, in [0, 1]; 0 if there are none. */
   readonly share: number;
   /** Mean and maximum of its scores; null if nothing was evaluated. */
   readonly mean: number | null;
@@ -167,7 +167,7 @@ export function memberFigures(proposals: readonly LoggedProposal[]): readonly Me
   return figures.toSorted((a, b) => b.improved - a.improved || (a.member < b.member ? -1 : 1));
 }
 
-/** @returns a function that names an evaluation's proposer: a portfolio member or `critic`, undefined if neither */
+/** @returns a function that names the proposer of an evaluation: a portfolio member, `critic`, or undefined */
 export function makerOf(calls: Iterable<CallRecord>): (entry: BufferEntry) => string | undefined {
   const members = new Map<string, string>();
   for (const { candidate, iteration, member } of calls)

@@ -1,4 +1,4 @@
-/** Where the programs of a run come from. */
+/** Finds out which earlier programs the programs of a run were made from. */
 import type { Config } from '../../config/config.js';
 import { knownEntries, lastKnown } from '../../experiment/prompter.js';
 import { parentsOf, remembered, withoutVariants } from '../../prompting/context/history.js';
@@ -19,8 +19,8 @@ type Proposed = Pick<BufferEntry, 'iteration' | 'candidate'> &
   Partial<Pick<BufferEntry, 'parameters' | 'revises' | 'tuned'>>;
 
 /**
- * The evaluation that a program was made from: the one that was tuned, the one that the critic revised, the parent
- * that `proposal` set, or the best one that the prompt showed; prompts leave out the warm-up.
+ * The evaluation that a program was made from: the tuned or revised one, the parent that `proposal` chose, or the
+ * best evaluation in the prompt, which leaves out the warm-up.
  */
 export function parentOf(
   { candidate, iteration, parameters, revises, tuned }: Proposed,
@@ -44,7 +44,7 @@ export function lineage(
   proposals: readonly LoggedProposal[],
   calls: ShownCalls['calls'],
 ): readonly Descent[] {
-  // A baseline reads no prompt.
+  // Baselines don't read prompts.
   const prompted = new Set(
     proposals.flatMap(({ attempts, entry, member = data.config.model.provider }) =>
       findBaseline(member) || calls.get(attempts.at(-1)?.index ?? -1)?.messages.length === 0

@@ -13,7 +13,7 @@ import type { TaskLabels } from './task-labels.js';
 /** Number of decimals for weights derived from parameters. */
 const weightDecimals = 3;
 
-/** Maps parameters to weights if they are coordinates in a random subspace; undefined otherwise. */
+/** Returns the map from parameters to weights, if parameters are coordinates in a random subspace. */
 export function projectedWeights(
   policy: PolicyDescription,
 ): ((parameters: ParameterVector) => ParameterVector) | undefined {
@@ -62,11 +62,11 @@ interface Matrix {
   readonly title: string;
   /** Names of the outputs. */
   readonly columns: readonly string[];
-  /** An input each, with its weights; the last one of a network's layer is the bias. */
+  /** One row per input, with its weights; the last row is the bias, if there is one. */
   readonly rows: readonly { readonly name: string; readonly weights: readonly number[] }[];
 }
 
-/** The weights as a matrix for each layer. @param unitName name of a hidden unit; layers are numbered from 1 */
+/** The weights as a matrix for each layer. @param unitName names a hidden unit; layers count from 1 */
 export function matricesOf(
   policy: WeightedPolicy,
   weights: ParameterVector,

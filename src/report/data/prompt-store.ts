@@ -3,7 +3,7 @@ import { partsOf, type TextPart } from '../../storage/text-parts.js';
 
 type Prompt = readonly ChatMessage[];
 
-/** The prompts of a page, as JSON; each as its parts relative to the one before, because prompts share most text. */
+/** The prompts of a page as JSON, each encoded relative to the previous one, because they share most text. */
 export type PackedPrompts = readonly (readonly TextPart[])[];
 
 /** Maximum total length of the packed prompts on a page, in characters. */
@@ -32,6 +32,6 @@ export function packPrompts(prompts: readonly Prompt[]): {
   return { kept, packed };
 }
 
-/** 0, last, 1, last but one, … */
+/** Indices in the order 0, last, 1, last but one, … */
 const fromBothEnds = (count: number) =>
   Array.from({ length: count }, (_, i) => (i % 2 === 0 ? i / 2 : count - (i + 1) / 2));

@@ -35,7 +35,7 @@ type Mutable = Omit<LoggedProposal, 'attempts'> & { readonly attempts: LoggedAtt
   -readonly [K in 'entry' | 'improved' | 'predicted']: LoggedProposal[K];
 };
 
-/** More than the number of candidates an iteration can have. */
+/** More candidates than an iteration can have. */
 const mostCandidates = 1e6;
 
 /** Shared by all accepted calls, to save memory. */
@@ -88,11 +88,11 @@ export function loggedProposals(
   return [...proposals.values()].toSorted((a, b) => a.iteration - b.iteration || a.candidate - b.candidate);
 }
 
-/** Removes revisions and questions. */
+/** Removes revisions and questions for feedback. */
 export const onlyProposals = (logged: readonly LoggedProposal[]): readonly LoggedProposal[] =>
   logged.filter(({ purpose }) => purpose === 'proposal');
 
-/** Whether no call of the proposal was accepted. */
+/** True if no call of the proposal was accepted. */
 export function isRejected(proposal: LoggedProposal): boolean {
   return (
     proposal.entry === undefined && proposal.attempts.every(({ outcome }) => outcome.kind !== 'accepted')
@@ -116,13 +116,13 @@ export interface RunData extends RunSummary {
   readonly policy: PolicyDescription;
   /** The replay buffer, oldest first. */
   readonly entries: readonly BufferEntry[];
-  /** Every model call, oldest first; read from disk on each iteration. */
+  /** Every model call, oldest first; each loop over them reads from disk. */
   readonly calls: Iterable<CallRecord>;
-  /** Every event, oldest first; read from disk on each iteration. */
+  /** Every event, oldest first; each loop over them reads from disk. */
   readonly events: Iterable<LoggedEvent>;
   /** Descriptions of unreadable parts; complete only after calls and events have been read. */
   readonly faults: readonly string[];
-  /** Animations of the best, worst and first policy; empty if the environment can't be drawn. */
+  /** Animations of the best, worst and first policy; empty if nothing can be drawn. */
   readonly animations: Animations;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Selects the proposals that a page shows with prompts and replies, so that pages of long runs open quickly, too.
+ * Selects the proposals that a page shows with prompts and replies, so that even pages of long runs open quickly.
  */
 import { spread } from '../../render/terminal-picture.js';
 import type { CallRecord } from '../../runs/calls.js';
@@ -8,7 +8,7 @@ import { hasFailure, type LoggedProposal, proposalId, type RunData } from './pro
 
 const mostShown = 500;
 
-/** How many proposals of each kind a longer run shows; `sample`: evenly spaced among all. */
+/** Number of proposals of each kind to show if there are more than `mostShown`; `sample`: evenly spaced. */
 const parts = { first: 20, last: 40, improved: 120, failed: 120, sample: 150 };
 
 interface Place {
@@ -49,7 +49,7 @@ function chosen(
   { best, confirmations }: RunData['manifest'],
 ): readonly LoggedProposal[] {
   const failed = proposals.filter(hasFailure);
-  // The last one of each kind is named in the table of failures.
+  // The table of failures links to the latest failure of each kind.
   const latest = new Map(
     failed.flatMap((one) => one.attempts.map(({ outcome }) => [failureKind(outcome), one] as const)),
   );

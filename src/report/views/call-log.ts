@@ -35,7 +35,7 @@ const longestText = 100_000;
 const mostCharacters = 1_200_000;
 
 /**
- * Shows the proposals with their calls: prompt, reply, reason and outcome.
+ * Lists the proposals with their calls: prompt, reply, stated reason and outcome.
  * @param all number of proposals in the whole run
  */
 export function callLog(
@@ -58,7 +58,7 @@ export function callLog(
 ${proposalList(manifest.run, { calls, proposals }, policy.kind === 'program')}`;
 }
 
-/** The proposals with their calls. @param open whether they are expanded */
+/** Lists proposals with their calls. @param open true to show them expanded */
 export function proposalList(
   run: string,
   { calls, proposals }: Pick<ShownCalls, 'calls' | 'proposals'>,

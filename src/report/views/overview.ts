@@ -134,7 +134,7 @@ export function confirmationTable(
     estimate('unseen', ({ mean, ci95 }) => ({ value: mean, interval: ci95 })),
     number('episodes', ({ episodes }) => episodes),
   ])}
-<p class="note">The best candidates were compared on unseen episodes; the winner was then evaluated on further ones.</p></div>`;
+<p class="note">The best candidates were compared on unseen episodes; the winner was then evaluated on further unseen episodes.</p></div>`;
 }
 
 /** Lists the run's distinct warnings with their counts, and commands from other processes. */

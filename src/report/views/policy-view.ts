@@ -12,7 +12,7 @@ import { sourceView } from './program-view.js';
 
 type TableDescription = PolicyDescription & { kind: 'q-table' };
 
-/** A program's source or, of other policies, a readable form and the parameters. */
+/** Shows a program's source or, for another policy, a readable form and the parameters. */
 export function policyOf(
   { parameters, program }: Pick<BufferEntry, 'parameters' | 'program'>,
   { config, parameters: spec, policy }: Pick<RunData, 'config' | 'parameters' | 'policy'>,
@@ -26,7 +26,7 @@ export function policyOf(
   };
 }
 
-/** A policy as a weight matrix, a map with arrows, or a table of states. */
+/** Shows a policy as weight matrices, a map with arrows, or a table of states or parameters. */
 export function policyView(
   parameters: ParameterVector,
   policy: PolicyDescription,

@@ -1,4 +1,4 @@
-/** Programs on pages. Their sources come from a model, so they are only ever shown as text. */
+/** Shows programs on pages. Their sources come from a model, so pages contain them only as escaped text. */
 import type { Config } from '../../config/config.js';
 import { type Html, html } from '../../format/html.js';
 import { formatReturn, formatSigned, plural } from '../../format/numbers.js';
@@ -24,7 +24,7 @@ const token = new RegExp(
   'g',
 );
 
-/** The source with its comments, strings, keywords and numbers marked. */
+/** Marks the comments, strings, keywords and numbers of a source. */
 export function sourceView(source: string): Html {
   const parts: (Html | string)[] = [];
   let end = 0;
@@ -39,7 +39,7 @@ export function sourceView(source: string): Html {
 /** Maximum number of programs in the table. */
 const mostShown = 100;
 
-/** New bests and their ancestors, with what each new best changed. */
+/** Shows new bests and their ancestors, with the changes that each made to its parent. */
 export function lineageView(
   descents: readonly Descent[],
   config: Config,
@@ -75,7 +75,7 @@ function originOf({ entry: { revises, source, tuned }, isWritten }: Descent): st
   return isWritten ? 'model' : 'search';
 }
 
-/** What a program changed in its parent, folded unless `open`. */
+/** Shows what a program changed in its parent, collapsed unless `open`. */
 export const programChange = (
   entry: Descent['entry'],
   parent: Descent['entry'],
@@ -85,7 +85,7 @@ export const programChange = (
   html`<details class="change"${open && html` open`}><summary>${placeName(entry, config)}: changes from ${placeName(parent, config)} <span class="muted">${formatReturn(parent.score)} → ${formatReturn(entry.score)}</span></summary>
 ${textDifference(parent.program, entry.program)}</details>`;
 
-/** The latest programs that failed, with the line at fault and what they observed; undefined if there are none. */
+/** Shows the latest failed programs, with the faulty line and the observation there; undefined if none failed. */
 export function failedPrograms(
   data: Pick<RunData, 'config' | 'entries'>,
   proposals: readonly LoggedProposal[],

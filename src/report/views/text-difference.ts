@@ -1,18 +1,18 @@
-/** The difference of two texts. */
+/** Shows the differences between two texts. */
 import { diffLines, diffWordsWithSpace } from 'diff';
 import { type Content, type Html, html, preformatted } from '../../format/html.js';
 import { formatCount } from '../../format/numbers.js';
 
-/** Unchanged lines shown before and after a difference. */
+/** Number of unchanged lines to show before and after a difference. */
 const context = 3;
 
-/** Milliseconds before falling back to showing both texts. */
+/** Time limit of the comparison in milliseconds; if it is exceeded, both texts are shown in full. */
 const patience = 1000;
 
-/** In characters. */
+/** Maximum length of a compared text, in characters. */
 const longest = 500_000;
 
-/** Marks the lines that differ; changed words too if both sides have the same number of lines. */
+/** Marks the lines that differ, and the changed words if both sides of a change have equally many lines. */
 export function textDifference(left: string | undefined, right: string | undefined): Content {
   if (left === undefined && right === undefined) return html`<p class="empty">None on either side.</p>`;
   if (left === right) return html`<p class="empty">No differences.</p>${folded(left ?? '')}`;
@@ -37,7 +37,7 @@ const linesIn = (value: string): readonly string[] => value.split(/(?<=\n)/);
 const linesOf = (kind: 'ins' | 'del', value: string): readonly Html[] =>
   linesIn(value).map((line) => (kind === 'ins' ? html`<ins>${line}</ins>` : html`<del>${line}</del>`));
 
-/** In milliseconds, per line. */
+/** Time limit for comparing the words of a line, in milliseconds. */
 const patienceOfLine = 50;
 
 /** Maximum number of lines in a change that is compared word by word. */
@@ -58,7 +58,7 @@ function changedLines(left: string, right: string): readonly Html[] {
   });
 }
 
-/** Adds the final line break that a comparison by lines requires. */
+/** Truncates a long text, and adds the final line break that a comparison by lines requires. */
 const ended = (text = '') => `${text.slice(0, longest)}${text.endsWith('\n') ? '' : '\n'}`;
 
 const folded = (text: string) =>

@@ -1,4 +1,4 @@
-/** Parts of a training run's page: what the model says, baselines, and the dataset. */
+/** Parts of a training run's page: sample answers, baselines, and the dataset. */
 import { shownPath } from '../../base/context.js';
 import { groupedBy } from '../../base/grouped.js';
 import { type Html, html, preformatted } from '../../format/html.js';
@@ -10,7 +10,7 @@ import { mean, standardDeviation } from '../../statistics/descriptive.js';
 import { factList } from '../../web/study.js';
 import { sampled } from '../data/shown-calls.js';
 
-/** Maximum number of evaluations whose samples are shown, evenly spaced. */
+/** Maximum number of evaluations whose samples are shown; they are evenly spaced. */
 const mostShown = 12;
 
 /** Maximum number of samples per evaluation, because a malicious file may have any number. */
@@ -22,7 +22,7 @@ export function samplesView(
   { steps, unit }: RecordedTraining,
 ): Html | undefined {
   if (samples.length === 0) return undefined;
-  // Later ones are about to be repeated.
+  // Leave out later samples: the training run has resumed before them and will record them again.
   const current = samples.filter(({ step }) => step <= steps.done);
   const shown = sampled([...groupedBy(current, ({ step }) => step)], mostShown);
   return html`<p class="note">Answers to the same held-out prompts, shortened. Choose ${unit === 'step' ? 'a step' : 'an update'}:</p>
@@ -53,7 +53,7 @@ ${score !== undefined && html`<p class="note">${score === null ? 'no usable answ
 </article>`;
 }
 
-/** Searches with as many episodes, next to the model or policy. */
+/** Compares the model or policy with searches that had the same number of episodes. */
 export function baselines({ facts, metrics }: TrainingFiles): Html | undefined {
   const evaluations = metrics.filter(
     ({ kind, bestReturn }) => kind === 'evaluation' && bestReturn !== undefined,
@@ -91,7 +91,7 @@ function rowOf({ bestReturn, episodes, returns }: TrainingMetric, label: string)
   };
 }
 
-/** Dataset and its runs; reinforcement learning has none. */
+/** Shows the dataset and its runs; undefined for reinforcement learning, which has no dataset. */
 export function dataView({ about, facts, metrics }: TrainingFiles): Html | undefined {
   if (about === undefined || facts.unit === 'update') return undefined;
   const { files = {}, path, recipe, sources } = about.dataset;

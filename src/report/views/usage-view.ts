@@ -23,7 +23,7 @@ export function usageView(
 ): Html {
   const usage = spansOf(iterations);
   const tokens = totals.promptTokens + totals.completionTokens > 0;
-  // Latencies this short, as of baselines, are only noise.
+  // Shorter latencies, such as from baselines, are only noise.
   const slow = usage.some((iteration) => iteration.latencyMs >= 100);
   return html`<div class="charts">
 ${tokens && tokenChart(usage)}
@@ -35,7 +35,7 @@ ${capsTable(caps)}</div>
 </div>`;
 }
 
-/** Shows how much of each limit is used. */
+/** Shows how much of each limit has been used. */
 function capsTable(caps: readonly Cap[] | undefined): Html | undefined {
   if (caps === undefined || caps.length === 0) return undefined;
   const amount = (limit: string, value: number) => {
@@ -59,7 +59,7 @@ function spelled(limit: string): string {
   return limit.startsWith('total.') ? `${words}, all repeats` : words;
 }
 
-/** Adds up the usage of each iteration while calls are read. */
+/** Adds up the usage of each iteration, call by call. */
 export class UsageByIteration {
   readonly #usage: UsageTotals[] = [];
   readonly #isPersonAsked: boolean;
@@ -79,7 +79,7 @@ export class UsageByIteration {
   }
 }
 
-/** The iteration shown by a bar or, if there are too many, several consecutive ones. */
+/** One iteration or, in a long run, several consecutive iterations that share a bar. */
 interface Span extends UsageTotals {
   readonly first: number;
   readonly last: number;

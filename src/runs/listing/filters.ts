@@ -30,7 +30,7 @@ export interface Listed {
   readonly note: string | null;
   readonly seed: number | null;
   readonly iterations: number;
-  /** The highest observed mean return, or the best held-out one of a training run. */
+  /** The highest observed mean return; for a training run, the best held-out return. */
   readonly best: number | null;
   readonly confirmed: number | null;
   readonly calls: number | null;
@@ -75,7 +75,7 @@ const numbers: ReadonlySet<Key> = new Set<Key>([
 ]);
 
 /**
- * @param texts each `key=value`: a word, a pattern, or a range of numbers or times such as `400..`
+ * @param texts each `key=value`, where the value is a word, a pattern, or a range of numbers or times like `400..`
  * @throws UserError for an unknown key or an invalid value
  */
 function filterOf(texts: readonly string[]): (listed: Listed) => boolean {
@@ -171,11 +171,11 @@ function keyOf(text: string, field: string): Key {
 }
 
 export interface Selection {
-  /** Each is `key=value`. */
+  /** Each has the form `key=value`. */
   readonly filters: readonly string[];
-  /** A key; undefined: oldest first. */
+  /** The key to sort by; if undefined, the oldest run is first. */
   readonly sort: string | undefined;
-  /** Maximum number of runs, and of training runs: the first ones if sorted, otherwise the newest ones. */
+  /** Maximum number of runs, and of training runs; keeps the first if sorted, otherwise the newest. */
   readonly limit: number | undefined;
 }
 
@@ -183,7 +183,7 @@ export interface ListedTraining extends RecordedTraining {
   readonly labels: Labels;
 }
 
-/** @throws UserError for an invalid filter or order, and if the runs directory is a file */
+/** @throws UserError for an invalid filter or sort key, and if the runs directory is a file */
 export function listed(selection: Selection, places: RunPlaces) {
   const root = resolve(places.cwd, places.runsDir);
   const { damaged, runs } = listRuns(root);
@@ -198,7 +198,7 @@ export function listed(selection: Selection, places: RunPlaces) {
     trainings: selected(labelled, asRow, selection),
     damaged,
     damagedTrainings,
-    /** True if nothing was found. */
+    /** True if there are no runs at all, even without the filters. */
     isEmpty: runs.length + trainings.length + damaged.length + damagedTrainings.length === 0,
     /** Run number, as accepted by commands. */
     numberOfRun: ({ path }: Pick<ListedRun, 'path'>) => numbers.get(path),

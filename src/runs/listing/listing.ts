@@ -19,18 +19,18 @@ export interface ListedRun extends RunSummary {
   readonly labels: Labels;
 }
 
-/** A run, or the runs of a study or collection, with its path relative to the runs directory. */
+/** The path of a run, study or collection, relative to the runs directory, and its runs. */
 export type Line = readonly [name: string, runs: readonly ListedRun[]];
 
-/** Where names are looked up: in the working directory, then below the runs directory. */
+/** Names of runs are looked up in the working directory, then below the runs directory. */
 export interface RunPlaces {
   readonly cwd: string;
   readonly runsDir: string;
 }
 
 /**
- * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads manifests only,
- * so logs don't slow it down.
+ * The runs below `root`, oldest first, and the names of those with a damaged manifest. Reads no logs, so their size
+ * doesn't matter.
  * @throws UserError if `root` is a file
  */
 export function listRuns(root: string): {
@@ -54,13 +54,13 @@ export function listRuns(root: string): {
   };
 }
 
-/** Folders searched for training runs: only the runs directory if one was given. */
+/** Folders to search for training runs: the runs directory and, unless one was given, also `tuned`. */
 export function trainingFolders({ cwd, runsDir }: RunPlaces): readonly string[] {
   const root = resolve(cwd, runsDir);
   return runsDir === common.runsDir.default ? [root, join(cwd, trainingsFolder)] : [root];
 }
 
-/** Paths of the training runs in these folders, and of those registered in the directory of runs. */
+/** Paths of the training runs in `trainingFolders`, and of those registered in the runs directory. */
 export const trainingPaths = (places: RunPlaces): readonly string[] => [
   ...new Set([
     ...trainingFolders(places).flatMap((folder) => trainingsBelow(folder)),
@@ -89,7 +89,7 @@ export const isRun = ([name, runs]: Line): boolean => runs[0]!.name === name;
 export const resultOfLine = ({ confirmed, manifest: { play } }: RunSummary): number | undefined =>
   confirmed?.mean ?? play?.meanReturn;
 
-/** @param numberOf the number of a line, as commands accept it */
+/** @param numberOf returns the number of a line, as accepted by commands */
 export function listTable(
   lines: readonly Line[],
   numberOf: (line: Line) => number | undefined,

@@ -1,6 +1,6 @@
 /**
  * Resolves names given on a command line: a path, `latest`, a number from `policyloop list`, the beginning of a
- * name, a directory of runs, or a pattern. Every command uses this.
+ * name, a directory of runs, or a pattern.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -29,12 +29,12 @@ export interface Named {
 
 /**
  * Path of the one run or group of repeats with this name.
- * @throws UserError that lists the candidates if none matches, or several do
+ * @throws UserError if none matches, or several do; it suggests names if there are any
  */
 export const findRun = (name: string, places: RunPlaces): string =>
   findNamed(name, places, ['run', 'repeats']).path;
 
-/** Path of the training run with this name; undefined if there is none, or if the name is that of a run. */
+/** Path of the only item with this name, if it is a training run; otherwise undefined. */
 export function findTraining(name: string, places: RunPlaces): string | undefined {
   const found = matches(name, places, isOneOf(['run', 'repeats', 'training']));
   return found.length === 1 && found[0]!.kind === 'training' ? found[0]!.path : undefined;
@@ -42,7 +42,7 @@ export function findTraining(name: string, places: RunPlaces): string | undefine
 
 /**
  * The one item of these kinds with this name.
- * @throws UserError that lists the candidates if none matches, or several do
+ * @throws UserError if none matches, or several do; it suggests names if there are any
  */
 export function findNamed(name: string, places: RunPlaces, kinds: readonly Kind[]): Named {
   const found = matches(name, places, isOneOf(kinds));
@@ -71,7 +71,7 @@ export const findRuns = (names: readonly string[], places: RunPlaces): readonly 
 
 /**
  * Like `findRuns`, including training runs.
- * @param isWhole whether a directory of runs is returned itself instead of its runs
+ * @param isWhole true for a directory that is returned itself, instead of its runs
  */
 export const findPlayed = (
   names: readonly string[],
@@ -112,7 +112,7 @@ function runsMatching(
 
 /**
  * Paths of the runs, directories of runs and training runs that match a name or pattern.
- * @throws UserError that lists the candidates if none matches, or a name is ambiguous
+ * @throws UserError if none matches, or a name is ambiguous; it suggests names
  */
 export function findAll(name: string, places: RunPlaces): readonly string[] {
   const whole = [resolve(places.cwd, places.runsDir), ...trainingFolders(places)];
@@ -158,8 +158,8 @@ function requireInside(path: string, places: RunPlaces): void {
 }
 
 /**
- * For names given by a client, which must be inside the working directory or a folder of runs.
- * @throws UserError for a link that leads out of them
+ * Checks a name given by a client: its paths must be inside the working directory or a folder of runs.
+ * @throws UserError for an existing path outside them
  */
 export function requireWithin(name: string, places: RunPlaces): void {
   const roots = [places.cwd, resolve(places.cwd, places.runsDir), ...trainingFolders(places)]
@@ -183,7 +183,7 @@ const leadsOut = (value: string, folder: string, remedy: string) =>
 const rootsOf = (name: string, { cwd, runsDir }: RunPlaces) =>
   isAbsolute(name) ? [cwd] : [cwd, resolve(cwd, runsDir)];
 
-/** Candidate paths for a name; training runs are also searched for below `tuned`. */
+/** Candidate paths for a name, in order of precedence, also in the folders of training runs. */
 function pathsOf(name: string, places: RunPlaces): readonly string[] {
   if (isAbsolute(name)) return [name];
   const root = resolve(places.cwd, places.runsDir);
@@ -238,7 +238,7 @@ export const runNames = (places: RunPlaces): readonly string[] => [
   ...new Set(allNamed(places).map(({ path }) => nameOf(path, places))),
 ];
 
-/** Items whose name, or its last part, has this prefix; a directory is listed instead of its contents. */
+/** Items whose name, or its last part, begins with `start`. A directory is listed instead of its contents. */
 function beginningWith(start: string, all: readonly Named[], places: RunPlaces): readonly Named[] {
   if (start === '') return [];
   const begun = all.filter(
@@ -249,7 +249,7 @@ function beginningWith(start: string, all: readonly Named[], places: RunPlaces):
   return outermost(found);
 }
 
-/** Removes items inside other items. */
+/** Removes items that are inside other items. */
 function outermost(found: readonly Named[]): readonly Named[] {
   const paths = new Set(found.map(({ path }) => path));
   const isHeld = (path: string): boolean =>
@@ -257,7 +257,7 @@ function outermost(found: readonly Named[]): readonly Named[] {
   return found.filter(({ path }) => !isHeld(path));
 }
 
-/** Path below the runs directory or the folder of training runs; otherwise relative to the working directory. */
+/** Path relative to the runs directory, a folder of training runs or the working directory; otherwise absolute. */
 function nameOf(path: string, places: RunPlaces): string {
   const folders = [resolve(places.cwd, places.runsDir), ...trainingFolders(places), places.cwd];
   const around = folders.find((folder) => path.startsWith(`${folder}/`));
@@ -272,7 +272,7 @@ function ambiguous(name: string, found: readonly Named[], places: RunPlaces): Us
   const more = names.length > mostCandidates ? [`and ${names.length - mostCandidates} more`] : [];
   return new UserError({
     field: 'run',
-    message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} of them; choose one`,
+    message: `${isPattern(name) ? 'this pattern matches' : 'this name matches'} ${found.length} runs or directories; choose one`,
     value: name,
     alternatives: [...names.slice(0, mostCandidates), ...more],
   });

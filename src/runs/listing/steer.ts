@@ -1,4 +1,4 @@
-/** Sends commands to running runs (pause, resume, stop, set) and reports the results. */
+/** Sends commands (pause, resume, stop, set) to runs in progress and reports the results. */
 import { closeSync, existsSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ import { isTraining, trainingFiles } from '../training-files.js';
 import { findPlayed } from './names.js';
 
 export interface Steered {
-  /** Path of the run. */
+  /** Path of the run, training run or plan. */
   readonly run: string;
   readonly action: Controlled['action'];
   /** `asked`: not executed yet, because an iteration is in flight; `ended`: the run ended before executing it. */
@@ -42,7 +42,7 @@ interface Played {
   readonly status: RunStatus;
   /** The log in which executed commands appear. */
   readonly events: string;
-  /** What progress is counted in, if not iterations. */
+  /** Unit of its progress, if not iterations. */
   readonly unit?: 'step' | 'update';
 }
 
@@ -64,7 +64,7 @@ function playedAt(path: string): Played {
 /** A paused process polls several times a second, so it answers within this time. */
 export const secondsToAnswer = 10;
 
-/** True for an experiment, whose settings `set` can change. */
+/** True for an experiment: the only kind of run whose settings `set` can change. */
 const isPlainRun = (path: string): boolean => playedAt(path).kind === 'run';
 
 /** True if a process is executing the plan in a directory. */
@@ -73,7 +73,7 @@ function isPlayedPlan(path: string): boolean {
   return plan !== undefined && isLocked(plan.lock);
 }
 
-/** @throws UserError if the process is running and not paused */
+/** @throws UserError if the run isn't paused; the caller must know that it is running */
 export function requirePaused(path: string): void {
   const { kind, status } = playedAt(path);
   if (status === 'paused') return;
@@ -88,8 +88,8 @@ const playedOf = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => isLive(playedAt(path).status));
 
 /**
- * Sends a command to the process that runs `path` and waits up to `seconds` until it is executed.
- * @throws UserError if it isn't running
+ * Sends a command to the process that runs `path`, and waits up to `seconds` for it to be executed.
+ * @throws UserError if nothing runs `path`, or its settings can't change while it is running
  */
 export async function steer(path: string, request: SteeringRequest, seconds: number): Promise<Steered> {
   const { events, kind, status, unit } = playedAt(path);
@@ -123,7 +123,7 @@ function remedyFor(path: string, request: SteeringRequest, status: RunStatus): s
   return status === 'completed' ? 'it is finished' : `resume it with policyloop resume ${path}`;
 }
 
-/** Commands logged after byte `from` of the events. */
+/** Executed commands that were logged after byte `from` of the events. */
 function controlledIn(file: string, from: number, unit: Played['unit']): readonly LoggedControl[] {
   if (!existsSync(file)) return [];
   const { descriptor, size } = openRegularFile(file, 'refuse');
@@ -177,11 +177,11 @@ export async function steerRuns(
 ): Promise<number> {
   if (!(wait >= 0))
     throw new UserError({ field: '--wait', value: wait, message: 'must be a number of seconds, 0 or more' });
-  // Commands for single runs go to the runs of a plan, not to the process that runs the plan.
+  // Only `stop` and `set jobs=…` go to the process that executes a plan; other commands go to each of its runs.
   const found = findPlayed(runs, { cwd, runsDir }, isOfPlans(request) ? isPlayedPlan : () => false);
   if (request.action === 'set') requirePlans(request.overrides, found);
   const live = playedOf(found);
-  // If several are named, those without a process are skipped.
+  // If there are several runs, skip those without a process.
   const asked = found.length === 1 ? found : live;
   if (asked.length === 0)
     throw new UserError({
@@ -195,12 +195,12 @@ export async function steerRuns(
   return 0;
 }
 
-/** True if the command is for a process that executes a plan. */
+/** True if a process that executes a plan accepts the command. */
 const isOfPlans = (request: SteeringRequest): boolean =>
   request.action === 'stop' || (request.action === 'set' && jobsAsked(request.overrides) !== undefined);
 
 /**
- * @throws UserError if `jobs` is invalid, combined with other settings, or sent to something other than a
+ * @throws UserError if `jobs` is invalid, is combined with other settings, or is set for anything but a running
  * plan
  */
 function requirePlans(overrides: readonly string[], found: readonly string[]): void {
@@ -239,7 +239,7 @@ export async function goOn(
 /**
  * Resumes a paused training run.
  * @returns the exit code
- * @throws UserError if no process holds it: only its own command can resume it
+ * @throws UserError if no process holds it, because then only its own command can resume it
  */
 export async function goOnTraining(
   path: string,
@@ -261,7 +261,7 @@ export function refuseChanges(overrides: readonly string[]): void {
   if (overrides.length === 0) return;
   throw new UserError({
     ...{ field: 'overrides', value: overrides.join(' ') },
-    message: "settings can't change while it is running",
+    message: "the settings can't change while the run is in progress",
     remedy: 'omit the settings, or stop the run first',
   });
 }

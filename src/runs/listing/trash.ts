@@ -1,4 +1,4 @@
-/** Moves unwanted runs to a trash folder, from which they can be restored. */
+/** Moves unwanted runs to a trash folder, so they can be restored. */
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../../base/errors.js';
@@ -9,7 +9,7 @@ import { type RunPlaces, trainingFolders } from './listing.js';
 
 const trashFolder = '.trash';
 
-/** The trash folder for a run: in its runs directory or folder of training runs, otherwise next to the run. */
+/** The trash folder for a run: in the runs directory or folder of training runs around it, else next to it. */
 function trashOf(path: string, places: RunPlaces): string {
   const holder = trainingFolders(places).find((folder) => path.startsWith(`${folder}/`));
   return join(holder ?? dirname(path), trashFolder);
@@ -39,7 +39,7 @@ export function requireIdle(path: string): void {
     .find(isLocked);
   if (locked === undefined) return;
   throw new UserError({
-    ...{ field: 'run', value: dirname(locked), message: 'a process is writing here' },
+    ...{ field: 'run', value: dirname(locked), message: 'a process is still writing to this directory' },
     remedy: `stop it with policyloop stop ${dirname(locked)}`,
   });
 }

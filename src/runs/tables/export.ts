@@ -55,7 +55,7 @@ interface TableWriter {
   finish(): void | Promise<void>;
 }
 
-/** Lists become JSON. */
+/** Turns lists into JSON. */
 const flat = (value: Row[string]): string | number | null =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 
@@ -161,7 +161,7 @@ export function exportEventFiles(runs: readonly ListedRun[], directory: string):
 
 const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
 
-/** One point per iteration, at the time when it ended, and the confirmed return at the last iteration. */
+/** One point per iteration, with the time at which it ended; the confirmed return is at the last iteration. */
 function* pointsOf(run: ListedRun): Generator<Point> {
   const row = runRow(run);
   const times = timesOf(run.path);

@@ -64,7 +64,7 @@ export async function answerOf(
   }
 }
 
-/** Makes column names unique (the second `x` becomes `x_2`), so that objects lose no value. */
+/** Makes column names unique (the second `x` becomes `x_2`), so no value is lost when rows become objects. */
 function distinct(names: readonly string[]): readonly string[] {
   const taken = new Set(names);
   const used = new Set<string>();
@@ -162,7 +162,7 @@ function isReadable(file: string): boolean {
   return true;
 }
 
-/** @returns the files that the query will read */
+/** Creates the tables that a query needs. @returns the files that the query will read */
 async function makeTables(
   wanted: ReadonlySet<TableName>,
   runs: readonly QueriedRun[],
@@ -225,7 +225,7 @@ async function makeTables(
   return read;
 }
 
-/** Fills the table `runs`, whose rows come from the manifests. */
+/** Creates the table `runs`, from the manifests, and the table `files`, which locates the logs of each run. */
 async function makeRuns(runs: readonly QueriedRun[], connection: DuckDBConnection): Promise<void> {
   const columns = tables.runs.map(({ name, type }) => `"${name}" ${type}`).join(', ');
   await connection.run(`CREATE TABLE runs (${columns})`);
@@ -279,7 +279,7 @@ async function shut(files: readonly string[], connection: DuckDBConnection): Pro
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** Polling interval for memory use, in milliseconds; DuckDB works in its own threads. */
+/** Milliseconds between checks of memory use. Queries don't block them, because DuckDB has its own threads. */
 const lookEvery = 5;
 
 const isReady = ({ memory }: QueryRequest['limits']) => process.memoryUsage.rss() < memory / 2;

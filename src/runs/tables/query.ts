@@ -1,6 +1,6 @@
 /**
- * SQL on a directory of runs. A separate process answers, because no setting of DuckDB limits the memory of
- * values made by functions.
+ * Answers SQL queries on a directory of runs, in a separate process whose memory can be limited: no setting of
+ * DuckDB limits the memory of values made by functions.
  */
 import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -55,7 +55,7 @@ const queryLimits = {
   seconds: 60,
 } as const;
 
-/** An idle process, kept for the next query because starting one takes time. */
+/** An idle process, kept for the next query because starting a process takes time. */
 let spare: ChildProcess | undefined;
 
 /**

@@ -7,7 +7,7 @@ import { type ListedRun, resultOfLine } from '../listing/listing.js';
 import { structureText } from '../program-text.js';
 import { openLogs } from '../reader.js';
 
-/** Names of DuckDB types. Lists become JSON in files. */
+/** Names of DuckDB types. Exported files contain lists as JSON. */
 export type ColumnType =
   | 'VARCHAR'
   | 'INTEGER'

@@ -1,4 +1,4 @@
-/** What the model says at the evaluations of a training run, recorded in `samples.jsonl`. */
+/** Samples of what the model replies at the evaluations of a training run, recorded in `samples.jsonl`. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import { jsonIn } from '../../storage/json-depth.js';
@@ -8,7 +8,7 @@ import { trainingFiles } from '../training-files.js';
 const turnShape = z.object({ prompt: z.string(), reply: z.string() });
 
 const sampleShape = z.object({
-  /** The first turns of an episode; a single one in supervised training. */
+  /** The first turns of an episode; a single turn in supervised training. */
   turns: z.array(turnShape).min(1),
   /** Number of turns that aren't recorded. */
   omitted: z.number().optional(),
@@ -27,10 +27,10 @@ export type RecordedSample = Sample & { readonly step: number };
 export const sampleCount = 3;
 const mostTurns = 3;
 
-/** Maximum characters of a recorded text. */
+/** Maximum length of a recorded text, in characters. */
 const longestText = 700;
 
-/** Keeps the beginning and, of what is longer, more of the end, where prompts say what to do. */
+/** Shortens a long text; keeps more of its end than of its beginning, because prompts end with the task. */
 function shortened(text: string): string {
   if (text.length <= longestText) return text;
   return `${text.slice(0, longestText / 4)} […] ${text.slice((-3 * longestText) / 4)}`;
@@ -49,8 +49,8 @@ export function sampleOf(turns: Sample['turns'], rest: Pick<Sample, 'expected' |
 }
 
 /**
- * Whether the n-th evaluation records samples: the first hundred do, then every tenth up to the thousandth, and so on,
- * which bounds the file.
+ * True if the n-th evaluation records samples: the first hundred do, then every tenth up to the thousandth, and so
+ * on, to keep the file small.
  */
 export const isSampled = (evaluation: number): boolean =>
   evaluation <= 100 || evaluation % 10 ** (String(Math.ceil(evaluation) - 1).length - 2) === 0;

@@ -1,4 +1,4 @@
-/** Texts about training runs: a table, and the description of a single training run. */
+/** Formats training runs as text: a table of several, or a description of one. */
 import { basename, isAbsolute, join } from 'node:path';
 import { styleText } from 'node:util';
 import { shownPath } from '../../base/context.js';
@@ -45,7 +45,7 @@ export function trainingFigures(training: RecordedTraining, cwd: string): Traini
   };
 }
 
-/** Output of `show`. */
+/** Output of `show` for a training run. */
 export function trainingText(training: RecordedTraining, cwd: string): string {
   const { alarms, episodes, final, note, path, seconds, status, steps, tokens, unit } = training;
   const why = note === null || status === 'running' ? '' : `: ${note}`;
@@ -85,10 +85,10 @@ function trainedText({ method, model, objective, on, unit }: RecordedTraining, c
   return `${modelText(model, cwd)} (${method}) by ${objective} ${where}`;
 }
 
-/** Numeric policies have no path. */
+/** Shortens a path; the model of a numeric policy isn't a path. */
 const modelText = (model: string, cwd: string) => (isAbsolute(model) ? shownModel(model, cwd) : model);
 
-/** Said in place of a final figure. */
+/** Shown instead of a final figure. */
 export const notEvaluated = (status: RecordedTraining['status']): string =>
   status === 'completed' ? 'without validation' : 'not evaluated yet';
 
@@ -102,7 +102,7 @@ function bestText(training: RecordedTraining): string {
   return `${finalText(training)}${margin}${over}${before}`;
 }
 
-/** How to use the result, or how to resume. */
+/** Lines with the commands that use the result or, before the end, resume the training run. */
 function useOf(training: RecordedTraining, cwd: string): readonly (readonly [string, string])[] {
   const { command, folder, path, result, status } = training;
   if (status === 'running') return [];

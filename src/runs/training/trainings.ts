@@ -17,19 +17,19 @@ export interface RecordedTraining {
   readonly path: string;
   /** `crashed`: the training run didn't end, but no process holds it. */
   readonly status: 'running' | 'paused' | 'crashed' | 'interrupted' | 'failed' | 'completed';
-  /** Says why the run failed, or that it ended before its last step. */
+  /** Why the run failed, or that it ended before its last step; null otherwise. */
   readonly note: string | null;
-  /** Path of the trained model, or the kind of a numeric policy; null if it was never written. */
+  /** Path of the trained model, or the kind of a numeric policy; null if it was never recorded. */
   readonly model: string | null;
   /** `lora`, `full`, `scratch`, or the method of a numeric policy. */
   readonly method: string | null;
-  /** Quantization with which an adapter is served; null for the model's own. */
+  /** Quantization of the model with which an adapter must be served; null if there is none. */
   readonly quantization: string | null;
   /** `sft`, `dpo`, `grpo`, `ppo`, … */
   readonly objective: string | null;
   /** The dataset or the environment. */
   readonly on: string | null;
-  /** Unit of `steps`: optimizer steps, or updates with episodes of their own. */
+  /** Unit of `steps`: optimizer steps, or updates that each play new episodes. */
   readonly unit: 'step' | 'update';
   readonly steps: { readonly done: number; readonly of: number };
   /** The evaluation that selected the result's weights. */
@@ -51,20 +51,20 @@ export interface RecordedTraining {
   readonly started: string | null;
   /** Directory of the adapter, model or policy. */
   readonly result: string | null;
-  /** The command that created it and resumes it; null for earlier versions. */
+  /** The command that started it and can resume it; null for runs of earlier versions. */
   readonly command: string | null;
   /** Working directory of that command. */
   readonly folder: string | null;
-  /** Command-line settings that use the result; null for a numeric policy and earlier versions. */
+  /** Command-line settings that use the result; null for a numeric policy, or a run of an earlier version. */
   readonly use: string | null;
 }
 
-/** The final figure of a training run, on every page and in every list: the evaluation that selected the result. */
+/** The final figure of a training run, for pages and lists: the evaluation that selected the result. */
 export function finalText({ best, unit }: Pick<RecordedTraining, 'best' | 'unit'>): string | null {
   return best && `${best.name} ${measuredText(best)} at ${unit} ${formatCount(best.step)}`;
 }
 
-/** Losses with four decimals, because differences in the third matter. */
+/** Formats losses with four decimals, because differences in the third decimal matter. */
 export const measuredText = ({ kind, value }: Pick<Measured, 'kind' | 'value'>): string =>
   kind === 'loss' ? value.toFixed(4) : formatReturn(value);
 
@@ -90,7 +90,7 @@ const aboutShape = z.looseObject({
   base: z.looseObject({ model: z.string() }),
   dataset: z.looseObject({
     path: z.string(),
-    // Only shown, so damage doesn't matter.
+    // These fields are only shown, so damaged values are dropped.
     recipe: z.string().nullish().catch(null),
     sources: z.array(sourceShape).nullish().catch(null),
     files: z.record(z.string(), z.string()).optional().catch(undefined),
@@ -138,7 +138,7 @@ const metricShape = z.looseObject({
   best: z.unknown().optional(),
   returns: z.array(z.number()).optional(),
   action: z.string().optional(),
-  /** What evaluations measure. */
+  /** Name of the figure that evaluations measure. */
   measured: z
     .string()
     .regex(/^[a-z ]{1,60}$/)
@@ -149,7 +149,7 @@ const metricShape = z.looseObject({
 
 export type TrainingMetric = z.output<typeof metricShape>;
 
-/** A line of metrics; `undefined` for one of another form. */
+/** A line of metrics; undefined for a line of another form. */
 export const readMetric = (line: unknown): TrainingMetric | undefined => metricShape.safeParse(line).data;
 
 /** The training runs at these paths, oldest first, and the paths of those with a damaged record. */
@@ -175,7 +175,7 @@ export function listTrainings(
 
 const deepest = 3;
 
-/** Paths of the training runs in a folder and its subfolders, by name. */
+/** Paths of the training runs in a folder and its subfolders, sorted by name. */
 export function trainingsBelow(folder: string, depth = 0): readonly string[] {
   if (isTraining(folder)) return [folder];
   if (depth > deepest || !existsSync(folder) || existsSync(join(folder, runFiles.manifest))) return [];
@@ -206,7 +206,7 @@ export function readTrainingFiles(path: string): TrainingFiles {
   return trainingOf(path, about, metrics, isHeld);
 }
 
-/** @param isHeld whether a process trains it */
+/** @param isHeld true while a process holds the lock of the training run */
 export function trainingOf(
   path: string,
   about: TrainingAbout | undefined,
@@ -310,10 +310,10 @@ interface TimedStep {
   readonly totalSteps?: number | undefined;
 }
 
-/** Number of steps that speed and remaining time are computed from. */
+/** Number of latest steps from which speed and remaining time are computed. */
 export const recentSteps = 20;
 
-/** Estimates the remaining time from the latest steps, without evaluations; undefined before the first step. */
+/** Estimates the remaining seconds from the latest steps, without evaluations; undefined before the first step. */
 export function secondsLeftOf(metrics: readonly TimedStep[]): number | undefined {
   const total = metrics.findLast(({ kind }) => kind === 'start')?.totalSteps;
   const steps = metrics.filter(({ kind }) => kind === 'step').slice(-recentSteps);

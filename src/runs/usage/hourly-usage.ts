@@ -1,6 +1,6 @@
 /**
- * The model calls of runs, plays and training runs, added up by hour. Each file is read once; afterwards, only what was
- * appended.
+ * The model calls of runs, plays and training runs, added up by hour. After a file has been read once, only
+ * appended lines are read.
  */
 import { basename, join } from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -32,7 +32,7 @@ export interface UsageSource {
 
 const hour = 3_600_000;
 
-/** Longest work without a pause, in milliseconds. */
+/** Maximum time to work without a pause, in milliseconds. */
 const longestWork = 50;
 
 type Line = Readonly<Record<string, unknown>>;
@@ -43,15 +43,15 @@ export class HourlyUsage {
   readonly #clock: () => number;
   #isStopped = false;
 
-  /** @param clock in milliseconds */
+  /** @param clock returns the current time in milliseconds */
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
   /**
-   * Reads what was appended to the sources, with pauses for other work.
-   * @param patience milliseconds after which it returns what has been read, and reads on in the background
-   * @returns the hours, and the number of sources that have been read
+   * Reads the lines appended to the sources, with pauses for other work.
+   * @param patience milliseconds after which it returns, while reading continues in the background
+   * @returns the hours of the sources that have been read to the end, and their number
    */
   async read(
     sources: readonly UsageSource[],
@@ -89,7 +89,7 @@ class UsageFile {
   readonly #tail: Tail;
   readonly #source: UsageSource;
   #hours = new Map<string, HourOfUsage>();
-  /** Whether its end was reached. */
+  /** True once the end of the file was reached. */
   isRead = false;
   #modelOf: ((purpose: UsagePurpose) => string | undefined) | undefined;
 
@@ -164,7 +164,7 @@ class UsageFile {
 
 const isCount = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0;
 
-/** Faults of a call as in `faultMeaning`, and the reason of a rejection as `rejected: …`. */
+/** Kinds of the faults of a call, as in `faultMeaning`, and the reason for a rejection as `rejected: …`. */
 function kindsOfFailure(call: CallRecord): readonly string[] {
   const { outcome } = call;
   const faults = faultsOf(call).filter((kind) => typeof kind === 'string');
@@ -172,12 +172,12 @@ function kindsOfFailure(call: CallRecord): readonly string[] {
   return typeof reason === 'string' ? [...faults, `rejected: ${reason}`] : faults;
 }
 
-/** The part of a training run's description that is read here. */
+/** The only part of `training.json` that is read here. */
 interface About {
   readonly base?: { readonly model?: unknown };
 }
 
-/** Returns the model that answers calls of a purpose; undefined for baselines, people and replays. */
+/** Returns a function that names the model for a purpose; undefined for baselines, people and replays. */
 function modelsOf({ kind, path }: UsageSource): (purpose: UsagePurpose) => string | undefined {
   if (kind === 'training') {
     const about = unlessRefused(() => readOwnJson(join(path, trainingFiles.about))) as
@@ -198,7 +198,7 @@ function modelsOf({ kind, path }: UsageSource): (purpose: UsagePurpose) => strin
   };
 }
 
-/** The model of a `critic` or `feedback` section. */
+/** The model set in the `critic` or `feedback` section; undefined if there is none. */
 function ownModel(settings: NonNullable<Manifest['settings']>, purpose: UsagePurpose): string | undefined {
   const [provider, name, path] = ['provider', 'name', 'path'].map(
     (key) => settings[`${purpose}.model.${key}`],

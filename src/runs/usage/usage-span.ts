@@ -1,4 +1,4 @@
-/** Usage over a span of time, as totals and over hours or days. */
+/** Usage within a span of time: totals, and bars per hour or per day. */
 import { UserError } from '../../base/errors.js';
 import { groupedBy } from '../../base/grouped.js';
 import {
@@ -23,21 +23,21 @@ export const spanNames: Readonly<Record<Span, string>> = {
   all: 'all time',
 };
 
-/** @throws UserError naming `field` */
+/** @throws UserError about `field` if `value` isn't a known span */
 export function requireSpan(field: string, value: string): Span {
   const span = spans.find((one) => one === value);
   if (span !== undefined) return span;
-  throw new UserError({ field, value, message: 'unknown span of time', alternatives: spans });
+  throw new UserError({ field, value, message: 'unknown time span', alternatives: spans });
 }
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const stepsIn = { day: 24, week: 7, month: 30 } as const;
 
-/** Most bars for the whole time. */
+/** Approximate maximum number of bars for `all`. */
 const mostSteps = 120;
 
-/** The sums of a model, of one of its purposes, or of everything. */
+/** Sums for a model, for one of its purposes, or for all models. */
 export interface UsageRow {
   readonly model: string;
   readonly purpose: string;
@@ -51,7 +51,7 @@ export interface UsageOverTime {
   /** Starts of the bars in milliseconds, in UTC. */
   readonly at: readonly number[];
   readonly total: UsageSum;
-  /** Everything, then each model and, if it has several, its purposes; the most expensive first. */
+  /** All models, then each model, followed by its purposes if it has several; the most expensive first. */
   readonly rows: readonly UsageRow[];
   /** The sums per bar, by model or purpose; the most expensive first. */
   readonly groups: readonly { readonly name: string; readonly bars: readonly UsageSum[] }[];
@@ -66,7 +66,7 @@ const purposeNames: Readonly<Record<UsagePurpose, string>> = {
   rollout: 'training rollouts',
 };
 
-/** @param until end of the span in milliseconds, within the last hour or day that is shown */
+/** @param until the current time in milliseconds; the hour or day that contains it is the last one shown */
 export function usageOver(
   hours: readonly HourOfUsage[],
   span: Span,
@@ -138,7 +138,7 @@ const duration = (sum: UsageSum, share: number) => {
 /** The cost of the calls whose price is known; null if there are none. */
 export const costOf = (sum: UsageSum): string | null => (sum.priced === 0 ? null : formatCost(sum.cost));
 
-/** Columns of a table of rows; cells of what was not reported are empty. */
+/** Table columns; a cell is empty if its figure was not reported. */
 export const usageColumns: readonly Column<UsageRow>[] = [
   text('model', ({ model }) => model, { grouped: true }),
   text('purpose', ({ purpose }) => purpose),
@@ -153,7 +153,7 @@ export const usageColumns: readonly Column<UsageRow>[] = [
   number('cost', ({ sum }) => costOf(sum), { strong: true }),
 ];
 
-/** A row for machines: all digits, null for what is not known. */
+/** A row in a form for programs: unformatted numbers, and null if unknown. */
 export interface UsageFigures {
   readonly model: string;
   /** `all` for the sum of a model. */
@@ -167,9 +167,9 @@ export interface UsageFigures {
   /** In milliseconds. */
   readonly latency: { readonly median: number | null; readonly percentile95: number | null };
   readonly cost: number | null;
-  /** Calls without a known price, which the cost leaves out. */
+  /** Calls without a known price, which `cost` leaves out. */
   readonly unpricedCalls: number;
-  /** Number of failures by kind, also in attempts that were repeated. */
+  /** Number of failures by kind, including those of attempts that were retried. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
@@ -189,7 +189,7 @@ export function usageFigures({ model, purpose, sum }: UsageRow): UsageFigures {
   };
 }
 
-/** What the costs are in, and what they leave out. */
+/** States the currency of the costs, and how many calls they leave out. */
 export function costNoteOf({ priced, unpriced }: UsageSum): string {
   const unknown = `${plural(unpriced, 'call')} without a price ${unpriced === 1 ? 'is' : 'are'} left out.`;
   if (priced === 0) return unpriced === 0 ? 'No call has a cost.' : 'These models have no price.';

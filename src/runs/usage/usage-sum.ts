@@ -1,7 +1,7 @@
 /** Sums of the usage of model calls. */
 import type { UsageTotals } from '../calls.js';
 
-/** Ratio between neighbouring buckets of latencies: percentiles are exact within 3 %. */
+/** Ratio between neighbouring buckets of latencies: percentiles are accurate to 3 %. */
 const bucketRatio = 1.05;
 
 type Counts = Map<string | number, number>;
@@ -12,7 +12,7 @@ function addTo(counts: Counts, key: string | number, count: number): void {
 
 type Tokens = Pick<UsageTotals, 'cachedTokens' | 'completionTokens' | 'promptTokens' | 'reasoningTokens'>;
 
-/** The parts of all tokens, as charts show them. */
+/** The kinds into which charts divide all tokens. */
 export const tokenKinds = [
   { label: 'prompt', colour: '--tokens-fresh', of: (sum: Tokens) => sum.promptTokens - sum.cachedTokens },
   { label: 'prompt, cached', colour: '--tokens-cached', of: (sum: Tokens) => sum.cachedTokens },
@@ -67,7 +67,7 @@ export class UsageSum {
     for (const [bucket, count] of other.#latencies) addTo(this.#latencies, bucket, count);
   }
 
-  /** The latency in milliseconds that this share of the calls doesn't exceed; NaN if none was recorded. */
+  /** The latency in milliseconds within which this share of the calls ended; NaN if none was recorded. */
   latency(share: number): number {
     const ascending = [...this.#latencies].toSorted(([a], [b]) => a - b);
     const count = ascending.reduce((sum, [, own]) => sum + own, 0);

@@ -158,7 +158,7 @@ describe('policyloop remove', () => {
     const { context } = recordingContext(cwd);
     const release = lockRun(at('a', 'run.lock'));
     await expect(remove({ ...asked, yes: true, runs: ['b', 'a'] }, context)).rejects.toThrow(
-      /a process is writing here[\s\S]*policyloop stop/,
+      /a process is still writing to this directory[\s\S]*policyloop stop/,
     );
     release();
     expect(existsSync(at('b'))).toBe(true);

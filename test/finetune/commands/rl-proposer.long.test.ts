@@ -32,7 +32,7 @@ describe('policyloop finetune rl on a proposer', () => {
       'hill climbing',
       'CMA-ES',
       'Means over the held-out runs',
-      'What the model says',
+      'Sample answers',
     ])
       expect(page).toContain(text);
     expect(page).toContain('policyloop run CONFIG model.provider=local');

@@ -44,7 +44,7 @@ describe('policyloop finetune rl', () => {
     const written = readFileSync(join(folder, 'out', 'index.html'), 'utf8');
     const page = visibleText(written);
     expect(page).toContain('Best held-out mean return');
-    expect(page).toMatch(/What the model says .* update 0 Prompt .* Answer .* return \d/s);
+    expect(page).toMatch(/Sample answers .* update 0 Prompt .* Answer .* return \d/s);
     for (const metric of ['reward', 'spread', 'flat', 'entropy', 'clipShare', 'turns'])
       expect(written).toContain(`"${metric}":[`);
     expect(page).toContain('policyloop play CONFIG model.provider=local model.path=');

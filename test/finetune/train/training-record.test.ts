@@ -209,7 +209,7 @@ describe('samples', () => {
     const output = temporaryDirectory();
     await trainTo(output, 0, 120).end(complete);
     const text = visibleText(page(output));
-    expect(text).toContain('What the model says');
+    expect(text).toContain('Sample answers');
     expect(text).toMatch(/step 20 Prompt p Answer r20 Answer in the data r40/);
     expect(text).toMatch(/step 40 Prompt p Answer r40 Answer in the data \(the same\) r40/);
     const buttons = elementsOf(page(output)).filter(({ attributes }) => attributes.name === 'samples');
@@ -218,7 +218,7 @@ describe('samples', () => {
       'samples-last',
     ]);
     expect(buttons.filter(({ attributes }) => 'checked' in attributes)).toHaveLength(1);
-    expect(visibleText(await emptyPage())).not.toContain('What the model says');
+    expect(visibleText(await emptyPage())).not.toContain('Sample answers');
   });
 
   async function emptyPage(): Promise<string> {

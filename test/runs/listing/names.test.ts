@@ -131,15 +131,15 @@ describe('names that are no paths', () => {
 
   it('names the candidates where several are meant, or none', () => {
     expect(problemOf(() => findRun('cart', here))).toMatchObject({
-      message: 'this name matches 2 of them; choose one',
+      message: 'this name matches 2 runs or directories; choose one',
       alternatives: ['cart-2', 'cart-3'],
     });
     expect(problemOf(() => findRuns(['cart'], here)).alternatives).toEqual(['cart-2', 'cart-3']);
     expect(problemOf(() => findRun('cart-*', here)).message).toBe(
-      'this pattern matches 2 of them; choose one',
+      'this pattern matches 2 runs or directories; choose one',
     );
     expect(problemOf(() => findRun('4', here))).toMatchObject({
-      message: 'this name matches 2 of them; choose one',
+      message: 'this name matches 2 runs or directories; choose one',
       alternatives: ['study-1/pole/cma-es-01', 'study-1/pole/random-01'],
     });
     expect(problemOf(() => findRun('zbra', here)).alternatives![0]).toBe('zebra');
