@@ -93,10 +93,7 @@ export async function playConfig(
   return placed(loaded, async () => {
     if (config.repeats === 1) {
       if (slurm !== undefined)
-        throw oneRun(
-          '--slurm',
-          'set repeats=8 for several runs, or use policyloop sweep for several settings',
-        );
+        throw oneRun('--slurm', 'set repeats=8, or use policyloop sweep for several settings');
       return finishRun(await beginRun(assembly, place, context, { notes }), args, context);
     }
     const path = place();

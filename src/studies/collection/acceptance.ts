@@ -22,9 +22,7 @@ export const acceptanceSchema = z.strictObject({
     ),
   largerGain: share.default(0.3).describe('Like `gain`, for the share `larger` of the runs'),
   larger: share.default(0.5).describe('Share of runs whose tasks require `largerGain` instead of `gain`'),
-  warmup: share
-    .default(0.9)
-    .describe('Maximum share of the improvement that the warm-up may already achieve'),
+  warmup: share.default(0.9).describe('The warm-up must achieve less than this share of the improvement'),
   search: count(10)
     .default(400)
     .describe('Number of evaluations by the baseline `mix`, including its warm-up'),

@@ -57,9 +57,7 @@ const settings = z.strictObject({
     .describe("Directory of the runs (default: named after this file, in the working directory's `buffers`)")
     .meta({ format: 'path' }),
   runs: count(1).max(1_000_000).describe('Number of runs; can be raised later'),
-  seed: count(0)
-    .default(0)
-    .describe('Seed from which the task, proposer, numbers and seed of each run are drawn'),
+  seed: count(0).default(0).describe('Seed that determines the task, proposer, numbers and seed of each run'),
   slurm: slurmSchema.optional().describe('Resources to request from Slurm with `--slurm`'),
   experiment: layerSchema.default({}).describe("Settings of all runs: a part of an experiment's config"),
   tasks: tasksSchema.describe('Tasks; each run draws one, whose settings override `experiment`'),
