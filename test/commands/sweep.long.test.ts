@@ -251,7 +251,7 @@ it('tells runs, calls, cost and time beforehand, and asks nothing', async () => 
   expect(own.last()).not.toHaveProperty('limit');
   const said = await sweep(capped, { dryRun: true, jobs: 50, json: false });
   expect(said.printed.join('\n')).toMatch(
-    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls ends the sweep/,
+    /, 3 runs at once, in one thread\n[\s\S]*limit {7}limits\.total\.calls is expected to end the sweep/,
   );
 });
 

@@ -67,7 +67,7 @@ export function bestSentence(
   const { adjusted, interval, verdict } = difference;
   if (verdict === 'too-few' || interval === null || adjusted === null)
     return {
-      text: `${first}. There is no verdict yet on whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}): that requires ${fewestForVerdict} seeds.`,
+      text: `${first}. It isn’t known yet whether it is better than ${against} (${formatReturn(next.confirmed!.mean)}): a verdict needs ${fewestForVerdict} seeds.`,
       mark: 'too-few',
     };
   const measured = `(${formatSigned(difference.difference)}, 95 % interval ${formatInterval(interval, formatSigned)}, p ${pText(adjusted)})`;
